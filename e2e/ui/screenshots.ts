@@ -4,15 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { Scope } from '../support/scope.ts';
 import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/i18n/locale.ts';
 import { startBrowser } from './support/browser.ts';
 import { buildWindow } from './support/build.ts';
 import { NOW, type Scene, SCENES } from './support/gallery.ts';
+import { inLanguage } from './support/stage.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const THEMES = ['light', 'dark'] as const;
 /** Screens of which a wide window shows several beside each other. */
 const WIDE = new Set(['tunnels', 'log', 'request']);
 const WIDE_SIZE = { width: 1200, height: 720 };
+/** Screens that are also shown in other languages: German, and one that is written from right to left. */
+const TRANSLATED = new Set(['tunnels', 'request']);
+const LANGUAGES: readonly LanguageChoice[] = ['de', PSEUDO_LANGUAGE];
 
 const scope = new Scope();
 try {
@@ -20,7 +25,12 @@ try {
   const browser = await startBrowser(scope);
   mkdirSync(IMAGES, { recursive: true });
 
-  async function shoot(scene: Scene, part: string, viewport: typeof WINDOW_SIZE): Promise<void> {
+  async function shoot(
+    scene: Scene,
+    part: string,
+    viewport: typeof WINDOW_SIZE,
+    language: LanguageChoice = 'en',
+  ): Promise<void> {
     for (const colorScheme of THEMES) {
       const shot = new Scope();
       try {
@@ -31,7 +41,13 @@ try {
           timezoneId: 'UTC',
           now: NOW,
         } as const;
-        const page = await openWindow(shot, browser, built, scene.main(), options);
+        const page = await openWindow(
+          shot,
+          browser,
+          built,
+          inLanguage(scene.main(), chooseLocale(language, [])),
+          options,
+        );
         await scene.go?.(page);
         const path = join(IMAGES, `${scene.name}${part}-${colorScheme}.png`);
         await page.screenshot({ path, caret: 'hide' });
@@ -44,6 +60,8 @@ try {
   for (const scene of SCENES) {
     await shoot(scene, '', WINDOW_SIZE);
     if (WIDE.has(scene.name)) await shoot(scene, '-wide', WIDE_SIZE);
+    if (TRANSLATED.has(scene.name))
+      for (const language of LANGUAGES) await shoot(scene, `-${language}`, WINDOW_SIZE, language);
   }
 } finally {
   await scope.end();

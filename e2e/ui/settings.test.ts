@@ -27,6 +27,30 @@ scenarios('settings', (fixture) => {
     assert.equal(await again.getByLabel('Tunnels when Culvert quits').inputValue(), 'leave');
   });
 
+  it('speak German at once, also after the next start, and English again', async () => {
+    const { page, directory } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
+    await page.locator('html[lang="de"]').waitFor();
+    await page.getByRole('button', { name: 'Zurück' }).click();
+    await page.getByRole('heading', { name: 'Nichts ist freigegeben' }).waitFor();
+    // What main says is German, too.
+    await page.getByRole('button', { name: 'Einstellungen' }).click();
+    await page.getByRole('button', { name: 'Abmelden' }).click();
+    await page.getByText('Sie sind abgemeldet.').waitFor();
+    await page.getByRole('button', { name: /^Rückgängig machen: / }).click();
+    await eventually(20_000, () =>
+      assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"language": *"de"/),
+    );
+
+    const { page: again } = await fixture.open(directory);
+    await again.getByRole('button', { name: 'Einstellungen' }).click();
+    await again.getByLabel('Sprache').selectOption('en');
+    await again.getByRole('heading', { name: 'Settings' }).waitFor();
+    await again.locator('html[lang="en"]').waitFor();
+  });
+
   it('say that the system does not give a shortcut, and keep the one before', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
