@@ -401,6 +401,20 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().settings.theme, 'dark');
     });
 
+    it('change the language at once: of the window, of the tray, and of what is said next', async () => {
+      const app = await start();
+      let menus = 0;
+      app.core.localeChanged.listen(() => (menus += 1));
+      await app.call('settings:change', { language: 'de' });
+      assert.deepEqual(app.core.snapshots.make().locale, { language: 'de', tag: 'de' });
+      assert.equal(app.core.tray.make().tooltip, 'Culvert: abgemeldet');
+      assert.equal(menus, 1);
+      const { core } = await start(again(app));
+      assert.equal(core.snapshots.make().locale.language, 'de');
+      await app.call('settings:change', { language: 'en' });
+      assert.equal(app.core.tray.make().tooltip, 'Culvert: signed out');
+    });
+
     it('that cannot be read are put aside, and the user is told', async () => {
       const system = fakeSystem();
       writeFileSync(join(system.platform.dataDirectory, 'culvert.json'), '{"version":1,"data":{"settin');

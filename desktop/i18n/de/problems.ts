@@ -36,6 +36,13 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
     'Auf Port {port} lauscht nichts. Besucher sehen eine 502, bis Sie Ihren Server starten.',
   'problem.cannotSign':
     'Culvert kann diese Anfrage nicht signieren: Sie hat keinen Header eines Dienstes, dessen Geheimnis gesetzt ist. Setzen Sie den Header wieder ein, oder senden Sie die Anfrage, ohne sie zu signieren.',
+  'problem.importFolder':
+    'Dieser Tunnel führt zu einem Ordner. Importieren Sie Anfragen in einen, der zu einem Port führt.',
+  'problem.importNoFile': '{path} ist keine Datei.',
+  'problem.importNotRead': 'Culvert kann {path} nicht lesen: {why}.',
+  'problem.importTooLarge':
+    '{path} hat {size} MiB, und {max} MiB werden angenommen: Exportieren Sie dort, wo die HAR-Datei herkommt, weniger Anfragen.',
+  'problem.pasteCurl': 'Fügen Sie einen curl-Befehl ein.',
   'problem.noSecret': 'Es gibt kein Geheimnis, um diese Anfrage zu signieren. Fügen Sie es zuerst hinzu.',
   'problem.tooManySecrets':
     'Culvert behält {max} Geheimnisse eines Dienstes je Tunnel. Entfernen Sie zuerst eines.',

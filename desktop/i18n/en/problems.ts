@@ -32,6 +32,12 @@ export const PROBLEMS = {
   'problem.nothingListens': 'Nothing listens on port {port}. Visitors see a 502 until you start your server.',
   'problem.cannotSign':
     'Culvert cannot sign this request: it has no header of a service whose secret is set. Put the header back, or send the request without signing it.',
+  'problem.importFolder': 'This tunnel leads to a folder. Import requests into one that leads to a port.',
+  'problem.importNoFile': '{path} is not a file.',
+  'problem.importNotRead': 'Culvert cannot read {path}: {why}.',
+  'problem.importTooLarge':
+    '{path} has {size} MiB, and {max} MiB are taken: export fewer requests where the HAR was made.',
+  'problem.pasteCurl': 'Paste a curl command.',
   'problem.noSecret': 'There is no secret to sign this request with. Add it first.',
   'problem.tooManySecrets': 'Culvert keeps {max} secrets of a service for a tunnel. Remove one first.',
   'problem.notInvitation': 'This is not an invitation.',

@@ -1,5 +1,6 @@
 /** Requests that were written down elsewhere, brought into the log of a tunnel. Nothing is sent. */
 import { readFile, stat } from 'node:fs/promises';
+import { t } from '../../i18n/translate.ts';
 import { REDACTED } from '../../../shared/redacted.ts';
 import { importText } from '../../engine/inspector/transfer/import-text.ts';
 import { ImportRefused } from '../../engine/inspector/transfer/imported.ts';
@@ -23,8 +24,7 @@ const MIB = 1024 * 1024;
  * @throws ImportRefused
  */
 export async function importInto({ log, form, tunnel }: Importing, text: string): Promise<Imported> {
-  if (form.folder !== undefined)
-    throw new ImportRefused('This tunnel leads to a folder. Import requests into one that leads to a port.');
+  if (form.folder !== undefined) throw new ImportRefused(t('problem.importFolder'));
   const { requests, leftOut } = await importText(text, IMPORTED_REQUESTS_MAX);
   const host = replacementHost(form.hostHeader, localTarget(form)) ?? new URL(tunnel.public_url).host;
   const ids = requests.map((request) => log.add(request, host));
@@ -50,18 +50,17 @@ async function read(path: string): Promise<string> {
   try {
     const found = await stat(path);
     // Others, such as pipes, may never end.
-    if (!found.isFile()) throw new ImportRefused(`${path} is not a file.`);
+    if (!found.isFile()) throw new ImportRefused(t('problem.importNoFile', { path }));
     if (found.size > IMPORT_MAX_BYTES) throw tooLarge(path, found.size);
     return await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof ImportRefused) throw error;
-    throw new ImportRefused(
-      `Culvert cannot read ${path}: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ImportRefused(t('problem.importNotRead', { path, why }));
   }
 }
 
 function tooLarge(path: string, size: number): ImportRefused {
-  const text = `${path} has ${Math.ceil(size / MIB)} MiB, and ${IMPORT_MAX_BYTES / MIB} MiB are taken: export fewer requests where the HAR was made.`;
-  return new ImportRefused(text);
+  const values = { path, size: Math.ceil(size / MIB), max: IMPORT_MAX_BYTES / MIB };
+  return new ImportRefused(t('problem.importTooLarge', values));
 }

@@ -144,7 +144,10 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   }),
   'import:text': exact({
     key,
-    text: yup.string().max(IMPORT_TEXT_MAX_CHARS).required('Paste a curl command.'),
+    text: yup
+      .string()
+      .max(IMPORT_TEXT_MAX_CHARS)
+      .required(() => t('problem.pasteCurl')),
   }),
   'import:file': ref,
   'log:replay': request,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import type { TunnelStatus } from '../../shared/snapshot.ts';
 import { tunnelView } from '../../testing/views.ts';
 import { Outage } from './outage.ts';
@@ -21,6 +23,8 @@ describe('Outage', () => {
     statuses = Array.from({ length: 30 }, () => ONLINE);
     look(0);
   });
+
+  afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('is one notice for what was lost together, and one for its return', () => {
     all(LOST);
@@ -58,6 +62,15 @@ describe('Outage', () => {
     assert.deepEqual(look(32_000), []);
     all(ONLINE);
     assert.deepEqual(look(33_000), ['All 30 tunnels are back']);
+  });
+
+  it('is told in the language of the user', () => {
+    setLocale({ language: 'de', tag: 'de' });
+    all(LOST);
+    look(1000);
+    assert.deepEqual(look(31_000), ['30 Tunnel sind offline']);
+    all(ONLINE);
+    assert.deepEqual(look(33_000), ['Alle 30 Tunnel sind wieder da']);
   });
 
   it('does not count as back what has ended meanwhile', () => {
