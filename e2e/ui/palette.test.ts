@@ -130,6 +130,20 @@ describe('the command palette, as people see it', () => {
     await palette(page).waitFor({ state: 'detached' });
   });
 
+  it('closes for a key that leads elsewhere, and leaves the focus there', async () => {
+    const page = await open(360, 'light');
+    await page.keyboard.press('Control+k');
+    await palette(page).waitFor();
+    await page.keyboard.press('Control+,');
+    await palette(page).waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Settings' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Control+k');
+    await palette(page).waitFor();
+    await page.keyboard.press('Control+n');
+    await palette(page).waitFor({ state: 'detached' });
+    await focused(page, 'port');
+  });
+
   it('opens for a key that is pressed the moment another place shows', async () => {
     const page = await open(360, 'light');
     await page.evaluate(`new Promise((resolve) => {

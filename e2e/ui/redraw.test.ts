@@ -58,4 +58,23 @@ describe('the field of the port', () => {
     await page.keyboard.type('39');
     assert.equal(await field.inputValue(), '39');
   });
+
+  it('keeps the port that was chosen when another one comes before it in the list', async () => {
+    const scene = SCENES.find(({ name }) => name === 'ports');
+    assert.ok(scene);
+    const main = scene.main();
+    const { ports } = main.snapshot;
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const field = page.getByLabel('Port', { exact: true });
+    await field.fill('');
+    await page.keyboard.press('ArrowDown');
+    const chosen = page.getByRole('option', { selected: true }).locator('b');
+    const port = await chosen.innerText();
+    await main.show({ ports: [{ port: 1234, process: 'late', framework: undefined }, ...ports] });
+    await page.getByRole('option', { name: '1234' }).waitFor();
+    assert.equal(await chosen.innerText(), port);
+    await page.keyboard.press('Enter');
+    assert.equal(await field.inputValue(), port);
+  });
 });
