@@ -8,8 +8,8 @@ const FROM_OTHERS = 'bdi, code, kbd, pre, [dir=ltr], [translate=no], script, sty
 /** What `Intl` writes in the language of the region: units, and halves of the day. */
 const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
 
-/** Of keys, languages and addresses: nobody translates them. */
-const NAMES = String.raw`/^(?:(?:(?:Ctrl|Alt|Shift)\+)+\w+|https?:\/\/.*|${Object.values(LANGUAGE_NAMES).join('|')})$/u`;
+/** Of languages and addresses, and what is left of a shortcut without the keys that languages name: nobody translates them. */
+const NAMES = String.raw`/^(?:(?:\+|Alt|[A-Z](?!\w))+|https?:\/\/.*|${Object.values(LANGUAGE_NAMES).join('|')})$/u`;
 
 /**
  * What a page in the pseudo-language shows, or says to screen readers, that is in no catalogue.
