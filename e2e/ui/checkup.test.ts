@@ -6,6 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios } from './support/fixture.ts';
+import { reads } from './support/reads.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('finding out why', (fixture) => {
@@ -52,7 +53,7 @@ scenarios('finding out why', (fixture) => {
     const dialog = page.getByRole('dialog', { name: 'From here to the relay, and back' });
     await dialog.getByText('It stops at: A connection to it.').waitFor();
     await dialog.getByText('See that culvert-relay runs there').waitFor();
-    assert.match(await dialog.innerText(), /not tried without "connect"/);
+    await reads(dialog, /not tried without "connect"/);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
   });

@@ -5,6 +5,7 @@ import { createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
 import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
 import { signIn, scenarios } from './support/fixture.ts';
+import { reads } from './support/reads.ts';
 
 scenarios('signing in', (fixture) => {
   it('takes a relay and a key, and shows whose account it is', async () => {
@@ -66,7 +67,7 @@ scenarios('signing in', (fixture) => {
     const { page } = await fixture.open();
     await signIn(page, `http://localhost:${site.port}`, newApiKey());
     await page.locator('#relay-note.problem').waitFor();
-    assert.match(await page.locator('#relay-note').innerText(), /Check the address/);
+    await reads(page.locator('#relay-note'), /Check the address/);
   });
 
   it('is cancelled while the relay says nothing', async () => {

@@ -95,8 +95,8 @@ export const RENDERER: readonly Mutation[] = [
     part: 'renderer',
     notice: 'what visitors send and what they get are mixed up',
     file: 'desktop/renderer/screens/tunnels/meta.tsx',
-    find: "words={t('meta.received')} bytes={bytesIn}",
-    replace: "words={t('meta.received')} bytes={bytesOut}",
+    find: 'said="meta.received" bytes={bytesText(bytesIn)}',
+    replace: 'said="meta.received" bytes={bytesText(bytesOut)}',
     tests: ui('tunnels shows requests and traffic as they come'),
   },
   {
