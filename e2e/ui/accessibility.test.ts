@@ -2,7 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
 import type { BuiltWindow } from './support/build.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
 import { assertNothingCutOff, assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 

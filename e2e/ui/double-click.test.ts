@@ -3,7 +3,8 @@ import type { Locator, Page } from 'playwright-core';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 

@@ -4,7 +4,8 @@ import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../deskto
 import { Scope } from '../support/scope.ts';
 import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { violations } from './support/axe.ts';
-import { NOW, type Scene, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW, type Scene } from './gallery/scene.ts';
 import { assertNothingCutOff } from './support/readable.ts';
 import { inLanguage, Stage } from './support/stage.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 describe('the focus in the request log', () => {

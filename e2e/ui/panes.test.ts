@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
 import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 

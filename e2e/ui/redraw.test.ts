@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 /** A card asks for the time a few times when it is drawn, and then only at a tick; a hidden window has no ticks. */

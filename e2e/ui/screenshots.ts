@@ -7,7 +7,8 @@ import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/i18n/locale.ts';
 import { startBrowser } from './support/browser.ts';
 import { buildWindow } from './support/build.ts';
-import { NOW, type Scene, SCENES } from './support/gallery.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW, type Scene } from './gallery/scene.ts';
 import { inLanguage } from './support/stage.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
