@@ -1,7 +1,7 @@
 /** The fields of `culvert.yml` that say who may come into a tunnel. What is not as it should be must not leave it open. */
 import type { Access } from '../../shared/access.ts';
 import { accessProblems, type AccessFields, wantedAccess } from './access-fields.ts';
-import { type Environment, EnvironmentError, fillIn } from './environment.ts';
+import { type Environment, EnvironmentError, fillIn, VariableUnset } from './environment.ts';
 
 export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as const;
 type FieldName = (typeof ACCESS_FIELDS)[number];
@@ -17,17 +17,17 @@ const ACCEPTED: Readonly<Record<FieldName, string>> = {
 
 /**
  * @param tunnel the value of one tunnel of the file
- * @param report is told what is wrong with a field
+ * @param report is told what is wrong with a field; `isUnset`: only that a variable of it is not set
  */
 export function readProjectAccess(
   tunnel: Readonly<Record<string, unknown>>,
   env: Environment,
-  report: (field: FieldName, text: string) => void,
+  report: (field: FieldName, text: string, isUnset: boolean) => void,
 ): { readonly access: Access; readonly madePassword: string | undefined } | undefined {
   let isValid = true;
-  const refuse = (field: FieldName, text: string): void => {
+  const refuse = (field: FieldName, text: string, isUnset = false): void => {
     isValid = false;
-    report(field, text);
+    report(field, text, isUnset);
   };
   /** @throws TypeError for what is not of the kind; EnvironmentError */
   function read<T>(name: FieldName, kind: (value: unknown) => T): T | undefined {
@@ -36,7 +36,8 @@ export function readProjectAccess(
     try {
       return kind(value);
     } catch (error) {
-      refuse(name, error instanceof EnvironmentError ? error.message : `it takes ${ACCEPTED[name]}`);
+      if (error instanceof EnvironmentError) refuse(name, error.message, error instanceof VariableUnset);
+      else refuse(name, `it takes ${ACCEPTED[name]}`);
       return undefined;
     }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readProject } from './project-file.ts';
+import { readProject, readProjectIn } from './project-file.ts';
 import { checkOwners, trustedOwners } from './project-owner.ts';
 import { ProjectFileError } from './project-error.ts';
 
@@ -43,6 +43,14 @@ describe('readProject', () => {
       isRefusal(/no culvert\.yml in .*deep or above.*--config/),
     );
     assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
+  });
+
+  it("of one folder is its own, and nobody else's", () => {
+    write('culvert.yml', 1);
+    assert.throws(() => readProjectIn(inner, {}), isRefusal(/deep.culvert\.yml cannot be read: ENOENT/));
+    assert.equal(readProjectIn(root, {}).tunnels[0]?.port, 1);
+    const others = new Set([statSync(join(root, 'culvert.yml')).uid + 1]);
+    assert.throws(() => readProjectIn(root, {}, others), isRefusal(/belongs to another user/));
   });
 
   it('takes no file of another user from the folders, unless it is named', () => {

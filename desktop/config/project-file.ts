@@ -3,7 +3,7 @@ import { closeSync, fstatSync, lstatSync, openSync, readFileSync, statSync } fro
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 import { checkOwners, trustedOwners } from './project-owner.ts';
-import { parseProject, type Project } from './project.ts';
+import { parseProject, type Project, type ReadOptions } from './project.ts';
 import { ProjectFileError } from './project-error.ts';
 
 export const PROJECT_FILE = 'culvert.yml';
@@ -19,9 +19,28 @@ export function readProject(
   folder: string,
   owners = trustedOwners(process.env, process.geteuid?.()),
 ): Project {
-  const file = path === undefined ? findProjectFile(folder) : resolve(folder, path);
+  return path === undefined
+    ? readFile(findProjectFile(folder), owners)
+    : readFile(resolve(folder, path), undefined);
+}
+
+/**
+ * Reads the `culvert.yml` of this very folder.
+ *
+ * @param owners whose file is taken; `undefined` for anybody's
+ * @throws ProjectFileError
+ */
+export function readProjectIn(
+  folder: string,
+  options: ReadOptions,
+  owners = trustedOwners(process.env, process.geteuid?.()),
+): Project {
+  return readFile(join(folder, PROJECT_FILE), owners, options);
+}
+
+function readFile(file: string, owners: ReadonlySet<number> | undefined, options?: ReadOptions): Project {
   try {
-    return parseProject(readText(file, path === undefined ? owners : undefined), file);
+    return parseProject(readText(file, owners), file, options);
   } catch (error) {
     if (error instanceof ProjectFileError) throw error;
     const why = error instanceof Error ? error.message : String(error);

@@ -3,6 +3,7 @@ import { isLoopback } from '../engine/network/loopback.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import { ProjectFileError } from './project-error.ts';
 import type { Project } from './project.ts';
+import type { TunnelSpec } from './tunnel-spec.ts';
 
 /** The part of a {@link Project} that chooses the relay. */
 export interface ProjectRelay extends Pick<Project, 'path'> {
@@ -25,6 +26,11 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
   );
 }
 
+/** Whether a tunnel leads to another machine, which visitors would reach through this one. */
+export function leadsElsewhere({ localHost }: Pick<TunnelSpec, 'localHost'>): boolean {
+  return !isLoopback(localHost);
+}
+
 /**
  * The author of the file may know what is in the network of the person who starts it.
  *
@@ -32,7 +38,7 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
  */
 export function checkLocalHosts({ path, tunnels }: Pick<Project, 'path' | 'tunnels'>): void {
   for (const { label, localHost } of tunnels) {
-    if (isLoopback(localHost)) continue;
+    if (!leadsElsewhere({ localHost })) continue;
     throw new ProjectFileError(
       `${path}: tunnels.${label}.local_host: "${localHost}" is another machine, which visitors would reach through this one: ` +
         'it takes localhost or an address of it, or anything with --allow-other-hosts.',

@@ -63,11 +63,12 @@ describe('parseProject', () => {
           madePassword: undefined,
         },
       ],
+      withheld: [],
     });
   });
 
   const access = (fields: string, env: Record<string, string> = {}) => {
-    const [only] = parseProject(tunnel(fields), 'culvert.yml', env).tunnels;
+    const [only] = parseProject(tunnel(fields), 'culvert.yml', { env }).tunnels;
     return only && { ...only.access, madePassword: only.madePassword };
   };
 
@@ -248,5 +249,34 @@ describe('parseProject', () => {
   it('refuses aliases that multiply', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
     assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
+  });
+
+  it('withholds tunnels whose variables are not set, without a lock that could be taken for theirs', () => {
+    const text = `tunnels:
+  api: {port: 4000, auth: ['ann:\${ANN}', 'bob:secret-word-1'], password: '\${DOOR}', ttl: 4h}
+  web: {port: 3000, password: '\${SET}'}
+`;
+    const { tunnels, withheld } = parseProject(text, 'culvert.yml', {
+      env: { SET: 'mild-oak-tree' },
+      withholds: true,
+    });
+    assert.deepEqual(
+      tunnels.map(({ label, access }) => [label, access.password]),
+      [['web', 'mild-oak-tree']],
+    );
+    const [api] = withheld;
+    assert.deepEqual([withheld.length, api?.label, api?.port, api?.ttl], [1, 'api', 4000, '4h']);
+    assert.equal(api?.why, 'auth: the variable ANN is not set; password: the variable DOOR is not set');
+    assert.ok(!Object.hasOwn(api, 'access') && !Object.hasOwn(api, 'madePassword'));
+    // What is wrong with the file is wrong all the same.
+    assert.throws(
+      () =>
+        parseProject('tunnels: {a: {port: 1, auth: "ann:${"}}', 'culvert.yml', { env: {}, withholds: true }),
+      /tunnels\.a\.auth: \$\{…\} takes the name/,
+    );
+    assert.throws(
+      () => parseProject(text, 'culvert.yml', { env: {} }),
+      /tunnels\.api\.auth: the variable ANN is not set/,
+    );
   });
 });

@@ -26,8 +26,25 @@ export interface Project {
   /** where it was read from */
   readonly path: string;
   readonly relay: RelayAddress | undefined;
-  /** in the order of the file; at least one */
-  readonly tunnels: readonly (TunnelSpec & { readonly label: string })[];
+  /** in the order of the file; with those that are withheld at least one */
+  readonly tunnels: readonly ProjectTunnel[];
+  /** in the order of the file; none unless asked for */
+  readonly withheld: readonly WithheldTunnel[];
+}
+
+export type ProjectTunnel = TunnelSpec & { readonly label: string };
+
+/** A tunnel whose lock has variables that are not set. It has no `access`, so that nobody opens it without its lock. */
+export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
+  /** the fields and variables */
+  readonly why: string;
+};
+
+export interface ReadOptions {
+  /** from which `${NAME}` is filled in where the file says who may come in; by default that of this process */
+  readonly env?: Environment;
+  /** whether variables that are not set are a matter of their tunnel alone, rather than of the whole file */
+  readonly withholds?: boolean;
 }
 
 const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
@@ -63,10 +80,9 @@ function field<T extends string | number | boolean>(rule: ValueRule) {
 /**
  * @param text the file's content
  * @param path for messages
- * @param env from which `${NAME}` is filled in where the file says who may come in
  * @throws ProjectFileError
  */
-export function parseProject(text: string, path: string, env: Environment = process.env): Project {
+export function parseProject(text: string, path: string, options: ReadOptions = {}): Project {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const report = new ProjectReport(path, document, lines);
@@ -79,17 +95,20 @@ export function parseProject(text: string, path: string, env: Environment = proc
     // Aliases that multiply.
     throw new ProjectFileError(`${path}: it repeats itself too often through aliases.`);
   }
-  return new ProjectReader(path, env, report).read(value);
+  return new ProjectReader(path, options, report).read(value);
 }
 
 class ProjectReader {
   readonly #path: string;
   readonly #env: Environment;
+  readonly #withholds: boolean;
+  readonly #withheld: WithheldTunnel[] = [];
   readonly #report: ProjectReport;
 
-  constructor(path: string, env: Environment, report: ProjectReport) {
+  constructor(path: string, { env = process.env, withholds = false }: ReadOptions, report: ProjectReport) {
     this.#path = path;
     this.#env = env;
+    this.#withholds = withholds;
     this.#report = report;
   }
 
@@ -103,7 +122,7 @@ class ProjectReader {
     const relay = this.#readRelay(value['relay']);
     const tunnels = this.#readTunnels(value['tunnels']);
     report.end();
-    return { path: this.#path, relay, tunnels };
+    return { path: this.#path, relay, tunnels, withheld: this.#withheld };
   }
 
   #readRelay(value: unknown): RelayAddress | undefined {
@@ -131,7 +150,7 @@ class ProjectReader {
     return entries.flatMap(([label, tunnel]) => this.#readTunnel(label, tunnel) ?? []);
   }
 
-  #readTunnel(label: string, value: unknown): (TunnelSpec & { readonly label: string }) | undefined {
+  #readTunnel(label: string, value: unknown): ProjectTunnel | undefined {
     const path = ['tunnels', label];
     if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
       const accepted = `1 to ${LABEL_MAX_LENGTH} letters, digits, hyphens and underscores`;
@@ -144,12 +163,14 @@ class ProjectReader {
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
     this.#checkTarget(value, path);
-    const access = readProjectAccess(value, this.#env, (name, text) =>
-      this.#report.field([...path, name], text),
-    );
+    const unset: string[] = [];
+    const access = readProjectAccess(value, this.#env, (name, text, isUnset) => {
+      if (isUnset && this.#withholds) unset.push(`${name}: ${text}`);
+      else this.#report.field([...path, name], text);
+    });
     try {
       const fields = tunnelSchema.validateSync(value, { abortEarly: false });
-      return {
+      const spec = {
         label,
         port: fields.port ?? 0,
         folder: fields.share,
@@ -161,9 +182,12 @@ class ProjectReader {
         localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
         localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
-        access: access?.access ?? OPEN,
-        madePassword: access?.madePassword,
       };
+      if (unset.length > 0) {
+        this.#withheld.push({ ...spec, why: unset.join('; ') });
+        return undefined;
+      }
+      return { ...spec, access: access?.access ?? OPEN, madePassword: access?.madePassword };
     } catch (error) {
       if (!(error instanceof yup.ValidationError)) throw error;
       for (const { path: name = '', message } of error.inner) this.#report.field([...path, name], message);

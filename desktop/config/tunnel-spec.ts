@@ -33,7 +33,12 @@ export interface TunnelSpec {
 }
 
 /** Where the tunnel leads: an address such as `http://localhost:3000`, or a folder. */
-export function localUrl({ localHost, localHttps, port, folder }: TunnelSpec): string {
+export function localUrl({
+  localHost,
+  localHttps,
+  port,
+  folder,
+}: Pick<TunnelSpec, 'localHost' | 'localHttps' | 'port' | 'folder'>): string {
   return folder ?? `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
 }
 

@@ -277,7 +277,10 @@ describe('readArguments', () => {
   describe('start', () => {
     const relay = parseRelayAddress('https://project.example');
     const tunnels = [spec('web', 3000), spec('api', 4000)];
-    const files: Files = { ...NO_FILES, readProject: (path = 'culvert.yml') => ({ path, relay, tunnels }) };
+    const files: Files = {
+      ...NO_FILES,
+      readProject: (path = 'culvert.yml') => ({ path, relay, tunnels, withheld: [] }),
+    };
 
     it('takes all tunnels of culvert.yml, and its relay', () => {
       const signedIn = { ...files, readLogin: () => ({ relay, key: KEY }) };
@@ -313,7 +316,12 @@ describe('readArguments', () => {
       const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
       const project = {
         ...files,
-        readProject: () => ({ path: '/p/culvert.yml', relay: undefined, tunnels: [...tunnels, remote] }),
+        readProject: () => ({
+          path: '/p/culvert.yml',
+          relay: undefined,
+          tunnels: [...tunnels, remote],
+          withheld: [],
+        }),
       };
       for (const line of ['start', 'start db']) {
         assert.throws(

@@ -87,8 +87,16 @@ export const ENGINE: readonly Mutation[] = [
     part: 'engine',
     notice: 'a lock in culvert.yml whose variable is not set is no lock',
     file: 'desktop/config/environment.ts',
-    find: "if (value === '') throw new EnvironmentError",
-    replace: "if (name === '') throw new EnvironmentError",
+    find: "if (value === '') throw new VariableUnset",
+    replace: "if (name === '') throw new VariableUnset",
     tests: unit('fillIn names a variable that is not set, or empty'),
+  },
+  {
+    part: 'engine',
+    notice: 'the app starts a tunnel of a project without its lock, whose variable is not set',
+    file: 'desktop/config/project.ts',
+    find: 'if (unset.length > 0) {',
+    replace: 'if (unset.length > 64) {',
+    tests: unit('a project that is opened never opens a tunnel without its lock'),
   },
 ];
