@@ -261,7 +261,7 @@ describe('parseProject', () => {
       withholds: true,
     });
     assert.deepEqual(
-      tunnels.map(({ label, access }) => [label, access.password]),
+      tunnels.map((one) => [one.label, one.access.password]),
       [['web', 'mild-oak-tree']],
     );
     const [api] = withheld;

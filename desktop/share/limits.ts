@@ -2,3 +2,7 @@
 
 /** Names of a shared folder that a page lists: each is looked up, and nobody reads more. */
 export const SHARE_LISTED_MAX = 1000;
+/** How long a folder may take to answer, in ms: one on a server that is gone never does, and one that has to wake a disk takes seconds. */
+export const FOLDER_ANSWER_MS = 8000;
+/** Folders that have not answered and may still be waited for: each has one of the four threads that this process has for files. */
+export const SILENT_FOLDERS_MAX = 2;

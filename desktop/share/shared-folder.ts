@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { access, constants, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { folderHandler } from './folder-handler.ts';
+import { FOLDER_LOOKS, type FolderLooks, FolderSilent } from './folder-looks.ts';
 
 /** What is not a folder, or one that this user may not list; the message names it. */
 export class FolderUnreadable extends Error {
@@ -55,16 +56,25 @@ export async function shareFolder(folder: string, host = secretHost()): Promise<
 
 /**
  * @returns where the folder really is
- * @throws FolderUnreadable if it is none, or this user may not list it
+ * @throws FolderUnreadable if it is none, does not answer, or this user may not list it
  */
-export async function locateFolder(folder: string): Promise<string> {
+export async function locateFolder(
+  folder: string,
+  looks: Pick<FolderLooks, 'take'> = FOLDER_LOOKS,
+): Promise<string> {
   try {
-    const path = await realpath(folder);
-    if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(`"${folder}" is not a folder.`);
-    await access(path, constants.R_OK | constants.X_OK);
-    return path;
+    return await looks.take(async () => {
+      const path = await realpath(folder);
+      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(`"${folder}" is not a folder.`);
+      await access(path, constants.R_OK | constants.X_OK);
+      return path;
+    });
   } catch (error) {
     if (error instanceof FolderUnreadable) throw error;
+    if (error instanceof FolderSilent)
+      throw new FolderUnreadable(
+        `The folder "${folder}" does not answer: the drive or server that it is on may be gone.`,
+      );
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new FolderUnreadable(`The folder "${folder}" cannot be read (${code}).`);
   }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { FolderLooks, FolderSilent } from './folder-looks.ts';
+import { FOLDER_ANSWER_MS, SILENT_FOLDERS_MAX } from './limits.ts';
+import { FolderUnreadable, locateFolder } from './shared-folder.ts';
+
+describe('a look at a folder', () => {
+  it('is given up when nothing answers, and forgets its timer when something does', async () => {
+    const clock = new FakeClock();
+    const looks = new FolderLooks(clock);
+    assert.equal(await looks.take(() => Promise.resolve('here')), 'here');
+    await assert.rejects(
+      looks.take(() => Promise.reject(new Error('EIO'))),
+      /EIO/,
+    );
+    assert.equal(clock.waiting.length, 0);
+    const never = looks.take(() => new Promise(() => {}));
+    clock.advance(FOLDER_ANSWER_MS - 1);
+    assert.equal(clock.waiting.length, 1);
+    clock.advance(1);
+    await assert.rejects(never, FolderSilent);
+  });
+
+  it('leaves threads for the rest of the app, however many folders are silent', async () => {
+    const clock = new FakeClock();
+    const looks = new FolderLooks(clock);
+    const slow = Array.from({ length: SILENT_FOLDERS_MAX }, () => Promise.withResolvers<string>());
+    const asked = slow.map(({ promise }) => looks.take(() => promise));
+    clock.advance(FOLDER_ANSWER_MS);
+    await Promise.all(asked.map((one) => assert.rejects(one, FolderSilent)));
+    await assert.rejects(
+      looks.take(() => assert.fail('looks all the same')),
+      FolderSilent,
+    );
+    // The server is back.
+    slow[0]?.resolve('here');
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await looks.take(() => Promise.resolve('again')), 'again');
+  });
+
+  it('that is silent is said in words', async () => {
+    const silent = { take: () => Promise.reject(new FolderSilent()) };
+    await assert.rejects(
+      locateFolder(tmpdir(), silent),
+      (error) =>
+        error instanceof FolderUnreadable && /does not answer: the drive or server/.test(error.message),
+    );
+  });
+});
