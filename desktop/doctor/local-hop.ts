@@ -2,16 +2,18 @@ import { systemClock } from '../engine/clock.ts';
 import { Deadlines } from '../engine/deadlines.ts';
 import { LocalDialer } from '../engine/local/local-dialer.ts';
 import { describeTarget, type LocalTarget } from '../engine/local/local-target.ts';
+import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 import type { Subject } from './subject.ts';
 
-/** The port that a tunnel would lead to. Only a connection is made: a request could do something. */
+/** The port or folder that a tunnel would lead to. To a port only a connection is made: a request could do something. */
 export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'>): Hop {
   return {
     name: 'local',
     standsAlone: true,
     async check() {
       if (local === undefined) throw new HopSkipped(remedies.noLocal);
+      if ('folder' in local) return looksInto(local.folder);
       if (await takesConnections(local)) return `${describeTarget(local)} takes connections`;
       throw new HopFailure(
         local.host === 'localhost'
@@ -21,6 +23,18 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
       );
     },
   };
+}
+
+async function looksInto(folder: string): Promise<string> {
+  try {
+    return `the folder ${await locateFolder(folder)} can be read`;
+  } catch (error) {
+    if (!(error instanceof FolderUnreadable)) throw error;
+    throw new HopFailure(
+      error.message,
+      'Put the folder back, connect the drive that it is on, or have somebody let you read it.',
+    );
+  }
 }
 
 function takesConnections(target: LocalTarget): Promise<boolean> {

@@ -10,6 +10,9 @@ export interface RelayAccess {
   readonly network: Network;
 }
 
+/** A local port, or a folder whose files are served in place of one. */
+export type LocalService = LocalTarget | { readonly folder: string };
+
 export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
   /** where the relay's address is from, for people */
   readonly relayFrom: string;
@@ -19,8 +22,8 @@ export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
   readonly keyFrom: string;
   /** @throws HopFailure if there is no key that could be one */
   readonly requireKey: () => string;
-  /** the local service that a tunnel leads to; `undefined` for none */
-  readonly local: LocalTarget | undefined;
+  /** what a tunnel leads to; `undefined` for none */
+  readonly local: LocalService | undefined;
   readonly remedies: Remedies;
 }
 
