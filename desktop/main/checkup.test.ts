@@ -31,8 +31,8 @@ describe('finding out why', () => {
     await app.call('checkup:start', { key: undefined });
     const view = shown(app);
     assert.deepEqual(view, { id: view?.id, slug: undefined, results: [], isRunning: true });
-    const { tell, end, connection, port } = current(app);
-    assert.deepEqual([connection.relay.origin, port], ['https://relay.example.com', undefined]);
+    const { tell, end, connection, local } = current(app);
+    assert.deepEqual([connection.relay.origin, local], ['https://relay.example.com', undefined]);
     tell(DNS);
     assert.deepEqual(shown(app)?.results, [DNS]);
     tell(CONNECT);
@@ -45,7 +45,10 @@ describe('finding out why', () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', { ...FORM, port: 4321, name: 'shop' });
     await app.call('checkup:start', { key });
-    assert.deepEqual([current(app).port, shown(app)?.slug], [4321, 'shop']);
+    assert.deepEqual(
+      [current(app).local, shown(app)?.slug],
+      [{ host: 'localhost', port: 4321, https: false, waitMs: 0 }, 'shop'],
+    );
     await assert.rejects(app.call('checkup:start', { key: 'gone' }), failsWith('no-such-tunnel'));
   });
 

@@ -1,6 +1,7 @@
 /** Finds out why something does not work: the hops of `culvert doctor`, shown as they are checked. */
 import { randomUUID } from 'node:crypto';
 import type { HopResult } from '../doctor/hop.ts';
+import type { LocalService } from '../doctor/subject.ts';
 import type { CheckupView } from '../shared/snapshot.ts';
 import { type Connection, signedIn } from './connection.ts';
 import { Signal } from './signal.ts';
@@ -8,13 +9,13 @@ import { Signal } from './signal.ts';
 /**
  * Checks the way from this machine through the relay to a local port.
  *
- * @param port of the local service; `undefined` for none
+ * @param local the local service; `undefined` for none
  * @param tell called with every result as it comes
  * @returns whether nothing has failed
  */
 export type Examine = (
   connection: Connection,
-  port: number | undefined,
+  local: LocalService | undefined,
   interrupted: AbortSignal,
   tell: (result: HopResult) => void,
 ) => Promise<boolean>;
@@ -43,14 +44,14 @@ export class Checkup {
     return this.#view;
   }
 
-  /** Begins, in place of one that may be under way. @param of the tunnel that fails, with its local port, if it leads to one; none for the relay alone */
-  start(of: { readonly slug: string; readonly port: number | undefined } | undefined): void {
+  /** Begins, in place of one that may be under way. @param of the tunnel that fails, with what it leads to; none for the relay alone */
+  start(of: { readonly slug: string; readonly local: LocalService | undefined } | undefined): void {
     const connection = signedIn(this.#options.connection());
     this.stop();
     const running = new AbortController();
     this.#running = running;
     this.#show({ id: randomUUID(), slug: of?.slug, results: [], isRunning: true });
-    this.#examine(connection, of?.port, running.signal).catch(this.#options.onError);
+    this.#examine(connection, of?.local, running.signal).catch(this.#options.onError);
   }
 
   /** Nobody wants to know any more. */
@@ -60,12 +61,16 @@ export class Checkup {
     if (this.#view !== undefined) this.#show(undefined);
   }
 
-  async #examine(connection: Connection, port: number | undefined, signal: AbortSignal): Promise<void> {
+  async #examine(
+    connection: Connection,
+    local: LocalService | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const change = (how: (view: CheckupView) => CheckupView): void => {
       if (!signal.aborted && this.#view !== undefined) this.#show(how(this.#view));
     };
     try {
-      await this.#options.examine(connection, port, signal, (result) =>
+      await this.#options.examine(connection, local, signal, (result) =>
         change((view) => ({ ...view, results: [...view.results, result] })),
       );
     } finally {

@@ -6,6 +6,7 @@ import type { Snapshot, UpdateView } from '../shared/snapshot.ts';
 import { Checkup } from './checkup.ts';
 import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
+import { folderName } from './folder-name.ts';
 import type { Handlers } from './handlers/handle.ts';
 import { createHandlers } from './handlers/handlers.ts';
 import { followAutostart, followLanguage } from './handlers/settings.ts';
@@ -15,6 +16,7 @@ import {
   POLL_HIDDEN_MS,
   POLL_VISIBLE_MS,
   PORTS_INTERVAL_MS,
+  RECENT_PROJECTS_MAX,
   SNAPSHOT_INTERVAL_MS,
   TRAY_INTERVAL_MS,
 } from './limits.ts';
@@ -23,6 +25,7 @@ import { Notices } from './notices/notices.ts';
 import type { Platform } from './platform.ts';
 import { Poller } from './poller.ts';
 import type { PortScan } from './ports/port-scan.ts';
+import { Projects } from './projects/projects.ts';
 import { nameDomainOf } from './session/account-view.ts';
 import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts';
 import { Invitations } from './session/invitations.ts';
@@ -151,6 +154,15 @@ export async function createCore(platform: Platform): Promise<Core> {
     undos,
     servedHere: () => platform.servedHere(),
   });
+  const projects = new Projects({
+    desk,
+    others,
+    connection: () => signIn.connection,
+    async remember(folder) {
+      const before = store.data.projects.filter((other) => other !== folder);
+      await store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
+    },
+  });
   const admission = new Admission({
     desk,
     connection: () => signIn.connection,
@@ -171,7 +183,10 @@ export async function createCore(platform: Platform): Promise<Core> {
     onError: (error) => platform.report('looking at ports', error),
   });
   signIn.changed.listen(() => {
-    if (signIn.connection === undefined) checkup.stop();
+    if (signIn.connection === undefined) {
+      checkup.stop();
+      projects.clear();
+    }
     showChange();
   });
   desk.changed.listen(showChange);
@@ -180,8 +195,10 @@ export async function createCore(platform: Platform): Promise<Core> {
   others.changed.listen(() => snapshots.changed());
   invitations.changed.listen(showChange);
   drops.changed.listen(() => snapshots.changed());
+  projects.changed.listen(() => snapshots.changed());
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
     others.clear();
+    projects.clear();
     inBackground('saving tunnels', desk.resume(connection, isSameAccount));
     if (!isSameAccount) inBackground('forgetting secrets', forgetSecrets());
     poller.now();
@@ -199,6 +216,8 @@ export async function createCore(platform: Platform): Promise<Core> {
       checkup: checkup.view,
       invitation: invitations.view,
       drop: drops.view,
+      project: projects.view,
+      projects: store.data.projects.map((folder) => ({ name: folderName(folder), folder })),
       ports: scan?.ports ?? [],
       settings: store.data.settings,
       locale: currentLocale(),
@@ -271,6 +290,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       checkup,
       admission,
       drops,
+      projects,
       domains: new Domains(() => signIn.connection, undos),
       signatures: new Signatures(secrets, () => clock.now()),
       secrets,

@@ -57,7 +57,7 @@ describe('a folder that is dropped', () => {
     const before = app.api.calls.length;
     await app.call('folder:drop', { paths: [site] });
     const { drop, tunnels } = app.core.snapshots.make();
-    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site' });
+    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
     assert.deepEqual([tunnels.length, app.api.calls.length - before], [0, 0]);
     await app.call('folder:dismiss', { id: drop?.id ?? '' });
     assert.equal(app.core.snapshots.make().drop, undefined);
@@ -84,6 +84,13 @@ describe('a folder that is dropped', () => {
     const stranger = { ...served, form: { ...served.form, hostHeader: 'localhost' } };
     assert.equal(await visit(stranger), 'Not through the tunnel\n');
     assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
+  });
+
+  it('is what a check of its way ends at', async () => {
+    const app = await open();
+    const { key } = await share(app);
+    await app.call('checkup:start', { key });
+    assert.deepEqual(app.examined.at(-1)?.local, { folder: site });
   });
 
   it('is no longer served once it is stopped, and is again when that is undone', async () => {
@@ -132,11 +139,11 @@ describe('a folder that is dropped', () => {
     const app = await open();
     const file = join(site, 'index.html');
     const cases: [string[], RegExp][] = [
-      [[file], /index\.html" is not a folder\. Drop one folder/],
+      [[file], /index\.html" is not a folder\. Choose one folder/],
       [[site, above], /several things\. Drop one folder/],
       [[''], /not a folder of this computer\. Drop one folder/],
       [[], /not a folder of this computer\. Drop one folder/],
-      [[join(above, 'nothing')], /cannot be read \(ENOENT\)\. Drop one folder/],
+      [[join(above, 'nothing')], /cannot be read \(ENOENT\)\. Choose one folder/],
     ];
     for (const [paths, words] of cases) {
       await app.call('folder:drop', { paths });
@@ -149,6 +156,39 @@ describe('a folder that is dropped', () => {
     await out.call('folder:drop', { paths: [site] });
     const { drop } = out.core.snapshots.make();
     assert.match(drop?.state === 'refused' ? drop.problem.text : '', /Sign in first/);
+  });
+
+  it('may be chosen in a dialog of the system, once at a time', async () => {
+    const app = await open();
+    await app.call('folder:choose', undefined);
+    assert.equal(app.core.snapshots.make().drop, undefined, 'the user wanted none');
+    const asked = Promise.withResolvers<string>();
+    let dialogs = 0;
+    Object.assign(app.platform, {
+      chooseFolder: () => {
+        dialogs += 1;
+        return asked.promise;
+      },
+    });
+    const first = app.call('folder:choose', undefined);
+    await app.call('project:choose', undefined);
+    asked.resolve(site);
+    await first;
+    assert.equal(dialogs, 1);
+    const { drop } = app.core.snapshots.make();
+    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
+  });
+
+  it('with a culvert.yml offers the project in its place', async () => {
+    const app = await open();
+    writeFileSync(join(site, 'culvert.yml'), 'tunnels: {web: {port: 3000}}');
+    await app.call('folder:drop', { paths: [site] });
+    const { drop } = app.core.snapshots.make();
+    assert.ok(drop?.state === 'folder' && drop.isProject);
+    await app.call('project:open', { id: drop.id });
+    const now = app.core.snapshots.make();
+    assert.deepEqual([now.drop, now.project?.name, now.tunnels.length], [undefined, 'site', 0]);
+    await assert.rejects(app.call('project:open', { id: drop.id }), failsWith('no-folder'));
   });
 
   it('is never one that the page names', () => {

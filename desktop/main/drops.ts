@@ -1,11 +1,14 @@
-/** Folders that are dropped on the window or the tray: shown first, and shared once the user says so. */
+/** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user says so. */
 import { randomUUID } from 'node:crypto';
-import { basename } from 'node:path';
+import { OPEN } from '../../shared/access.ts';
 import { t } from '../i18n/translate.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
+import { folderName } from './folder-name.ts';
 import type { DropView } from '../shared/snapshot.ts';
 import { CallFailure } from './failure.ts';
+import { hasProject } from './projects/read-project.ts';
 import { Signal } from './signal.ts';
+import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { TunnelDesk } from './tunnels/tunnel-desk.ts';
 
 export interface DropsOptions {
@@ -21,9 +24,6 @@ interface Dropped {
 
 /** For how long a folder is shared. */
 const SHARED_TTL = '1h';
-/** What the relay is told in place of a local port, which a folder has only while it is served. */
-const FOLDER_PORT = 80;
-
 export class Drops {
   /** The view has changed. */
   readonly changed = new Signal();
@@ -62,20 +62,20 @@ export class Drops {
    * @throws CallFailure, RelayRefusal, RelayUnreachable: then it can be tried again
    */
   async share(id: string): Promise<string> {
-    const { path, view } = this.#dropped ?? {};
-    if (path === undefined || view?.id !== id || this.#isSharing)
-      throw new CallFailure({ code: 'no-folder', text: t('problem.dropAgain') });
+    const path = this.#pathOf(id);
     this.#isSharing = true;
     try {
-      const { key } = await this.#options.desk.create({
-        port: FOLDER_PORT,
-        name: '',
-        ttl: SHARED_TTL,
-        idle: false,
-        hostHeader: 'keep',
-        lock: { kind: 'anyone' },
-        folder: path,
-      });
+      const { key } = await this.#options.desk.create(
+        {
+          port: FOLDER_PORT,
+          name: '',
+          ttl: SHARED_TTL,
+          idle: false,
+          hostHeader: 'keep',
+          folder: path,
+        },
+        OPEN,
+      );
       this.#show(undefined);
       return key;
     } finally {
@@ -83,9 +83,27 @@ export class Drops {
     }
   }
 
+  /**
+   * The user wants something else of the folder that is shown.
+   *
+   * @returns its path; it is no longer shown
+   * @throws CallFailure
+   */
+  take(id: string): string {
+    const path = this.#pathOf(id);
+    this.#show(undefined);
+    return path;
+  }
+
   /** The user does not want it. */
   dismiss(id: string): void {
     if (!this.#isSharing && this.view?.id === id) this.#show(undefined);
+  }
+
+  #pathOf(id: string): string {
+    const { path, view } = this.#dropped ?? {};
+    if (path !== undefined && view?.id === id && !this.#isSharing) return path;
+    throw new CallFailure({ code: 'no-folder', text: t('problem.dropAgain') });
   }
 
   async #look(paths: readonly string[]): Promise<Dropped> {
@@ -100,7 +118,10 @@ export class Drops {
     if (dropped === '') return refused('no-path', t('problem.dropNoFolder'));
     try {
       const path = await locateFolder(dropped);
-      return { path, view: { id, state: 'folder', name: folderName(path) } };
+      return {
+        path,
+        view: { id, state: 'folder', name: folderName(path), isProject: await hasProject(path) },
+      };
     } catch (error) {
       if (!(error instanceof FolderUnreadable)) throw error;
       return refused('unreadable', t('problem.dropOther', { why: error.message }));
@@ -111,9 +132,4 @@ export class Drops {
     this.#dropped = dropped;
     this.changed.emit();
   }
-}
-
-/** As people call it. The root of a disk has no other name than its path. */
-export function folderName(path: string): string {
-  return basename(path) || path;
 }

@@ -40,10 +40,6 @@ function fail(error: unknown): void {
   app.exit(1);
 }
 
-function setMenu(): void {
-  Menu.setApplicationMenu(Menu.buildFromTemplate(applicationMenu(process.platform)));
-}
-
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
   servePage(protocol, join(FILES, 'renderer'));
@@ -54,8 +50,6 @@ async function start(): Promise<void> {
     links: readLinks(FILES),
   });
   const core: Core = await createCore(platform);
-  setMenu();
-  core.localeChanged.listen(setMenu);
   const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
   const shell = new Shell({
     electron,
@@ -66,6 +60,12 @@ async function start(): Promise<void> {
     files: FILES,
     isQuitting: () => quit.isDone,
   });
+  const setMenu = (): void =>
+    Menu.setApplicationMenu(
+      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),
+    );
+  setMenu();
+  core.localeChanged.listen(setMenu);
   core.notices.listen((notice) => shell.notify(notice));
   core.quitRequested.listen(() => void quit.request());
   registerHandlers(ipcMain, core.handlers, () => shell.frame, platform.report);

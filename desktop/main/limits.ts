@@ -68,6 +68,9 @@ export const NETWORK_INTERVAL_MS = 3000;
 
 /** For how long a stop, a removal, an emptied log or a sign-out can be taken back; until then the relay keeps the tunnel. */
 export const UNDO_MS = 8000;
+/** Projects that are offered again: what a person works on at a time. */
+export const RECENT_PROJECTS_MAX = 5;
+
 /** A UUID, as undos and invitations have. */
 export const OWN_ID_MAX_CHARS = 64;
 

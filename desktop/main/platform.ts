@@ -42,6 +42,12 @@ export interface Platform extends InvitationCalls {
    */
   chooseFileToWrite(name: string): Promise<string | undefined>;
   /**
+   * Asks the user for a folder.
+   *
+   * @returns its path; `undefined` if the user does not want one
+   */
+  chooseFolder(): Promise<string | undefined>;
+  /**
    * Asks the user for a HAR.
    *
    * @returns its path; `undefined` if the user does not want one

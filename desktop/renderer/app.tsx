@@ -10,11 +10,13 @@ import { leavingWords } from './model/invitation.ts';
 import { backward, forward, HOME, homeAt, type Route, type Trail } from './model/route.ts';
 import { CheckupDialog } from './screens/checkup/checkup-dialog.tsx';
 import { DropDialog } from './screens/drop/drop-dialog.tsx';
+import { DropHere } from './screens/drop/drop-here.tsx';
 import { useDrops } from './screens/drop/use-drops.ts';
 import { Loading } from './screens/loading.tsx';
 import { Panes } from './screens/panes.tsx';
 import { Palette } from './screens/palette/palette.tsx';
 import { usePalette } from './screens/palette/use-palette.ts';
+import { ProjectDialog } from './screens/project/project-dialog.tsx';
 import { ImportDialog } from './screens/transfer/import-dialog.tsx';
 import { InvitationDialog } from './screens/sign-in/invitation-dialog.tsx';
 import { SignIn } from './screens/sign-in/sign-in.tsx';
@@ -96,7 +98,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     [bridge, goHome],
   );
   useSinglePresses();
-  useDrops(bridge);
+  const isDragging = useDrops(bridge);
   useEscape(trail.length > 1, back);
   const isSignedIn = snapshot?.session.state === 'signed-in';
   useKey(
@@ -163,12 +165,16 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
             />
           )}
           {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
+          {snapshot.project !== undefined && (
+            <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
+          )}
           {snapshot.checkup !== undefined && (
             <CheckupDialog key={snapshot.checkup.id} checkup={snapshot.checkup} />
           )}
           {importingTo !== undefined && (
             <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
           )}
+          {isDragging && <DropHere />}
           {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
         </UndoContext.Provider>
       )}

@@ -1,11 +1,13 @@
 /** The one table of what the page may ask main to do. Main registers it, the preload exposes it, the page calls it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../engine/inspector/records.ts';
+import type { LocalTarget } from '../engine/local/local-target.ts';
 import type { EditForm, EditView, SendResult } from './bench.ts';
 import type { CheckedDomainView, DomainView } from './domain.ts';
 import type { AdmittedView, LinkView, Lock } from './lock.ts';
 import type { LogPoint, LogUpdate, LogView } from './log.ts';
 import type { ExportedRequests, Imported, WrittenHar } from './transfer.ts';
+import type { StartedTunnels } from './project.ts';
 import type { NewSecret, SignatureCheck } from './signatures.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
@@ -27,6 +29,17 @@ export interface Channels {
   /** shares the folder that is shown */
   'folder:share': { payload: { id: string }; result: { key: string } };
   'folder:dismiss': { payload: { id: string }; result: undefined };
+  /** asks the user for a folder, and shows it as if it was dropped */
+  'folder:choose': { payload: undefined; result: undefined };
+  /** asks the user for the folder of a project, and shows what its `culvert.yml` has; nothing is started */
+  'project:choose': { payload: undefined; result: undefined };
+  /** the same for the folder that is shown, in its place */
+  'project:open': { payload: { id: string }; result: undefined };
+  /** the same for one of the projects that were opened last */
+  'project:reopen': { payload: { folder: string }; result: undefined };
+  /** starts tunnels of the project that is shown, by their names in the file */
+  'project:start': { payload: { id: string; labels: readonly string[] }; result: StartedTunnels };
+  'project:dismiss': { payload: { id: string }; result: undefined };
   'tunnel:stop': { payload: TunnelRef; result: undefined };
   'tunnel:start': { payload: TunnelRef; result: undefined };
   'tunnel:forget': { payload: TunnelRef; result: undefined };
@@ -144,6 +157,8 @@ export interface TunnelForm {
 export interface KeptForm extends TunnelForm {
   /** path of the folder that is served in place of a local port; the page cannot name one */
   folder?: string | undefined;
+  /** how the port is reached, if a project says so; the page cannot */
+  local?: Omit<LocalTarget, 'port'> | undefined;
 }
 
 export interface CreateForm extends TunnelForm {

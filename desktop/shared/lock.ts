@@ -24,8 +24,13 @@ export type LockView =
       readonly password: string | undefined;
     }
   | { readonly kind: 'addresses'; readonly allow: readonly string[] }
-  /** what this app does not offer, set by the command or another program */
-  | { readonly kind: 'other'; readonly parts: readonly LockPart[] };
+  /** what the form does not offer, set by a project, the command or another program */
+  | {
+      readonly kind: 'other';
+      readonly parts: readonly LockPart[];
+      /** `undefined` if there is none, or this app does not know it */
+      readonly password: string | undefined;
+    };
 
 /** A link that lets its visitors in. Its address is shown once, when it is made. */
 export interface LinkView {

@@ -5,6 +5,7 @@ import type { HopResult } from '../doctor/hop.ts';
 import type { LanguageChoice, Locale } from '../i18n/locale.ts';
 import type { KnockView, LockView } from './lock.ts';
 import type { LogPoint, LogView } from './log.ts';
+import type { KnownProject, ProjectView } from './project.ts';
 import type { SummonShortcut } from './summon.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
@@ -20,6 +21,10 @@ export interface Snapshot {
   readonly invitation: InvitationView | undefined;
   /** what was dropped on the app, about which the user has not decided */
   readonly drop: DropView | undefined;
+  /** a project that was opened, about which the user has not decided */
+  readonly project: ProjectView | undefined;
+  /** projects that were opened last, the last one first */
+  readonly projects: readonly KnownProject[];
   /** ports that something on this machine listens on now, likeliest first */
   readonly ports: readonly PortView[];
   readonly settings: Settings;
@@ -92,7 +97,12 @@ export type DropView = {
   /** another one has another */
   readonly id: string;
 } & (
-  | { readonly state: 'folder'; readonly name: string }
+  | {
+      readonly state: 'folder';
+      readonly name: string;
+      /** whether a `culvert.yml` is in it */
+      readonly isProject: boolean;
+    }
   | { readonly state: 'refused'; readonly problem: Problem }
 );
 

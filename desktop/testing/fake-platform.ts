@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Access, AccessView } from '../../shared/access.ts';
+import type { Access } from '../../shared/access.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { OpenInvite, TakenInvite } from '../../shared/invitations.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
@@ -11,12 +11,14 @@ import type { Link, NewLink } from '../../shared/links.ts';
 import type { InvitationAddress } from '../engine/relay/invitation.ts';
 import type { LinkRequest } from '../engine/relay/link-response.ts';
 import type { HopResult } from '../doctor/hop.ts';
+import type { LocalService } from '../doctor/subject.ts';
 import type { Connection, RelayApi } from '../main/connection.ts';
 import type { Notice } from '../main/notices/notice.ts';
 import type { Platform } from '../main/platform.ts';
 import type { Encryption } from '../main/session/key-vault.ts';
 import { SummonKey } from '../main/system/summon-key.ts';
 import { projectLinks } from '../main/system/links.ts';
+import { shownAccess } from '../main/tunnels/lock.ts';
 import type { Serve, ServeOptions } from '../main/tunnels/serve.ts';
 import type { TunnelLog } from '../main/tunnels/tunnel-log.ts';
 import type { Problem } from '../shared/snapshot.ts';
@@ -66,7 +68,7 @@ export class FakeApi implements RelayApi {
         slug,
         name: request.name ?? '',
         local_port: request.local_port,
-        access: request.access === undefined ? {} : shown(request.access),
+        access: request.access === undefined ? {} : shownAccess(request.access),
         public_url: `http://${slug}.tunnels.test:8080`,
       };
       this.tunnels = [tunnel, ...this.tunnels];
@@ -93,7 +95,7 @@ export class FakeApi implements RelayApi {
   }
 
   setAccess(id: string, access: Access): Promise<Tunnel> {
-    const asked = shown(access);
+    const asked = shownAccess(access);
     return this.#answer(`access ${id.slice(-1)}`, () => {
       this.asked.push(access);
       this.tunnels = this.tunnels.map((tunnel) => (tunnel.id === id ? { ...tunnel, access: asked } : tunnel));
@@ -184,17 +186,6 @@ export class FakeApi implements RelayApi {
   }
 }
 
-/** As the relay shows it. */
-function shown({ allow, basic, password, links, knock }: Access): AccessView {
-  return {
-    ...(allow.length > 0 ? { allow } : {}),
-    ...(basic.length > 0 ? { basic: basic.map(({ user }) => user) } : {}),
-    ...(password === undefined ? {} : { password: true }),
-    ...(links ? { links } : {}),
-    ...(knock ? { knock } : {}),
-  };
-}
-
 /** A tunnel that is being served; the test is its engine. */
 export interface FakeServed extends ServeOptions {
   isStopped: boolean;
@@ -266,7 +257,7 @@ export interface Seen {
 /** A check of the way that is under way; the test is its hops. */
 export interface FakeExamination {
   readonly connection: Connection;
-  readonly port: number | undefined;
+  readonly local: LocalService | undefined;
   readonly interrupted: AbortSignal;
   readonly tell: (result: HopResult) => void;
   readonly end: (isGood: boolean) => void;
@@ -275,7 +266,11 @@ export interface FakeExamination {
 
 export interface FakeSystem {
   /** what the user says next */
-  readonly answers: { fileToWrite: string | undefined; harToRead: string | undefined };
+  readonly answers: {
+    fileToWrite: string | undefined;
+    harToRead: string | undefined;
+    folder: string | undefined;
+  };
   readonly examined: readonly FakeExamination[];
   readonly platform: Platform;
   readonly clock: FakeClock;
@@ -303,7 +298,11 @@ export function fakeSystem(
     autostart: [],
     quits: 0,
   };
-  const answers: FakeSystem['answers'] = { fileToWrite: undefined, harToRead: undefined };
+  const answers: FakeSystem['answers'] = {
+    fileToWrite: undefined,
+    harToRead: undefined,
+    folder: undefined,
+  };
   const platform: Platform = {
     clock,
     dataDirectory,
@@ -317,9 +316,9 @@ export function fakeSystem(
     connect: () => api,
     lookAtInvitation: (invitation) => api.lookAtInvitation(invitation),
     takeInvitation: (invitation) => api.takeInvitation(invitation),
-    examine(connection, port, interrupted, tell) {
+    examine(connection, local, interrupted, tell) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-      examined.push({ connection, port, interrupted, tell, end: resolve, fail: reject });
+      examined.push({ connection, local, interrupted, tell, end: resolve, fail: reject });
       return promise;
     },
     serve: serve.serve,
@@ -334,6 +333,7 @@ export function fakeSystem(
       seen.filesOffered.push(name);
       return Promise.resolve(answers.fileToWrite);
     },
+    chooseFolder: () => Promise.resolve(answers.folder),
     chooseHarToRead: () => Promise.resolve(answers.harToRead),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),

@@ -71,6 +71,8 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     checkup: undefined,
     invitation: undefined,
     drop: undefined,
+    project: undefined,
+    projects: [],
     ports: [],
     settings: {
       startsAtLogin: false,

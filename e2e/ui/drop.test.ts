@@ -37,6 +37,21 @@ scenarios('a folder that is dropped', (fixture) => {
     assert.equal(await get('/hello.txt'), 'hello from a folder');
   });
 
+  it('may be chosen by the keyboard, in the palette and beside the port', async () => {
+    const { app, page } = await fixture.openSignedIn();
+    await app.chooseNext(makeSite());
+    const dialog = page.getByRole('dialog', { name: 'Share the folder holiday pictures?' });
+    await page.getByRole('button', { name: 'Share a folder…' }).press('Enter');
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.keyboard.press('ControlOrMeta+k');
+    await page.keyboard.type('share a folder');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Share for 1 h' }).click();
+    await page.locator('.card', { hasText: 'folder holiday pictures' }).getByText('Online').waitFor();
+  });
+
   it('is not shared by Enter or Esc, or by a page that names one', async () => {
     const { page, drop } = await fixture.openSignedIn();
     const site = makeSite();
@@ -55,7 +70,7 @@ scenarios('a folder that is dropped', (fixture) => {
     const { page, drop } = await fixture.openSignedIn();
     const site = makeSite();
     for (const [paths, words] of [
-      [[join(site, 'hello.txt')], 'is not a folder. Drop one folder that you can read.'],
+      [[join(site, 'hello.txt')], 'is not a folder. Choose one folder that you can read.'],
       [[site, site], 'These are several things. Drop one folder that you can read.'],
     ] as const) {
       await drop(paths);

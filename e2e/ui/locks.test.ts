@@ -113,7 +113,7 @@ scenarios('who may come in', (fixture) => {
       json: { basic: [{ user: 'ann', password: 'secret' }], allow: ['127.0.0.1'] },
     });
     assert.equal(status, 200);
-    await page.getByText('Addresses · Users, not set in this app').waitFor();
+    await page.getByText('Addresses · Users, set by a project or another program').waitFor();
   });
 
   it('whom you let in: asked for each, admitted for a while, sent out again, or refused', async () => {

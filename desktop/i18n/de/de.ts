@@ -10,6 +10,7 @@ import { LOG_DE } from './log.ts';
 import { NOTICES_DE } from './notices.ts';
 import { PALETTE_DE } from './palette.ts';
 import { PROBLEMS_DE } from './problems.ts';
+import { PROJECT_DE } from './project.ts';
 import { SETTINGS_DE } from './settings.ts';
 import { SIGN_IN_DE } from './sign-in.ts';
 import { SIGNATURE_DE } from './signature.ts';
@@ -30,6 +31,7 @@ export const DE = {
   ...NOTICES_DE,
   ...PALETTE_DE,
   ...PROBLEMS_DE,
+  ...PROJECT_DE,
   ...SETTINGS_DE,
   ...SIGN_IN_DE,
   ...SIGNATURE_DE,

@@ -56,7 +56,7 @@ export const LOCK_DE: Translation<typeof LOCK> = {
   'lock.onlyFrom': 'Nur von',
   'lock.firstAndRest': '{first} und {rest}',
   'lock.youAreAsked': 'Sie werden gefragt, wer Zugang bekommt',
-  'lock.elsewhere': '{lock}, nicht in dieser App eingestellt',
+  'lock.elsewhere': '{lock}, von einem Projekt oder anderen Programm festgelegt',
   'lock.shareAfterPassword': 'Öffnet sich nach dem Passwort.',
   'lock.shareWithPassword': 'Öffnet sich nach dem Passwort: {password}',
   'lock.shareLinks': 'Diese Adresse allein lässt niemanden hinein: Das tun nur Ihre Links.',

@@ -6,8 +6,8 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'session.settingsUnreadable':
     'Ihre Einstellungen konnten nicht gelesen werden, deshalb startet Culvert mit neuen. Die alte Datei liegt unter {path}.',
   'problem.domainGone': 'Sie haben diese Domain nicht mehr.',
-  'problem.dropAgain': 'Dieser Ordner wird nicht mehr gezeigt. Ziehen Sie ihn noch einmal hierher.',
-  'problem.dropSignIn': 'Melden Sie sich zuerst an. Ziehen Sie den Ordner dann noch einmal hierher.',
+  'problem.dropAgain': 'Dieser Ordner wird nicht mehr gezeigt. Wählen Sie ihn noch einmal.',
+  'problem.dropSignIn': 'Melden Sie sich zuerst an. Wählen Sie den Ordner dann noch einmal.',
   'problem.keyUnknown':
     'Das Relay kennt diesen Schlüssel nicht. Prüfen Sie, ob Sie ihn ganz kopiert haben, oder erstellen Sie einen neuen.',
   'problem.namesNeedPlan': 'Eigene Namen gibt es ab dem Tarif Dev. Lassen Sie den Namen leer.',
@@ -22,7 +22,7 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'problem.notUndone': 'Das kann nicht mehr rückgängig gemacht werden.',
   'problem.visitorGone': 'Dieser Besucher wartet nicht mehr.',
   'problem.usersElsewhere':
-    'Seine Benutzer und deren Passwörter wurden nicht in dieser App gesetzt, die sie deshalb nicht wieder setzen kann. Geben Sie den Port neu frei.',
+    'Culvert bewahrt die Benutzer und Passwörter dieses Tunnels nicht auf und kann sie nicht wieder setzen. Öffnen Sie sein Projekt noch einmal, oder geben Sie den Port neu frei.',
   'problem.passwordUnknown':
     'Das Passwort wurde nicht in dieser App gesetzt oder ist nicht mehr bekannt. Setzen Sie ein anderes.',
   'ended.youStopped': 'Sie haben ihn gestoppt.',
@@ -100,5 +100,5 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'writing.isFolder': 'ein Ordner heißt so',
   'writing.longName': 'der Name ist zu lang',
   'ended.quit': 'Culvert wurde beendet.',
-  'problem.dropOther': '{why} Ziehen Sie einen Ordner hierher, den Sie lesen können.',
+  'problem.dropOther': '{why} Wählen Sie einen Ordner, den Sie lesen können.',
 };

@@ -10,6 +10,7 @@ import { LOG } from './log.ts';
 import { NOTICES } from './notices.ts';
 import { PALETTE } from './palette.ts';
 import { PROBLEMS } from './problems.ts';
+import { PROJECT } from './project.ts';
 import { SETTINGS } from './settings.ts';
 import { SIGN_IN } from './sign-in.ts';
 import { SIGNATURE } from './signature.ts';
@@ -30,6 +31,7 @@ export const EN = {
   ...NOTICES,
   ...PALETTE,
   ...PROBLEMS,
+  ...PROJECT,
   ...SETTINGS,
   ...SIGN_IN,
   ...SIGNATURE,

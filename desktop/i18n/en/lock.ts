@@ -53,7 +53,7 @@ export const LOCK = {
   'lock.onlyFrom': 'Only from',
   'lock.firstAndRest': '{first} and {rest}',
   'lock.youAreAsked': 'You are asked who may come in',
-  'lock.elsewhere': '{lock}, not set in this app',
+  'lock.elsewhere': '{lock}, set by a project or another program',
   'lock.shareAfterPassword': 'Opens after the password.',
   'lock.shareWithPassword': 'Opens after the password: {password}',
   'lock.shareLinks': 'This address alone lets nobody in: only your links do.',

@@ -4,8 +4,8 @@ export const PROBLEMS = {
   'session.settingsUnreadable':
     'Your settings could not be read, so Culvert starts with new ones. The old file is kept at {path}.',
   'problem.domainGone': 'You do not have this domain any more.',
-  'problem.dropAgain': 'This folder is no longer shown. Drop it again.',
-  'problem.dropSignIn': 'Sign in first. Then drop the folder again.',
+  'problem.dropAgain': 'This folder is no longer shown. Choose it again.',
+  'problem.dropSignIn': 'Sign in first. Then choose the folder again.',
   'problem.keyUnknown':
     'The relay does not know this key. Check that you copied all of it, or make a new one.',
   'problem.namesNeedPlan': 'Custom names need the Dev plan or above. Leave the name empty.',
@@ -20,7 +20,7 @@ export const PROBLEMS = {
   'problem.notUndone': 'This can no longer be undone.',
   'problem.visitorGone': 'This visitor no longer waits.',
   'problem.usersElsewhere':
-    'Its users and their passwords were not set in this app, which cannot set them again. Expose the port anew.',
+    'Culvert does not keep the users and passwords of this tunnel, and cannot set them again. Open its project again, or expose the port anew.',
   'problem.passwordUnknown': 'The password was not set in this app, or is no longer known. Set another one.',
   'ended.youStopped': 'You stopped it.',
   'ended.otherAccount': 'You signed in to another account.',
@@ -91,5 +91,5 @@ export const PROBLEMS = {
   'writing.isFolder': 'a folder has this name',
   'writing.longName': 'the name is too long',
   'ended.quit': 'Culvert was quit.',
-  'problem.dropOther': '{why} Drop one folder that you can read.',
+  'problem.dropOther': '{why} Choose one folder that you can read.',
 } as const;

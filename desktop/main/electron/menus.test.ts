@@ -24,10 +24,31 @@ function roles(template: readonly MenuItemConstructorOptions[]): string[] {
 describe('the application menu', () => {
   for (const platform of ['darwin', 'win32', 'linux'] as const) {
     it(`has editing and zoom, and nothing for developers, on ${platform}`, () => {
-      const found = roles(applicationMenu(platform));
+      const found = roles(applicationMenu(platform, () => assert.fail('nobody asked')));
       assert.ok(found.includes('editMenu') && found.includes('zoomIn'), String(found));
       for (const role of ['reload', 'forceReload', 'toggleDevTools', 'viewMenu', 'help'])
         assert.ok(!found.includes(role), role);
+    });
+  }
+});
+
+describe('the file menu', () => {
+  for (const platform of ['darwin', 'win32', 'linux'] as const) {
+    it(`asks for a folder to share or a project to open on ${platform}, by keys, too`, () => {
+      const asked: string[] = [];
+      const menu = applicationMenu(platform, (channel) => void asked.push(channel));
+      const items = menu.find(({ label }) => label === '&File')?.submenu;
+      assert.ok(Array.isArray(items));
+      const [share, open] = items;
+      assert.deepEqual(
+        [share, open].map((item) => [item?.label, item?.accelerator]),
+        [
+          ['Share a folder…', 'CommandOrControl+Shift+O'],
+          ['Open a project…', 'CommandOrControl+O'],
+        ],
+      );
+      for (const item of [share, open]) (item?.click as (() => void) | undefined)?.();
+      assert.deepEqual(asked, ['folder:choose', 'project:choose']);
     });
   }
 });

@@ -1,6 +1,10 @@
 /** The menus of the system: what the app has in the menu bar, and what a click with the other button offers. */
 import { t } from '../../i18n/translate.ts';
+import type { Channels } from '../../shared/ipc.ts';
 import type { App, ContextMenuParams, Menu, MenuItemConstructorOptions } from 'electron';
+
+/** What the user is asked for a folder for. */
+export type FolderChoice = Extract<keyof Channels, 'folder:choose' | 'project:choose'>;
 
 type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>;
 
@@ -14,11 +18,30 @@ function labelled(
   return { role, label: t(`menu.${role}`) };
 }
 
-/** Without reload and developer tools, which Electron's own menu has. Its keys work on all systems, also where it is hidden. */
-export function applicationMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
-  const quit = labelled('quit');
+/**
+ * Without reload and developer tools, which Electron's own menu has. Its keys work on all systems, also where it is hidden.
+ *
+ * @param choose asks the user for a folder, to share it or to open the project in it
+ */
+export function applicationMenu(
+  platform: NodeJS.Platform,
+  choose: (channel: FolderChoice) => void,
+): MenuItemConstructorOptions[] {
+  const isMac = platform === 'darwin';
+  const folders: MenuItemConstructorOptions[] = [
+    {
+      label: t('project.openFolder'),
+      accelerator: 'CommandOrControl+Shift+O',
+      click: () => choose('folder:choose'),
+    },
+    { label: t('project.open'), accelerator: 'CommandOrControl+O', click: () => choose('project:choose') },
+  ];
   return [
-    platform === 'darwin' ? { role: 'appMenu' } : { label: t('menu.file'), submenu: [quit] },
+    ...(isMac ? [{ role: 'appMenu' } as const] : []),
+    {
+      label: t('menu.file'),
+      submenu: isMac ? folders : [...folders, SEPARATOR, labelled('quit')],
+    },
     {
       role: 'editMenu',
       label: t('menu.edit'),
@@ -36,7 +59,7 @@ export function applicationMenu(platform: NodeJS.Platform): MenuItemConstructorO
       label: t('menu.view'),
       submenu: [labelled('resetZoom'), labelled('zoomIn'), labelled('zoomOut')],
     },
-    ...(platform === 'darwin' ? [{ role: 'windowMenu' } as const] : []),
+    ...(isMac ? [{ role: 'windowMenu' } as const] : []),
   ];
 }
 

@@ -75,6 +75,10 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
       });
       return canceled ? undefined : filePath;
     },
+    async chooseFolder() {
+      const { canceled, filePaths } = await dialog.showOpenDialog({ properties: ['openDirectory'] });
+      return canceled ? undefined : filePaths[0];
+    },
     async chooseHarToRead() {
       const { canceled, filePaths } = await dialog.showOpenDialog({
         defaultPath: app.getPath('downloads'),

@@ -8,6 +8,7 @@ import type { Platform } from '../platform.ts';
 import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
 import { Summon } from '../system/summon.ts';
 import { act } from '../tray/act.ts';
+import type { FolderChoice } from './menus.ts';
 import { MainWindow, windowOptions } from './main-window.ts';
 import { Notifier } from './notifier.ts';
 import { keptPlace } from './place.ts';
@@ -125,6 +126,11 @@ export class Shell {
     if (read?.opens === 'form') return this.#openForm(read.form);
     if (read?.opens === 'invitation') this.#options.core.openInvitation(read.address);
     this.showWindow();
+  }
+
+  /** Asks for a folder, and shows what there is to do with it. */
+  choose(channel: FolderChoice): void {
+    this.#act({ do: 'choose', channel });
   }
 
   #showAddress(address: Pushes['address:show']): void {

@@ -1,6 +1,7 @@
 /** What the page may ask main to do. */
 import { t } from '../../i18n/translate.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { LocalService } from '../../doctor/subject.ts';
 import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import { editView, sendEdited } from '../bench/edit.ts';
@@ -11,6 +12,7 @@ import type { Domains } from '../domains.ts';
 import type { Drops } from '../drops.ts';
 import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
+import type { Projects } from '../projects/projects.ts';
 import type { Invitations } from '../session/invitations.ts';
 import { leave } from '../session/leave.ts';
 import type { SignIn } from '../session/sign-in.ts';
@@ -22,9 +24,12 @@ import type { Admission } from '../tunnels/admission.ts';
 import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';
 import type { OtherTunnels } from '../tunnels/other-tunnels.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
+import { accessOf } from '../tunnels/lock.ts';
+import { localTarget } from '../tunnels/serve.ts';
 import { shareText } from '../tunnels/share-text.ts';
 import { detailView } from '../tunnels/detail-view.ts';
 import type { UndoList } from '../undo/undo-list.ts';
+import { folderHandlers } from './folders.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
 import { signatureHandlers } from './signatures.ts';
@@ -34,6 +39,7 @@ export interface HandlersOptions {
     Platform,
     | 'copy'
     | 'chooseFileToWrite'
+    | 'chooseFolder'
     | 'chooseHarToRead'
     | 'open'
     | 'autostart'
@@ -51,6 +57,7 @@ export interface HandlersOptions {
   readonly admission: Admission;
   readonly domains: Domains;
   readonly drops: Drops;
+  readonly projects: Projects;
   readonly signatures: Signatures;
   readonly secrets: SigningSecrets;
   /** Makes up a password. */
@@ -78,6 +85,7 @@ export function createHandlers({
   admission,
   domains,
   drops,
+  projects,
   signatures,
   secrets,
   inventPassword,
@@ -127,23 +135,8 @@ export function createHandlers({
       invitations.dismiss(id);
       return undefined;
     },
-    'tunnel:create': async (form) => ({ key: (await desk.create(form)).key }),
-    'folder:drop': async ({ paths }) => {
-      await drops.show(paths);
-      return undefined;
-    },
-    'folder:share': async ({ id }) => {
-      try {
-        return { key: await drops.share(id) };
-      } finally {
-        // The question goes before its button can be pressed again.
-        feed.flush();
-      }
-    },
-    'folder:dismiss': ({ id }) => {
-      drops.dismiss(id);
-      return undefined;
-    },
+    'tunnel:create': async ({ lock, ...form }) => ({ key: (await desk.create(form, accessOf(lock))).key }),
+    ...folderHandlers({ drops, projects, platform, store, flush: () => feed.flush() }),
     'tunnel:stop': async ({ key }) => {
       const other = others.find(key);
       if (other === undefined) await desk.stop(key);
@@ -294,8 +287,9 @@ function webAddress(text: string): string {
 }
 
 /** What a check of its way needs to know of a tunnel. */
-function failing({ tunnel, form }: DeskTunnel): { slug: string; port: number | undefined } {
-  return { slug: tunnel.slug, port: form.folder === undefined ? form.port : undefined };
+function failing({ tunnel, form }: DeskTunnel): { slug: string; local: LocalService } {
+  const { folder } = form;
+  return { slug: tunnel.slug, local: folder === undefined ? localTarget(form) : { folder } };
 }
 
 function noSuchRequest(): never {

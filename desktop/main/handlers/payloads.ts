@@ -6,6 +6,7 @@ import { t } from '../../i18n/translate.ts';
 import { readDomain } from '../../../shared/domain-rules.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
 import { WEBHOOK_PROVIDER_IDS } from '../../engine/webhooks/provider.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../config/limits.ts';
 import { EDITED_FIELDS_MAX } from '../../engine/limits.ts';
 import { DROPPED_PATHS_MAX } from '../../shared/drop.ts';
 import type { Channels } from '../../shared/ipc.ts';
@@ -90,6 +91,19 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   }),
   'folder:share': exact({ id: ownId }),
   'folder:dismiss': exact({ id: ownId }),
+  'folder:choose': nothing,
+  'project:choose': nothing,
+  'project:open': exact({ id: ownId }),
+  'project:reopen': exact({ folder: yup.string().max(PATH_MAX_CHARS).required() }),
+  'project:start': exact({
+    id: ownId,
+    labels: yup
+      .array(yup.string().max(LABEL_MAX_LENGTH).required())
+      .min(1)
+      .max(CONFIG_TUNNELS_MAX)
+      .required(),
+  }),
+  'project:dismiss': exact({ id: ownId }),
   'tunnel:stop': ref,
   'tunnel:start': ref,
   'tunnel:forget': ref,

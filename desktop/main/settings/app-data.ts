@@ -16,6 +16,8 @@ export interface AppData {
   readonly hasSaidTray: boolean;
   /** of the window when it was last seen */
   readonly window: WindowPlace | undefined;
+  /** folders of the projects that were opened last, the last one first */
+  readonly projects: readonly string[];
 }
 
 /** In px; without a place of its own, the system or the tray says where. */
@@ -50,6 +52,7 @@ export const INITIAL_APP_DATA: AppData = {
   tunnels: [],
   hasSaidTray: false,
   window: undefined,
+  projects: [],
 };
 
 const text = yup.string().defined();
@@ -83,6 +86,7 @@ const appData = yup
     tunnels: yup.array(savedTunnelSchema).required(),
     hasSaidTray: yup.boolean().required(),
     window: place,
+    projects: yup.array(text),
   })
   .strict();
 
@@ -94,6 +98,7 @@ export function readAppData(value: unknown): AppData {
     relay: data.relay,
     account: data.account,
     window: data.window,
+    projects: data.projects ?? [],
     settings: { ...INITIAL_APP_DATA.settings, ...data.settings },
     tunnels: data.tunnels.map((saved) => ({
       ...saved,

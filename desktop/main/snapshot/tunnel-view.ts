@@ -1,7 +1,7 @@
 import { t } from '../../i18n/translate.ts';
 import { parseDuration } from '../../../shared/duration.ts';
 import type { Problem, TunnelView } from '../../shared/snapshot.ts';
-import { folderName } from '../drops.ts';
+import { folderName } from '../folder-name.ts';
 import { RECENT_REQUESTS } from '../limits.ts';
 import type { PortScan } from '../ports/port-scan.ts';
 import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';

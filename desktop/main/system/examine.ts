@@ -1,6 +1,5 @@
 import { examine } from '../../doctor/examine.ts';
 import type { Remedies } from '../../doctor/subject.ts';
-import { localPort } from '../../engine/local/local-target.ts';
 import type { Network } from '../../engine/network/network.ts';
 import type { Examine } from '../checkup.ts';
 
@@ -18,7 +17,7 @@ const REMEDIES: Remedies = {
 
 /** @param network the way to the relay */
 export function examineWithDoctor(network: Network): Examine {
-  return ({ relay, key }, port, interrupted, tell) =>
+  return ({ relay, key }, local, interrupted, tell) =>
     examine(
       {
         relay,
@@ -27,7 +26,7 @@ export function examineWithDoctor(network: Network): Examine {
         key,
         keyFrom: FROM,
         requireKey: () => key,
-        local: port === undefined ? undefined : localPort(port),
+        local,
         remedies: REMEDIES,
       },
       interrupted,

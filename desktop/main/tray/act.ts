@@ -35,6 +35,10 @@ export async function act(
       case 'quit':
         await handlers['app:quit'](undefined);
         break;
+      case 'choose':
+        showWindow();
+        await handlers[action.channel](undefined);
+        break;
       case 'copy':
         await handlers['tunnel:copy-url'](action);
         break;

@@ -8,6 +8,7 @@ export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
 
 export type TrayAction =
   | { readonly do: 'show' | 'new' | 'quit' | 'releases' }
+  | { readonly do: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }
   | { readonly do: 'copy' | 'copy-share' | 'open' | 'stop' | 'start'; readonly key: string }
   | { readonly do: 'admit' | 'refuse'; readonly key: string; readonly id: string }
   | { readonly do: 'extend'; readonly key: string; readonly ttl: string };

@@ -4,11 +4,13 @@ import { t } from '../../i18n/translate.ts';
 import { DOMAIN_RULE } from '../../../shared/domain-rules.ts';
 import {
   HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
   NAME_RULE,
   PORT_RULE,
   TTL_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
+import { WAIT_MAX_SECONDS } from '../../config/limits.ts';
 import type { CreateForm, KeptForm } from '../../shared/ipc.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
 import { lockSchema } from './lock-schema.ts';
@@ -27,7 +29,21 @@ const fields = {
 
 /** What is remembered of it. */
 export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
-  .object({ ...fields, folder: yup.string() })
+  .object({
+    ...fields,
+    folder: yup.string(),
+    local: yup
+      .object({
+        host: ruled(yup.string(), LOCAL_HOST_RULE).required(),
+        https: yup.boolean().required(),
+        waitMs: yup
+          .number()
+          .min(0)
+          .max(WAIT_MAX_SECONDS * 1000)
+          .required(),
+      })
+      .default(undefined),
+  })
   .strict()
   .noUnknown()
   .required();

@@ -4,6 +4,9 @@ import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { FolderUnreadable, secretHost, shareFolder, type SharedFolder } from '../../share/shared-folder.ts';
 import { localTarget, type Serve, type Served } from './serve.ts';
 
+/** What the relay is told in place of a local port, which a folder has only while it is served. */
+export const FOLDER_PORT = 80;
+
 export class FolderService {
   /** where it is now; no port while the tunnel is not served */
   readonly target: LocalTarget & { port: number };

@@ -37,10 +37,15 @@ describe('locks', () => {
   });
 
   it('shows what it does not offer itself', () => {
-    assert.deepEqual(lockView({ basic: ['ann'] }, undefined), { kind: 'other', parts: ['users'] });
+    assert.deepEqual(lockView({ basic: ['ann'] }, undefined), {
+      kind: 'other',
+      parts: ['users'],
+      password: undefined,
+    });
     assert.deepEqual(lockView({ allow: ['::1'], password: true, links: true, knock: true }, 'x'), {
       kind: 'other',
       parts: ['addresses', 'password', 'links', 'knock'],
+      password: 'x',
     });
   });
 

@@ -20,6 +20,17 @@ export function accessOf(lock: Lock): Access {
   }
 }
 
+/** Access as the relay would show it. */
+export function shownAccess({ allow, basic, password, links, knock }: Access): AccessView {
+  return {
+    ...(allow.length > 0 ? { allow } : {}),
+    ...(basic.length > 0 ? { basic: basic.map(({ user }) => user) } : {}),
+    ...(password === undefined ? {} : { password: true }),
+    ...(links ? { links } : {}),
+    ...(knock ? { knock } : {}),
+  };
+}
+
 /** The password of a lock that has one. */
 export function passwordOf(lock: Lock): string | undefined {
   return lock.kind === 'password' ? lock.password : undefined;
@@ -33,7 +44,8 @@ export function passwordOf(lock: Lock): string | undefined {
 export function lockView(access: AccessView, password: string | undefined): LockView {
   const parts = partsOf(access);
   const [kind = 'anyone'] = parts;
-  if (parts.length > 1 || kind === 'users') return { kind: 'other', parts };
+  if (parts.length > 1 || kind === 'users')
+    return { kind: 'other', parts, password: access.password === true ? password : undefined };
   switch (kind) {
     case 'addresses':
       return { kind, allow: access.allow ?? [] };

@@ -51,6 +51,11 @@ export class OtherTunnels {
     }));
   }
 
+  /** newest first */
+  get tunnels(): readonly Tunnel[] {
+    return this.#tunnels;
+  }
+
   /** @param key the id at the relay; `undefined` if it is none of these */
   find(key: string): Tunnel | undefined {
     return this.#tunnels.find(({ id }) => id === key);

@@ -33,8 +33,12 @@ export interface Served {
 export type Serve = (options: ServeOptions) => Served;
 
 /** What a tunnel leads to. A folder is served on this address and no other. */
-export function localTarget({ port, folder }: Pick<KeptForm, 'port' | 'folder'>): LocalTarget {
-  return folder === undefined ? localPort(port) : { ...localPort(port), host: '127.0.0.1' };
+export function localTarget({
+  port,
+  folder,
+  local,
+}: Pick<KeptForm, 'port' | 'folder' | 'local'>): LocalTarget {
+  return folder === undefined ? { ...localPort(port), ...local } : { ...localPort(port), host: '127.0.0.1' };
 }
 
 /** @param network the way to the relay */

@@ -10,9 +10,9 @@ import type { DeskTunnel } from './desk-tunnel.ts';
  */
 export function shareText({ tunnel, lock }: Pick<DeskTunnel, 'tunnel' | 'lock'>): string {
   const { public_url } = tunnel;
-  if (lock.kind !== 'password') return public_url;
-  if (lock.password !== undefined)
-    return t('share.withPassword', { url: public_url, password: lock.password });
+  const isKnown = 'password' in lock && lock.password !== undefined;
+  if (lock.kind !== 'password' && !isKnown) return public_url;
+  if (isKnown) return t('share.withPassword', { url: public_url, password: lock.password });
   throw new CallFailure({
     code: 'password-unknown',
     text: t('problem.passwordUnknown'),

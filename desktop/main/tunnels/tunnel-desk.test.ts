@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../../shared/access.ts';
 import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
 import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -11,7 +11,6 @@ import type { SavedTunnel } from './saved-tunnel.ts';
 import { TunnelDesk } from './tunnel-desk.ts';
 
 const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
-const FORM: CreateForm = { ...KEPT, lock: { kind: 'anyone' } };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
 /** A full list, newest first, in which the tunnels at `ended` have ended. */
@@ -45,7 +44,7 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
 describe('TunnelDesk', () => {
   it('keeps 200 tunnels: the oldest that has ended makes room for a new one', async () => {
     const { desk } = fullDesk(5, 150);
-    const made = await desk.create(FORM);
+    const made = await desk.create(KEPT, OPEN);
     const keys = desk.tunnels.map(({ key }) => key);
     assert.equal(keys.length, TUNNELS_MAX);
     assert.equal(keys[0], made.key);
@@ -54,7 +53,7 @@ describe('TunnelDesk', () => {
 
   it('asks the relay for no more than it keeps', async () => {
     const { desk, api } = fullDesk();
-    await assert.rejects(desk.create(FORM), (error) => {
+    await assert.rejects(desk.create(KEPT, OPEN), (error) => {
       assert.ok(error instanceof CallFailure);
       assert.match(error.error.text, /keeps 200 tunnels\. Stop one first\./);
       return true;

@@ -1,12 +1,13 @@
 /** The list of tunnels that this app has created: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
 import { t } from '../../i18n/translate.ts';
+import type { Access } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { createRequest } from '../../engine/relay/api-client.ts';
 import { RelayRefusal } from '../../engine/relay/errors.ts';
-import type { CreateForm, KeptForm } from '../../shared/ipc.ts';
+import type { KeptForm } from '../../shared/ipc.ts';
 import type { KnockView, Lock } from '../../shared/lock.ts';
 import type { LogView } from '../../shared/log.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
@@ -111,10 +112,12 @@ export class TunnelDesk {
   }
 
   /**
+   * @param access who may come in
+   * @param takesOver whether the account's own tunnel of that name is the one that is meant, if there is one
    * @returns the new tunnel, which is on disk and being served
    * @throws what the engine throws when the relay refuses
    */
-  async create(form: CreateForm & KeptForm): Promise<DeskTunnel> {
+  async create(form: KeptForm, access: Access, takesOver = false): Promise<DeskTunnel> {
     const connection = this.#connection();
     if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
       throw new CallFailure({
@@ -122,9 +125,9 @@ export class TunnelDesk {
         text: t('problem.tooManyTunnels', { max: TUNNELS_MAX }),
       });
     }
-    const { lock, ...kept } = form;
-    const tunnel = await this.#make(connection, createRequest({ ...kept, access: accessOf(lock) }));
-    const opened = this.#open({ key: randomUUID(), form: kept, tunnel, ended: undefined }, passwordOf(lock));
+    const request = createRequest({ ...form, access });
+    const tunnel = await this.#make(connection, takesOver ? { ...request, take_over: true } : request);
+    const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined }, access.password);
     this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
     await this.#saveOrClose(connection, opened, tunnel);
     opened.serve(connection);

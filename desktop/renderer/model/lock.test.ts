@@ -21,7 +21,7 @@ const LOCKS: readonly Lock[] = [
   ADDRESSES,
   { kind: 'knock' },
 ];
-const OTHER: LockView = { kind: 'other', parts: ['addresses', 'users'] };
+const OTHER: LockView = { kind: 'other', parts: ['addresses', 'users'], password: undefined };
 const UNKNOWN: LockView = { kind: 'password', password: undefined };
 
 const problemOf = (draft: Partial<LockDraft>): string => {
@@ -101,7 +101,7 @@ describe('the words of a lock', () => {
     assert.equal(line(UNKNOWN), 'Password, not set in this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
     assert.equal(line({ kind: 'knock' }), 'You are asked who may come in');
-    assert.equal(line(OTHER), 'Addresses · Users, not set in this app');
+    assert.equal(line(OTHER), 'Addresses · Users, set by a project or another program');
     assert.equal(line({ kind: 'addresses', allow: ['::1'] }), 'Only from ::1');
     assert.equal(line(ADDRESSES), 'Only from 203.0.113.0/24 and 2001:db8::7');
     assert.equal(line({ kind: 'addresses', allow: ['::1', '::2', '::3'] }), 'Only from ::1 and 2 more');

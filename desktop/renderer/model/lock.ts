@@ -114,7 +114,7 @@ export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: 
     case 'knock':
       return { label: t('lock.youAreAsked'), value: '' };
     case 'other':
-      return { label: t('lock.elsewhere', { lock: lockWords(lock) }), value: '' };
+      return { label: t('lock.elsewhere', { lock: lockWords(lock) }), value: lock.password ?? '' };
   }
 }
 

@@ -1,5 +1,6 @@
 /** The commands of the palette. */
 import { t } from '../../i18n/translate.ts';
+import type { KnownProject } from '../../shared/project.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import type { PaletteAct, PaletteEntry } from './palette-entry.ts';
 import { isLive } from './tunnel-state.ts';
@@ -8,6 +9,8 @@ import { isLive } from './tunnel-state.ts';
 export function commands(): readonly PaletteEntry[] {
   return [
     command('new', t('palette.new'), { kind: 'port', port: undefined }, 'Mod+N'),
+    command('share', t('project.openFolder'), { kind: 'choose', channel: 'folder:choose' }, 'Mod+Shift+O'),
+    command('project', t('project.open'), { kind: 'choose', channel: 'project:choose' }, 'Mod+O'),
     command('settings', t('settings.title'), { kind: 'go', route: { screen: 'settings' } }, 'Mod+,'),
     command('light', t('palette.light'), { kind: 'theme', theme: 'light' }),
     command('dark', t('palette.dark'), { kind: 'theme', theme: 'dark' }),
@@ -18,12 +21,21 @@ export function commands(): readonly PaletteEntry[] {
   ];
 }
 
+/** Projects that were opened before. */
+export function projectCommands(projects: readonly KnownProject[]): readonly PaletteEntry[] {
+  return projects.map(({ name, folder }, index) => ({
+    ...command(`project-${index}`, t('project.reopen', { name }), { kind: 'reopen', folder }),
+    detail: folder,
+    isOneOfMany: true,
+  }));
+}
+
 /** What can be done with one tunnel. */
 export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   const { key, slug, url, folder } = tunnel;
   const one = (name: string, label: string, act: PaletteAct): PaletteEntry => ({
     ...command(`${name}-${key}`, label, act),
-    isOfTunnel: true,
+    isOneOfMany: true,
   });
   const log = one('log', t('palette.requestsTo', { slug }), { kind: 'go', route: { screen: 'log', key } });
   // What a folder is asked for, is not written by hand.

@@ -13,8 +13,8 @@ export interface PaletteEntry {
   readonly detail: string;
   /** the keys that do the same without the palette; `Mod` is Control, or Command on macOS */
   readonly shortcut?: string | undefined;
-  /** whether it is one of many like it, shown only to who types */
-  readonly isOfTunnel?: boolean;
+  /** whether there is one like it for each tunnel or project, shown only to who types */
+  readonly isOneOfMany?: boolean;
   readonly act: PaletteAct;
 }
 
@@ -37,4 +37,8 @@ export type PaletteAct =
   /** what to import into the log of a tunnel */
   | { readonly kind: 'import'; readonly key: string }
   | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
-  | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' };
+  | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' }
+  /** leaves the palette for a dialog of the system */
+  | { readonly kind: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }
+  /** the tunnels of a project that was opened before */
+  | { readonly kind: 'reopen'; readonly folder: string };

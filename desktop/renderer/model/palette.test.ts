@@ -26,7 +26,8 @@ describe('the command palette', () => {
     { port: 5173, process: 'node', framework: 'Vite' },
     { port: 8000, process: 'python', framework: undefined },
   ];
-  const entries = paletteEntries({ tunnels: [shop, hooks], ports }, 0);
+  const projects = [{ name: 'web shop', folder: '/home/ann/web shop' }];
+  const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects }, 0);
   const labels = (typed: string): readonly string[] =>
     foundEntries(entries, [shop, hooks], typed).map(({ label }) => label);
 
@@ -56,11 +57,20 @@ describe('the command palette', () => {
     assert.deepEqual(labels('500')[0], 'GET /hook');
   });
 
+  it('opens projects that were opened before, once somebody types', () => {
+    assert.equal(labels('').includes('Open project web shop'), false);
+    assert.deepEqual(labels('ann shop'), [
+      'Open project web shop',
+      'Requests to shop with “ann shop”',
+      'Requests to hooks with “ann shop”',
+    ]);
+  });
+
   it('gives the first nine tunnels a digit, and the keys of commands', () => {
     assert.deepEqual(shortcuts('localhost:5173'), ['Mod+1']);
     assert.deepEqual(shortcuts('settings'), ['Mod+,']);
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const numbered = paletteEntries({ tunnels: many, ports: [] }, 0).filter(({ shortcut }) =>
+    const numbered = paletteEntries({ tunnels: many, ports: [], projects: [] }, 0).filter(({ shortcut }) =>
       /\d/.test(shortcut ?? ''),
     );
     assert.equal(numbered.length, 9);
@@ -68,7 +78,7 @@ describe('the command palette', () => {
 
   it('shows six of a group', () => {
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const found = foundEntries(paletteEntries({ tunnels: many, ports: [] }, 0), many, '');
+    const found = foundEntries(paletteEntries({ tunnels: many, ports: [], projects: [] }, 0), many, '');
     assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
   });
 
@@ -84,7 +94,7 @@ describe('the command palette', () => {
   it('speaks German, and finds what is said in it', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     try {
-      const german = paletteEntries({ tunnels: [shop, hooks], ports }, 0);
+      const german = paletteEntries({ tunnels: [shop, hooks], ports, projects }, 0);
       const found = (typed: string) => foundEntries(german, [], typed).map(({ label }) => label);
       assert.deepEqual(found('stoppen'), ['shop stoppen']);
       assert.deepEqual(found('befehle einst'), ['Einstellungen']);

@@ -4,7 +4,7 @@ import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { leadsTo } from '../../shared/leads-to.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 import { matchesAll, wordsOf } from './filter.ts';
-import { commands, tunnelCommands } from './palette-commands.ts';
+import { commands, projectCommands, tunnelCommands } from './palette-commands.ts';
 import type { PaletteEntry, PaletteGroup } from './palette-entry.ts';
 import { freePorts, programName } from './ports.ts';
 import { statusText, targetText } from './request.ts';
@@ -18,7 +18,7 @@ const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'comman
 
 /** Everything that can be chosen, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
-  { tunnels, ports }: Pick<Snapshot, 'tunnels' | 'ports'>,
+  { tunnels, ports, projects }: Pick<Snapshot, 'tunnels' | 'ports' | 'projects'>,
   now: number,
 ): readonly PaletteEntry[] {
   return [
@@ -32,6 +32,7 @@ export function paletteEntries(
       act: { kind: 'port', port: view.port },
     })),
     ...commands(),
+    ...projectCommands(projects),
     ...tunnels.flatMap(tunnelCommands),
   ];
 }
@@ -53,7 +54,7 @@ export function foundEntries(
   const words = wordsOf(typed);
   const found = entries.filter((entry) =>
     words.length === 0
-      ? entry.isOfTunnel !== true
+      ? entry.isOneOfMany !== true
       : matchesAll(`${t(`palette.group.${entry.group}`)} ${entry.label} ${entry.detail}`, words),
   );
   const all = words.length === 0 ? found : [...found, ...searches(tunnels, typed.trim())];

@@ -46,6 +46,7 @@ const ICONS = {
   locked: 'M4.4 7.2h7.2v6H4.4ZM5.6 7.2V5a2.4 2.4 0 0 1 4.8 0v2.2',
   unlocked: 'M4.4 7.2h7.2v6H4.4ZM5.6 7.2V4.6A2.4 2.4 0 0 1 10.2 4',
   check: 'm3.5 8.5 3 3 6-7',
+  folder: 'M2 3.5h4.2l1.4 1.9H14v7.1H2Z',
   next: 'm6 3.5 4.5 4.5L6 12.5',
 } as const;
 

@@ -49,6 +49,6 @@ export const LOCKED: readonly TunnelView[] = [
     slug: 'nightly-build',
     url: 'https://nightly-build.tunnels.example.com',
     localProblem: undefined,
-    lock: { kind: 'other', parts: ['addresses', 'users'] },
+    lock: { kind: 'other', parts: ['addresses', 'users'], password: undefined },
   },
 ];

@@ -36,6 +36,8 @@ export interface Outside {
   readonly reports: string[];
   theme: string;
   hasNetwork: boolean;
+  /** the folder that the user chooses next */
+  folder: string | undefined;
 }
 
 export class DesktopApp implements MainSide, RunningApp {
@@ -75,6 +77,7 @@ export class DesktopApp implements MainSide, RunningApp {
       reports: [],
       theme: 'system',
       hasNetwork: true,
+      folder: undefined,
     };
     const report = (what: string, error: unknown): void => {
       outside.reports.push(`${what}: ${String(error)}`);
@@ -145,6 +148,11 @@ export class DesktopApp implements MainSide, RunningApp {
 
   theme(): Promise<string> {
     return Promise.resolve(this.outside.theme);
+  }
+
+  chooseNext(folder: string | undefined): Promise<void> {
+    this.outside.folder = folder;
+    return Promise.resolve();
   }
 
   openLink(link: string): Promise<void> {
@@ -219,8 +227,15 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
       showMessageBox: () => Promise.resolve({ response: 0, checkboxChecked: false }),
       showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
         Promise.resolve({ canceled: false, filePath: defaultPath }),
-      showOpenDialog: ({ defaultPath = '' }: Electron.OpenDialogOptions) =>
-        Promise.resolve({ canceled: false, filePaths: [join(defaultPath, 'import.har')] }),
+      showOpenDialog({ defaultPath = '', properties = [] }: Electron.OpenDialogOptions) {
+        const chosen = properties.includes('openDirectory')
+          ? outside.folder
+          : join(defaultPath, 'import.har');
+        return Promise.resolve({
+          canceled: chosen === undefined,
+          filePaths: chosen === undefined ? [] : [chosen],
+        });
+      },
     },
     nativeTheme: {
       set themeSource(theme: string) {

@@ -147,6 +147,13 @@ class ElectronApp implements RunningApp {
     return this.#app.evaluate(({ nativeTheme }) => nativeTheme.themeSource);
   }
 
+  async chooseNext(folder: string | undefined): Promise<void> {
+    await this.#app.evaluate(
+      (_given, chosen) => void ((globalThis as unknown as EntryGlobals).culvertOutside.folder = chosen),
+      folder,
+    );
+  }
+
   async openLink(link: string): Promise<void> {
     // The way that it comes on Linux and Windows: the system starts the app a second time.
     await this.#app.evaluate(

@@ -7,6 +7,8 @@ export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
 export interface ElectronOutside {
   readonly copied: string[];
   readonly opened: string[];
+  /** the folder that the user chooses next */
+  folder: string | undefined;
 }
 
 /** Globals of the main process. */

@@ -9,7 +9,7 @@ import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './e
 import { FAKE_KEY_STORE } from './fake-key-store.ts';
 
 const LEAVE_AND_QUIT = 1;
-const outside: ElectronOutside = { copied: [], opened: [] };
+const outside: ElectronOutside = { copied: [], opened: [], folder: undefined };
 
 Object.assign(globalThis, { culvertOutside: outside } satisfies EntryGlobals);
 app.setPath('userData', process.env[DIRECTORY_VARIABLE] ?? '');
@@ -22,6 +22,11 @@ Object.assign(dialog, {
   showMessageBox: () => Promise.resolve({ response: LEAVE_AND_QUIT, checkboxChecked: false }),
   showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
     Promise.resolve({ canceled: false, filePath: defaultPath }),
-  showOpenDialog: ({ defaultPath = '' }: Electron.OpenDialogOptions) =>
-    Promise.resolve({ canceled: false, filePaths: [join(defaultPath, 'import.har')] }),
+  showOpenDialog({ defaultPath = '', properties = [] }: Electron.OpenDialogOptions) {
+    const chosen = properties.includes('openDirectory') ? outside.folder : join(defaultPath, 'import.har');
+    return Promise.resolve({
+      canceled: chosen === undefined,
+      filePaths: chosen === undefined ? [] : [chosen],
+    });
+  },
 });

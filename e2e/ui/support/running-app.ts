@@ -12,6 +12,8 @@ export interface RunningApp {
   opened(): Promise<readonly string[]>;
   /** the theme that the system was asked for */
   theme(): Promise<string>;
+  /** What the user answers when the system asks for a folder; `undefined`: wants none. */
+  chooseNext(folder: string | undefined): Promise<void>;
   /** Somebody opens a `culvert://` link, for example in a browser. */
   openLink(link: string): Promise<void>;
   /** The machine is going to sleep. */

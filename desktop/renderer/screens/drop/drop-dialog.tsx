@@ -17,6 +17,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   const cancel = useRef<HTMLButtonElement>(null);
   const share = useAction();
   const dismiss = useAction();
+  const open = useAction();
   // Before it shows: a key that is pressed right then must not do what it asks about.
   useLayoutEffect(() => cancel.current?.focus(), []);
   const { id } = drop;
@@ -39,6 +40,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
         <>
           <h2 id={TITLE}>{rich('drop.question', { name: drop.name })}</h2>
           <p>{t('drop.explained')}</p>
+          {drop.isProject && <p>{t('drop.isProject')}</p>}
         </>
       ) : (
         <>
@@ -46,11 +48,21 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
           <Failure problem={drop.problem} />
         </>
       )}
-      <Failure problem={share.error} />
+      <Failure problem={share.error ?? open.error} />
       <div class="dialog-buttons">
         <button ref={cancel} type="button" class="button" aria-disabled={share.isBusy} onClick={close}>
           {t(drop.state === 'folder' ? 'common.cancel' : 'common.close')}
         </button>
+        {drop.state === 'folder' && drop.isProject && (
+          <button
+            type="button"
+            class="button"
+            aria-disabled={share.isBusy}
+            onClick={() => void (share.isBusy || open.run('project:open', { id }))}
+          >
+            {t('drop.openProject')}
+          </button>
+        )}
         {drop.state === 'folder' && (
           <button
             type="button"

@@ -55,7 +55,7 @@ export function LockRow({
         {label}
         {value !== '' && <b dir="ltr"> {value}</b>}
       </span>
-      {lock.kind === 'password' && lock.password !== undefined && <CopyShare tunnel={tunnel} run={run} />}
+      {'password' in lock && lock.password !== undefined && <CopyShare tunnel={tunnel} run={run} />}
       {lock.kind === 'links' && (
         <button
           type="button"

@@ -35,6 +35,9 @@ export function useActs(
     if (isMove(act)) {
       close();
       if (act.kind === 'import') importTo(act.key);
+      // What comes of it is in the next snapshot.
+      else if (act.kind === 'choose') void action.run(act.channel, undefined);
+      else if (act.kind === 'reopen') void action.run('project:reopen', { folder: act.folder });
       else move(act, places, go);
     } else if (await ask(act, action.run)) {
       if (act.kind === 'tunnel' && act.said !== undefined) setSaid(act.said);
@@ -45,11 +48,12 @@ export function useActs(
 }
 
 type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'theme' | 'call' }>;
-type Import = Extract<PaletteAct, { kind: 'import' }>;
-type Move = Exclude<PaletteAct, Ask | Import>;
+/** What opens a dialog in its place. */
+type Dialog = Extract<PaletteAct, { kind: 'import' | 'choose' | 'reopen' }>;
+type Move = Exclude<PaletteAct, Ask | Dialog>;
 
-function isMove(act: PaletteAct): act is Move | Import {
-  return ['go', 'show', 'search', 'port', 'import'].includes(act.kind);
+function isMove(act: PaletteAct): act is Move | Dialog {
+  return ['go', 'show', 'search', 'port', 'import', 'choose', 'reopen'].includes(act.kind);
 }
 
 function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {

@@ -3,6 +3,7 @@ import { t } from '../../../i18n/translate.ts';
 import type { PortView } from '../../../shared/snapshot.ts';
 import { programName } from '../../model/ports.ts';
 import { Mark } from '../../view/icons.tsx';
+import { InPlace } from './in-place.tsx';
 
 /** The list before the first tunnel: what to do, in two lines. */
 export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
@@ -19,6 +20,7 @@ export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
               port: likeliest.port,
             })}
       </p>
+      <InPlace />
     </div>
   );
 }

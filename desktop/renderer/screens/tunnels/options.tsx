@@ -11,6 +11,7 @@ import { createChoices, defaultChoice } from '../../model/lifetime.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
 import { DomainField } from './domain-field.tsx';
 import { LockFields } from '../lock/lock-fields.tsx';
+import { InPlace } from './in-place.tsx';
 import { NameField } from './name-field.tsx';
 
 /** What can be set for a tunnel besides the port; all of it is optional. */
@@ -30,6 +31,7 @@ export function Options({
   const port = draftPort(draft, context);
   return (
     <div id="options" class="options">
+      <InPlace />
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
       <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
       <LockFields

@@ -1,0 +1,41 @@
+/** What the window says while something is dragged over it. */
+import { openWindow } from './support/app-window.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scene.ts';
+import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { testScope } from '../support/scope.ts';
+import type { Page } from 'playwright-core';
+
+async function drag(page: Page, type: string, relatedTarget: string): Promise<void> {
+  await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([], 'nothing'));
+    const relatedTarget = ${relatedTarget};
+    document.querySelector('main').dispatchEvent(
+      new DragEvent(${JSON.stringify(type)}, { bubbles: true, cancelable: true, dataTransfer, relatedTarget }),
+    );
+  }`);
+}
+
+describe('something that is dragged over the window', () => {
+  const scope = testScope();
+
+  it('is told what dropping it does, until it leaves the window or is dropped', async () => {
+    const scene = SCENES.find(({ name }) => name === 'tunnels');
+    if (scene === undefined) throw new Error('there is no such scene');
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, scene.main(), { now: NOW });
+    await page.locator('main').waitFor();
+    const words = page.getByText('Drop a folder to share it, or to open the project in it');
+    await drag(page, 'dragover', 'null');
+    await words.waitFor();
+    // Onto another part of the window.
+    await drag(page, 'dragleave', 'document.body');
+    await drag(page, 'dragleave', 'null');
+    await words.waitFor({ state: 'detached' });
+    await drag(page, 'dragover', 'null');
+    await words.waitFor();
+    await drag(page, 'drop', 'null');
+    await words.waitFor({ state: 'detached' });
+  });
+});
