@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { violations } from './support/axe.ts';
@@ -26,7 +27,7 @@ scenarios('a project that is opened', (fixture) => {
     await app.chooseNext(
       makeProject(`tunnels:
   web: {port: ${port}, password: mild-oak-tree}
-  docs: {share: ./public, ttl: 30m}
+  docs: {share: ./public, ttl: 30m, auth: 'ann:secret-word-1', links: true}
   api: {port: 4000, auth: "ann:\${CULVERT_UI_UNSET}"}
   nas: {port: 80, local_host: 192.0.2.7}
 `),
@@ -38,7 +39,7 @@ scenarios('a project that is opened', (fixture) => {
       row('web'),
       new RegExp(`random address → \\s*leads to\\s+http://localhost:${port}\\s+Password`),
     );
-    await reads(row('docs'), /\.\/public\s+Anyone · for 30m/);
+    await reads(row('docs'), /\.\/public\s+Users · Links · for 30m/);
     await reads(row('nas'), /another machine, 192\.0\.2\.7.*--allow-other-hosts/);
     await reads(row('api'), /auth: the variable CULVERT_UI_UNSET is not set.*would not have its lock/);
     for (const label of ['api', 'nas'])
@@ -51,6 +52,8 @@ scenarios('a project that is opened', (fixture) => {
     const web = page.locator('.card', { hasText: `localhost:${port}` });
     await web.getByText('Online').waitFor();
     await web.getByText('mild-oak-tree').waitFor();
+    // What was pressed is gone with the empty list.
+    await web.locator('button:focus').waitFor();
     assert.ok(!(await visit((await app.tunnel()).url)).body.includes('hello'), 'its password is asked for');
     // It is offered again, by its name.
     await page.keyboard.press('ControlOrMeta+k');
@@ -61,7 +64,16 @@ scenarios('a project that is opened', (fixture) => {
     await page.locator('.card', { hasText: 'folder public' }).getByText('Online').waitFor();
     const { url, ttl } = await app.tunnel();
     assert.equal(ttl, 1800);
-    assert.equal((await visit(new URL('/hello.txt', url).href)).body, 'hello from a project');
+    const hello = new URL('/hello.txt', url).href;
+    assert.equal((await visit(hello)).status, 401);
+    const authorization = `Basic ${Buffer.from('ann:secret-word-1').toString('base64')}`;
+    assert.equal((await visit(hello, { headers: { authorization } })).body, 'hello from a project');
+    // Its other lock lets in by links, which are made here.
+    const docs = page.locator('.card', { hasText: 'folder public' });
+    await docs.getByText('Users · Links, set by a project or another program').waitFor();
+    await docs.getByRole('button', { name: /^Make a link to/ }).click();
+    await docs.getByRole('button', { name: 'Make and copy link' }).click();
+    await eventually(10_000, async () => assert.match((await app.copied()).join(), /culvert_pass/));
   });
 
   it('is offered with a folder that is dropped, and keeps a tunnel that could not be started, with why', async () => {

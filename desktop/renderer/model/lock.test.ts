@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { ALLOW_MAX } from '../../../shared/access.ts';
 import type { Lock, LockView } from '../../shared/lock.ts';
 import {
+  asksFor,
   isSameLock,
   type LockDraft,
   lockDraft,
@@ -101,6 +102,11 @@ describe('the words of a lock', () => {
     assert.equal(line(UNKNOWN), 'Password, not set in this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
     assert.equal(line({ kind: 'knock' }), 'You are asked who may come in');
+    assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);
+    assert.deepEqual(
+      [asksFor({ ...OTHER, parts: ['users', 'knock'] }, 'knock'), asksFor(UNKNOWN, 'knock')],
+      [true, false],
+    );
     assert.equal(line(OTHER), 'Addresses · Users, set by a project or another program');
     assert.equal(line({ kind: 'addresses', allow: ['::1'] }), 'Only from ::1');
     assert.equal(line(ADDRESSES), 'Only from 203.0.113.0/24 and 2001:db8::7');

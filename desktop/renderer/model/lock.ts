@@ -95,6 +95,11 @@ function partWords(part: LockPart): string {
   return t(`lock.part.${part}`);
 }
 
+/** Whether it is a part of the lock that visitors need a link, or knock. */
+export function asksFor(lock: LockView, part: 'links' | 'knock'): boolean {
+  return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
+}
+
 /** The same on a card of its own line, with what it is: both may be read as one sentence. */
 export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: string; value: string } {
   switch (lock.kind) {

@@ -6,9 +6,21 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const element = dialog.current;
+    const before = document.activeElement;
     element?.showModal();
-    // Closing gives the focus back to what had it.
-    return () => element?.close();
+    return () => {
+      // Gives the focus back to what had it. The same redraw may take that away, too.
+      element?.close();
+      queueMicrotask(() => {
+        if (before?.isConnected === false && document.activeElement === document.body) focusOnList();
+      });
+    };
   }, []);
   return dialog;
+}
+
+/** What was asked about in the dialog is in the list now, the newest first. */
+function focusOnList(): void {
+  const control = document.querySelector<HTMLElement>('.cards button') ?? document.getElementById('port');
+  control?.focus();
 }

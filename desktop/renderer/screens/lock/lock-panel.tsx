@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { LockKind } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../../model/lock.ts';
+import { asksFor, isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../../model/lock.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -27,6 +27,9 @@ export function LockPanel({
   const id = `lock-form-${key}`;
   const isSame = isSameLock(draft, lock);
 
+  // A lock of several parts cannot be chosen in the form, which then begins with another.
+  const shows = (part: 'links' | 'knock'): boolean =>
+    asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
   const change = (next: LockDraft): void => {
     setDraft(next);
     setProblem(undefined);
@@ -75,8 +78,8 @@ export function LockPanel({
           </div>
         )}
       </form>
-      {lock.kind === 'links' && draft.kind === 'links' && <Links tunnel={tunnel} />}
-      {lock.kind === 'knock' && draft.kind === 'knock' && <Admitted tunnel={tunnel} />}
+      {shows('links') && <Links tunnel={tunnel} />}
+      {shows('knock') && <Admitted tunnel={tunnel} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { lockLine, lockWords } from '../../model/lock.ts';
+import { asksFor, lockLine, lockWords } from '../../model/lock.ts';
 import { useShell } from '../../view/context.ts';
 import { useCopied } from '../../view/use-copied.ts';
 import { Icon } from '../../view/icons.tsx';
@@ -49,14 +49,16 @@ export function LockRow({
   const { lock, key, slug } = tunnel;
   if (lock.kind === 'anyone') return null;
   const { label, value } = lockLine(lock);
+  // One of them is enough to come in.
+  const hasPassword = 'password' in lock && lock.password !== undefined;
   return (
     <div class="lock-row">
       <span class="lock-line">
         {label}
         {value !== '' && <b dir="ltr"> {value}</b>}
       </span>
-      {'password' in lock && lock.password !== undefined && <CopyShare tunnel={tunnel} run={run} />}
-      {lock.kind === 'links' && (
+      {hasPassword && <CopyShare tunnel={tunnel} run={run} />}
+      {asksFor(lock, 'links') && !hasPassword && (
         <button
           type="button"
           id={`share-${key}`}
