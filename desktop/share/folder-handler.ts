@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import send from 'send';
 import { basename, dirname } from 'node:path';
+import { FOLDER_LOOKS, type FolderLooks, FolderSilent } from './folder-looks.ts';
 import { listingPage } from './listing.ts';
 import { findShared, isSameFile, openShared, readTarget, type SharedEntry } from './shared-path.ts';
 
@@ -19,10 +20,12 @@ const LISTING_FIELDS = {
  * @param root where the folder really is
  * @param host the `Host` of requests that come through the tunnel; others come from programs and pages of this machine, past
  *   what the tunnel asks of visitors
+ * @param looks gives up what does not answer
  */
 export function folderHandler(
   root: string,
   host: string,
+  looks: Pick<FolderLooks, 'take'> = FOLDER_LOOKS,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
@@ -33,18 +36,23 @@ export function folderHandler(
       response.setHeader('allow', 'GET, HEAD');
       return refuse(response, 405);
     }
-    respond(root, request, response).catch(() => {
+    respond(root, request, response, looks).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else refuse(response, 500);
+      else refuse(response, error instanceof FolderSilent ? 503 : 500);
     });
   };
 }
 
-async function respond(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(
+  root: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  looks: Pick<FolderLooks, 'take'>,
+): Promise<void> {
   const { url = '' } = request;
   const names = readTarget(url);
   if (names === undefined) return refuse(response, 400);
-  const found = await findShared(root, names);
+  const found = await looks.take(() => findShared(root, names));
   if (found === undefined) return refuse(response, 404);
   const [path = '', ...query] = url.split('?');
   if (!found.isFolder) return path.endsWith('/') ? refuse(response, 404) : sendFile(found, request, response);
@@ -103,6 +111,7 @@ const WORDS: Readonly<Record<number, string>> = {
   405: 'Read only',
   412: 'Changed meanwhile',
   416: 'No such range',
+  503: 'The folder does not answer',
 };
 
 function refuse(response: ServerResponse, status: number): void {

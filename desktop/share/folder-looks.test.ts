@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { folderHandler } from './folder-handler.ts';
 import { FolderLooks, FolderSilent } from './folder-looks.ts';
 import { FOLDER_ANSWER_MS, SILENT_FOLDERS_MAX } from './limits.ts';
 import { FolderUnreadable, locateFolder } from './shared-folder.ts';
@@ -37,6 +42,20 @@ describe('a look at a folder', () => {
     slow[0]?.resolve('here');
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await looks.take(() => Promise.resolve('again')), 'again');
+  });
+
+  it('by a visitor ends, too', async () => {
+    const silent = { take: () => Promise.reject(new FolderSilent()) };
+    const server = createServer(folderHandler(tmpdir(), 'shared.test', silent));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const asked = get({ host: '127.0.0.1', port, headers: { host: 'shared.test' } });
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      assert.deepEqual([response.statusCode, await text(response)], [503, 'The folder does not answer\n']);
+    } finally {
+      server.close();
+    }
   });
 
   it('that is silent is said in words', async () => {
