@@ -27,6 +27,8 @@ export const BODY_DE: Translation<typeof BODY> = {
   'body.copyPath': 'Pfad kopieren',
   'body.beginning': 'Der Anfang eines längeren Bodys',
   'body.unpacked': 'Entpackt aus {codings}',
+  'body.jsonEnds': 'Kein JSON: endet in Zeile {line, number}, bevor alles geschlossen ist',
+  'body.jsonFault': 'Kein JSON ab Zeile {line, number}, Spalte {column, number}: {found}',
   'body.notText': 'Kein Text',
   'body.notFound': 'Nicht gefunden',
   'body.members': '{braces} {count, plural, one {# Element} other {# Elemente}}',

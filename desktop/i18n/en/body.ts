@@ -25,6 +25,8 @@ export const BODY = {
   'body.copyPath': 'Copy the path',
   'body.beginning': 'The beginning of a longer body',
   'body.unpacked': 'Unpacked from {codings}',
+  'body.jsonEnds': 'Not JSON: it ends in line {line, number} before all is closed',
+  'body.jsonFault': 'Not JSON from line {line, number}, column {column, number} on: {found}',
   'body.notText': 'Not text',
   'body.notFound': 'Not found',
   'body.members': '{braces} {count, plural, one {# member} other {# members}}',

@@ -62,6 +62,23 @@ describe('bodies', () => {
     assert.equal(bodyView(message('', [])), undefined);
   });
 
+  it('says where a body stops being the JSON that it is said to be', () => {
+    const notes = (body: string, type: string, isCut = false): readonly string[] | undefined =>
+      bodyView(message(body, [['Content-Type', type]], isCut))?.notes;
+    const broken = '{\n  "a": 1,\n}';
+    assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
+      'Not JSON from line 3, column 1 on: }',
+    ]);
+    assert.deepEqual(notes(broken, 'application/problem+json'), ['Not JSON from line 3, column 1 on: }']);
+    assert.deepEqual(notes('{"a":', 'application/json'), [
+      'Not JSON: it ends in line 1 before all is closed',
+    ]);
+    assert.deepEqual(notes('"a"', 'application/json'), []);
+    assert.deepEqual(notes(broken, 'text/plain'), []);
+    assert.deepEqual(notes('{"a":', 'application/json', true), ['The beginning of a longer body']);
+    assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
+  });
+
   it('shows a compressed body unpacked, and says so', () => {
     const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
     const view = bodyView({ ...message('packed', []), decoded });

@@ -6,7 +6,7 @@ import { laidOutJson } from '../../../shared/indent-json.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
 import { type Form, readForm } from './form-parts.ts';
 import { type ImageType, imageType, isSvg } from './image-type.ts';
-import { type JsonDocument, readJson } from './json-document.ts';
+import { type JsonDocument, jsonFault, readJson } from './json-document.ts';
 
 export interface BodyView {
   /** what is shown: without content codings, where they could be removed */
@@ -35,15 +35,33 @@ export function bodyView(message: MessageView): BodyView | undefined {
   const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
   const type = fieldOf(message, 'content-type') ?? '';
   const image = isPacked ? undefined : imageType(bytes);
+  const json = raw === undefined ? undefined : readJson(raw, message.isTruncated);
+  const notes = notesOf(message, raw !== undefined || image !== undefined);
+  if (raw !== undefined && json === undefined && !message.isTruncated && isJson(type))
+    notes.push(...faultOf(raw));
   return {
     bytes,
-    notes: notesOf(message, raw !== undefined || image !== undefined),
+    notes,
     text: raw,
-    json: raw === undefined ? undefined : readJson(raw, message.isTruncated),
+    json,
     form: isPacked ? undefined : readForm(bytes, type),
     image: raw !== undefined && isSvg(type, raw) ? SVG : image,
     html: raw !== undefined && /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) ? raw : undefined,
   };
+}
+
+/** RFC 8259, and RFC 6839, section 3.1. */
+function isJson(type: string): boolean {
+  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
+}
+
+/** What keeps a text from being JSON, in words, if anything does. */
+function faultOf(text: string): string[] {
+  const fault = jsonFault(text);
+  if (fault === undefined) return [];
+  const { line, column, found } = fault;
+  if (found === '') return [t('body.jsonEnds', { line })];
+  return [t('body.jsonFault', { line, column, found: escapeUnprintable(found) })];
 }
 
 const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { anything, array, assert as check, dictionary, jsonValue, oneof, property, string } from 'fast-check';
-import { childrenOf, type JsonDocument, type JsonNode, readJson, sourceOf } from './json-document.ts';
+import {
+  childrenOf,
+  jsonFault,
+  type JsonDocument,
+  type JsonNode,
+  readJson,
+  sourceOf,
+} from './json-document.ts';
 
 /** The value as it is built of the nodes; repeated names are kept apart by their place. */
 function rebuilt(document: JsonDocument, number = 0): unknown {
@@ -90,3 +97,51 @@ describe('readJson', () => {
       assert.equal(readJson(text, true), undefined, text);
   });
 });
+
+describe('jsonFault', () => {
+  it('finds none in what JSON.parse takes', () => {
+    for (const text of ['{"a":[1,2.5,"x",null]}', '[]', '"alone"', '5', 'true', ' {}\n'])
+      assert.equal(jsonFault(text), undefined, text);
+  });
+
+  it('names the line, the column and what stands there', () => {
+    const cases: readonly [text: string, line: number, column: number, found: string][] = [
+      ['{"a":1,}', 1, 8, '}'],
+      ["{\n  'a': 1\n}", 2, 3, "'a': 1"],
+      ['{"a":1}\r\n{"a":2}\r\n', 2, 1, '{"a":2}'],
+      ['[1,\n\n  nul]', 3, 3, 'nul]'],
+      ['["a\\x"]', 1, 4, '\\x"]'],
+      ['<!doctype html><title>', 1, 1, '<!doctype html><'],
+      ['{"a":', 1, 6, ''],
+      ['{\n"a":"b', 2, 7, ''],
+      ['', 1, 1, ''],
+    ];
+    for (const [text, line, column, found] of cases)
+      assert.deepEqual(jsonFault(text), { line, column, found }, text);
+  });
+
+  it('stands where JSON.parse says, for any text with one character changed', () => {
+    const whole = '{"a":[1,-2.5e3,"x\\u00e9",null,true],"b":{"c":{}}}';
+    for (let at = 0; at < whole.length; at += 1) {
+      for (const put of ['', '}', ',', '"', 'x']) {
+        const text = whole.slice(0, at) + put + whole.slice(at + 1);
+        const said = saidOf(text);
+        const fault = jsonFault(text);
+        assert.equal(fault === undefined, said === undefined, text);
+        const place = /at position (\d+)/.exec(said ?? '')?.[1];
+        // A number or a word is pointed at where it begins, not where it goes wrong.
+        if (fault !== undefined && place !== undefined) assert.ok(fault.column - 1 <= Number(place), text);
+      }
+    }
+  });
+});
+
+/** What JSON.parse says against a text. */
+function saidOf(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}

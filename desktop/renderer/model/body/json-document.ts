@@ -60,7 +60,39 @@ export function readJson(text: string, mayBeCut: boolean): JsonDocument | undefi
     reader.closeAll();
     return { text, nodes: reader.nodes, isCut: true };
   }
-  return { text, nodes: reader.nodes, isCut: false };
+  return isTree(reader.nodes[0]) ? { text, nodes: reader.nodes, isCut: false } : undefined;
+}
+
+function isTree(root: JsonNode | undefined): boolean {
+  return root?.kind === 'object' || root?.kind === 'array';
+}
+
+/** Where a text stops being JSON. */
+export interface JsonFault {
+  /** counted from 1 */
+  readonly line: number;
+  /** in the line, counted from 1, in UTF-16 units as editors do */
+  readonly column: number;
+  /** what stands there, a few characters of it; `''` at the end of the text */
+  readonly found: string;
+}
+
+/** Of what stands at a fault. */
+const FOUND_CHARACTERS = 16;
+
+/** @returns `undefined` for a text that is JSON */
+export function jsonFault(text: string): JsonFault | undefined {
+  const reader = new Reader(text);
+  try {
+    reader.read();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Cut || error instanceof Wrong)) throw error;
+    const at = error instanceof Cut ? text.length : reader.at;
+    const before = text.slice(0, at).split(/\r\n?|\n/);
+    const [found = ''] = text.slice(at, at + FOUND_CHARACTERS).split(/[\r\n]/);
+    return { line: before.length, column: (before.at(-1) ?? '').length + 1, found: found.toWellFormed() };
+  }
 }
 
 class Reader {
@@ -74,9 +106,13 @@ class Reader {
     this.#text = text;
   }
 
+  /** how far it has read */
+  get at(): number {
+    return this.#at;
+  }
+
   read(): void {
     this.#skipSpace();
-    if (!'[{'.includes(this.#next())) throw new Wrong();
     do this.#readValue();
     while (this.#open.length > 0);
     this.#skipSpace();
@@ -193,7 +229,7 @@ class Reader {
 
   #skipMatch(pattern: RegExp): void {
     LAST_PART.lastIndex = this.#at;
-    if (LAST_PART.test(this.#text)) throw new Cut();
+    if (this.#open.length > 0 && LAST_PART.test(this.#text)) throw new Cut();
     pattern.lastIndex = this.#at;
     if (!pattern.test(this.#text)) throw new Wrong();
     this.#at = pattern.lastIndex;
