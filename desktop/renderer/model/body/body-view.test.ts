@@ -19,6 +19,10 @@ function message(
   };
 }
 
+function notes(body: string, type: string, isCut = false): readonly string[] | undefined {
+  return bodyView(message(body, [['Content-Type', type]], isCut))?.notes;
+}
+
 describe('bodies', () => {
   it('lays out JSON, with its digits and repeated names', () => {
     const view = bodyView(message('{"id":12345678901234567890,"a":1.0,"a":2}', []));
@@ -63,8 +67,6 @@ describe('bodies', () => {
   });
 
   it('says where a body stops being the JSON that it is said to be', () => {
-    const notes = (body: string, type: string, isCut = false): readonly string[] | undefined =>
-      bodyView(message(body, [['Content-Type', type]], isCut))?.notes;
     const broken = '{\n  "a": 1,\n}';
     assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
       'Not JSON from line 3, column 1 on: }',
