@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { say } from '../engine/said/said.ts';
 import { checkHops, type Hop, HopFailure, type HopResult, HopSkipped } from './hop.ts';
 
 const hop = (name: string, check: () => string, standsAlone = false): Hop => ({
@@ -44,7 +45,7 @@ describe('checkHops', () => {
     assert.equal(isGood, false);
     assert.deepEqual(results, [
       { hop: 'a', result: 'failed', ms: 5, detail: 'nothing there', fix: 'Start it.' },
-      { hop: 'b', result: 'skipped', ms: 0, detail: 'not tried without "a"' },
+      { hop: 'b', result: 'skipped', ms: 0, detail: say('doctor.notTried', { hop: 'a' }) },
       { hop: 'c', result: 'failed', ms: 5, detail: 'broken too' },
     ]);
   });

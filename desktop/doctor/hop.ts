@@ -1,4 +1,5 @@
 /** A hop on the way from a visitor to the local port, and the result of checking it. */
+import { say, type Sayable, SaidError, saidOf } from '../engine/said/said.ts';
 
 export interface Hop {
   /** stable, for `--json` */
@@ -9,30 +10,30 @@ export interface Hop {
    * @returns what was found, in a few words
    * @throws HopFailure or HopSkipped
    */
-  check(): Promise<string>;
+  check(): Promise<Sayable>;
 }
 
 /** The hop does not work. */
-export class HopFailure extends Error {
+export class HopFailure extends SaidError {
   /** what to do, in sentences */
-  readonly fix: string;
+  readonly fix: Sayable;
 
-  constructor(why: string, fix: string) {
+  constructor(why: Sayable, fix: Sayable) {
     super(why);
     this.fix = fix;
   }
 }
 
 /** There is nothing to check, or no way to. */
-export class HopSkipped extends Error {}
+export class HopSkipped extends SaidError {}
 
 export interface HopResult {
   readonly hop: string;
   readonly result: 'ok' | 'failed' | 'skipped';
   readonly ms: number;
-  readonly detail: string;
+  readonly detail: Sayable;
   /** what to do about a failure */
-  readonly fix?: string;
+  readonly fix?: Sayable;
 }
 
 /**
@@ -55,7 +56,7 @@ export async function checkHops(
   for (const hop of hops) {
     if (interrupted.aborted) return false;
     if (failed !== undefined && !hop.standsAlone) {
-      tell({ hop: hop.name, result: 'skipped', ms: 0, detail: `not tried without "${failed}"` });
+      tell({ hop: hop.name, result: 'skipped', ms: 0, detail: say('doctor.notTried', { hop: failed }) });
       continue;
     }
     const result = await Promise.race([checkHop(hop, monotonic), stop]);
@@ -73,7 +74,7 @@ async function checkHop(hop: Hop, monotonic: () => number): Promise<HopResult> {
     const detail = await hop.check();
     return { ...done(), result: 'ok', detail };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = saidOf(error);
     if (error instanceof HopSkipped) return { ...done(), result: 'skipped', detail };
     const fix = error instanceof HopFailure ? error.fix : undefined;
     return { ...done(), result: 'failed', detail, ...(fix === undefined ? {} : { fix }) };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { textOf } from '../engine/said/said.ts';
 import { HopFailure } from './hop.ts';
 import { localHop } from './local-hop.ts';
 
@@ -12,14 +13,14 @@ describe('the last hop, to a folder', () => {
     const folder = mkdtempSync(join(tmpdir(), 'culvert-hop-'));
     const hop = localHop({ local: { folder }, remedies: REMEDIES });
     try {
-      assert.match(await hop.check(), /^the folder .*culvert-hop-\w+ can be read$/);
+      assert.match(textOf(await hop.check()), /^the folder .*culvert-hop-\w+ can be read$/);
     } finally {
       rmSync(folder, { recursive: true });
     }
     await assert.rejects(hop.check(), (error) => {
       assert.ok(error instanceof HopFailure);
       assert.match(error.message, /cannot be read \(ENOENT\)/);
-      assert.match(error.fix, /Put the folder back/);
+      assert.match(textOf(error.fix), /Put the folder back/);
       return true;
     });
   });

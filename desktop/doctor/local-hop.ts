@@ -2,6 +2,7 @@ import { systemClock } from '../engine/clock.ts';
 import { Deadlines } from '../engine/deadlines.ts';
 import { LocalDialer } from '../engine/local/local-dialer.ts';
 import { describeTarget, type LocalTarget } from '../engine/local/local-target.ts';
+import { say, type Sayable } from '../engine/said/said.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 import type { Subject } from './subject.ts';
@@ -14,26 +15,23 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
     async check() {
       if (local === undefined) throw new HopSkipped(remedies.noLocal);
       if ('folder' in local) return looksInto(local.folder);
-      if (await takesConnections(local)) return `${describeTarget(local)} takes connections`;
+      if (await takesConnections(local)) return say('doctor.local', { service: describeTarget(local) });
       throw new HopFailure(
         local.host === 'localhost'
-          ? `nothing answers on port ${local.port} of 127.0.0.1 and ::1`
-          : `nothing answers on ${describeTarget(local)}`,
+          ? say('doctor.nothingOnBoth', { port: local.port })
+          : say('doctor.nothingOn', { service: describeTarget(local) }),
         remedies.local,
       );
     },
   };
 }
 
-async function looksInto(folder: string): Promise<string> {
+async function looksInto(folder: string): Promise<Sayable> {
   try {
-    return `the folder ${await locateFolder(folder)} can be read`;
+    return say('doctor.folder', { folder: await locateFolder(folder) });
   } catch (error) {
     if (!(error instanceof FolderUnreadable)) throw error;
-    throw new HopFailure(
-      error.message,
-      'Put the folder back, connect the drive that it is on, or have somebody let you read it.',
-    );
+    throw new HopFailure(error.message, say('doctor.folderFix'));
   }
 }
 

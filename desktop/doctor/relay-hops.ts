@@ -4,10 +4,11 @@ import { isIP } from 'node:net';
 import { RELAY_TITLE } from '../../shared/constraints.ts';
 import { call, type CallResponse } from '../engine/network/call.ts';
 import { dial } from '../engine/network/dial.ts';
-import { describeNetworkError } from '../engine/network/errors.ts';
+import { sayNetworkError } from '../engine/network/errors.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
 import { refusesKey } from '../engine/relay/errors.ts';
-import { describeReachError } from '../engine/relay/reach-error.ts';
+import { sayReachError } from '../engine/relay/reach-error.ts';
+import { say, type Sayable, saidOf } from '../engine/said/said.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from './limits.ts';
 import { connectOnce, within } from './attempts.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
@@ -18,64 +19,63 @@ export function relayHops(subject: Subject): Hop[] {
   const proxy = network.proxyFor(relay);
   const { hostname, port, secure, origin } = relay;
 
-  async function dns(): Promise<string> {
-    if (isIP(hostname) !== 0) throw new HopSkipped(`${hostname} is an address`);
-    if (proxy !== undefined) throw new HopSkipped(`${hostname} is looked up by the proxy ${proxy}`);
+  async function dns(): Promise<Sayable> {
+    if (isIP(hostname) !== 0) throw new HopSkipped(say('doctor.isAddress', { host: hostname }));
+    if (proxy !== undefined) throw new HopSkipped(say('doctor.proxyLooksUp', { host: hostname, proxy }));
     try {
       const addresses = await within(DOCTOR_HOP_TIMEOUT_MS, lookup(hostname, { all: true }));
-      return `${hostname} is ${addresses.map(({ address }) => address).join(', ')}`;
+      return say('doctor.addresses', {
+        host: hostname,
+        addresses: addresses.map(({ address }) => address).join(', '),
+      });
     } catch (error) {
       throw new HopFailure(
-        `${hostname}: ${describeNetworkError(error)}`,
-        `Check the relay's address (from ${subject.relayFrom}) and this machine's connection.`,
+        say('doctor.at', { place: hostname, why: sayNetworkError(error) }),
+        say('doctor.dnsFix', { source: subject.relayFrom }),
       );
     }
   }
 
-  async function connect(): Promise<string> {
-    if (proxy !== undefined) throw new HopSkipped(`over the proxy ${proxy}, with the next hop`);
+  async function connect(): Promise<Sayable> {
+    if (proxy !== undefined) throw new HopSkipped(say('doctor.overProxy', { proxy }));
     try {
       const dialed = { host: hostname, port };
       await within(
         DOCTOR_HOP_TIMEOUT_MS,
         connectOnce((handler) => dial(dialed, handler)),
       );
-      return `port ${port} takes connections`;
+      return say('doctor.portOpen', { port });
     } catch (error) {
       throw new HopFailure(
-        `port ${port} of ${hostname}: ${describeNetworkError(error)}`,
-        'See that culvert-relay runs there, and that no firewall is between; a proxy goes into HTTPS_PROXY.',
+        say('doctor.portOf', { port, host: hostname, why: sayNetworkError(error) }),
+        say('doctor.connectFix'),
       );
     }
   }
 
-  async function tls(): Promise<string> {
-    if (!secure) throw new HopSkipped(`${origin} is not encrypted`);
+  async function tls(): Promise<Sayable> {
+    if (!secure) throw new HopSkipped(say('doctor.notEncrypted', { origin }));
     try {
       await within(
         DOCTOR_HOP_TIMEOUT_MS,
         connectOnce((handler) => network.connect(relay, {}, handler)),
       );
-      return `the certificate is for ${hostname} and trusted`;
+      return say('doctor.certificate', { host: hostname });
     } catch (error) {
-      throw new HopFailure(describeNetworkError(error), remedies.certificate);
+      throw new HopFailure(sayNetworkError(error), remedies.certificate);
     }
   }
 
-  async function health(): Promise<string> {
+  async function health(): Promise<Sayable> {
     const { status, text } = await get('/v1/openapi.json');
     const version = status === 200 ? versionOf(text) : undefined;
     if (version === undefined) {
-      throw new HopFailure(
-        `what answers at ${origin} does not say that it is a Culvert relay (status ${status})`,
-        'Check the address; or a proxy in front of the relay does not pass requests on.',
-      );
+      throw new HopFailure(say('doctor.notRelay', { origin, status }), say('doctor.notRelayFix'));
     }
     if ((await get('/readyz')).status !== 200) {
-      const fix = 'Check the log of the relay: its database cannot be reached, or it is shutting down.';
-      throw new HopFailure('it runs, and is not ready', fix);
+      throw new HopFailure(say('doctor.notReady'), say('doctor.notReadyFix'));
     }
-    return `${origin} is a Culvert relay ${version}, up and ready`;
+    return say('doctor.relay', { origin, version });
   }
 
   async function get(path: string): Promise<CallResponse> {
@@ -84,24 +84,26 @@ export function relayHops(subject: Subject): Hop[] {
       const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
       return await call(network, relay, { ...wanted, ...limits });
     } catch (error) {
-      const why = `${path}: ${await describeReachError(error, network, relay)}`;
-      const way = proxy === undefined ? 'the relay' : `the proxy ${proxy} and the relay`;
-      throw new HopFailure(why, `Check the logs of ${way}.`);
+      const why = say('doctor.at', { place: path, why: await sayReachError(error, network, relay) });
+      throw new HopFailure(
+        why,
+        proxy === undefined ? say('doctor.relayLogs') : say('doctor.proxyLogs', { proxy }),
+      );
     }
   }
 
-  async function key(): Promise<string> {
+  async function key(): Promise<Sayable> {
     if (subject.key === undefined) {
-      throw new HopFailure(`there is none for ${origin}`, remedies.noKey);
+      throw new HopFailure(say('doctor.noKey', { origin }), remedies.noKey);
     }
     try {
       const account = await new ApiClient(relay, subject.key, network).getAccount();
-      return `that of ${account.name} (${account.plan} plan), from ${subject.keyFrom}`;
+      const { name, plan } = account;
+      return say('doctor.key', { account: name, plan, source: subject.keyFrom });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
       throw new HopFailure(
-        `${why} (from ${subject.keyFrom})`,
-        refusesKey(error) ? remedies.badKey : 'Try again; the relay answers, but not to this.',
+        say('doctor.badKey', { why: saidOf(error), source: subject.keyFrom }),
+        refusesKey(error) ? remedies.badKey : say('doctor.keyFix'),
       );
     }
   }

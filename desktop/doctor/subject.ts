@@ -1,4 +1,5 @@
 /** What is checked hop by hop, and who asks: the command and the app name other remedies. */
+import type { Sayable } from '../engine/said/said.ts';
 import type { LocalTarget } from '../engine/local/local-target.ts';
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
@@ -15,11 +16,11 @@ export type LocalService = LocalTarget | { readonly folder: string };
 
 export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
   /** where the relay's address is from, for people */
-  readonly relayFrom: string;
+  readonly relayFrom: Sayable;
   /** `undefined` if there is none */
   readonly key: string | undefined;
   /** where the key is from, for people */
-  readonly keyFrom: string;
+  readonly keyFrom: Sayable;
   /** @throws HopFailure if there is no key that could be one */
   readonly requireKey: () => string;
   /** what a tunnel leads to; `undefined` for none */
@@ -29,10 +30,10 @@ export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
 
 /** What to do, in sentences, where that depends on who asks. */
 export interface Remedies {
-  readonly noKey: string;
-  readonly badKey: string;
-  readonly certificate: string;
+  readonly noKey: Sayable;
+  readonly badKey: Sayable;
+  readonly certificate: Sayable;
   /** why there is no local service to check */
-  readonly noLocal: string;
-  readonly local: string;
+  readonly noLocal: Sayable;
+  readonly local: Sayable;
 }

@@ -4,6 +4,7 @@ import { Network } from '../engine/network/network.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { startFakeRelay } from '../testing/fake-relay.ts';
 import { atClose, closedPort, closeServers, listen } from '../testing/servers.ts';
+import { textOf } from '../engine/said/said.ts';
 import type { RelayAccess } from './subject.ts';
 import { HopFailure, HopSkipped } from './hop.ts';
 import { checkTrunk } from './trunk-hop.ts';
@@ -32,7 +33,7 @@ describe('checkTrunk', () => {
     const relay = await startFakeRelay();
     const opened = relay.trunk();
     assert.equal(
-      await checkTrunk(accessTo(relay.address.port), TUNNEL_ID),
+      textOf(await checkTrunk(accessTo(relay.address.port), TUNNEL_ID)),
       'visitors share connections to the relay',
     );
     const { socket, target } = await opened;
@@ -42,7 +43,7 @@ describe('checkTrunk', () => {
 
   it('is content with a relay that has as many as it takes', async () => {
     const access = await startRefusing('429 Too Many Requests', [426, UPGRADE_REQUIRED]);
-    assert.equal(await checkTrunk(access, TUNNEL_ID), 'visitors share connections to the relay');
+    assert.equal(textOf(await checkTrunk(access, TUNNEL_ID)), 'visitors share connections to the relay');
   });
 
   for (const [what, plain] of Object.entries({
@@ -70,7 +71,7 @@ describe('checkTrunk', () => {
         assert.ok(error instanceof HopFailure);
         const status = upgrade.slice(0, 3);
         assert.equal(error.message, `/ws/trunk: the relay answered with status ${status}`);
-        assert.match(error.fix, /proxy .* must pass \/ws\/trunk on/);
+        assert.match(textOf(error.fix), /proxy .* must pass \/ws\/trunk on/);
         return true;
       });
     });

@@ -4,16 +4,13 @@ import { systemClock } from '../engine/clock.ts';
 import { DataDialer } from '../engine/data/data-dialer.ts';
 import { Deadlines } from '../engine/deadlines.ts';
 import { call } from '../engine/network/call.ts';
-import { describeNetworkError } from '../engine/network/errors.ts';
+import { sayNetworkError } from '../engine/network/errors.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
 import { readRefusal } from '../engine/relay/refusal.ts';
+import { say, type Sayable } from '../engine/said/said.ts';
 import type { RelayAccess } from './subject.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from './limits.ts';
 import { HopFailure, HopSkipped } from './hop.ts';
-
-const FIX =
-  'Visitors are served all the same, each over a connection of its own, which is slower. A proxy on the way or before the relay ' +
-  'must pass /ws/trunk on like /ws/data, with a long timeout.';
 
 /**
  * Opens a trunk, and cuts it.
@@ -22,7 +19,7 @@ const FIX =
  * @returns what was found, in a few words
  * @throws HopFailure, or HopSkipped where the relay takes no trunks
  */
-export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<string> {
+export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<Sayable> {
   try {
     await openOnce(access, tunnelId);
   } catch (error) {
@@ -30,11 +27,14 @@ export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise
     // With those that the tunnel's client has open, there may be as many as the relay takes.
     if (status !== API_ERRORS.tooManyTrunks.status) {
       if (status === API_ERRORS.notFound.status && (await isRelaysOwn(access)))
-        throw new HopSkipped('this relay takes no trunks');
-      throw new HopFailure(`/ws/trunk: ${describeNetworkError(error)}`, FIX);
+        throw new HopSkipped(say('doctor.noTrunks'));
+      throw new HopFailure(
+        say('doctor.at', { place: '/ws/trunk', why: sayNetworkError(error) }),
+        say('doctor.trunkFix'),
+      );
     }
   }
-  return 'visitors share connections to the relay';
+  return say('doctor.trunk');
 }
 
 function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promise<void> {

@@ -4,17 +4,15 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { systemClock } from '../engine/clock.ts';
 import { ControlConnection, type ControlEnd } from '../engine/control/control-connection.ts';
 import { call } from '../engine/network/call.ts';
-import { describeNetworkError } from '../engine/network/errors.ts';
+import { sayNetworkError } from '../engine/network/errors.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../engine/relay/relay-address.ts';
+import { say, type Sayable, saidOf } from '../engine/said/said.ts';
 import type { RelayAccess } from './subject.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from './limits.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 import { TestTunnel } from './test-tunnel.ts';
 import { checkTrunk } from './trunk-hop.ts';
-
-const UPGRADE_FIX =
-  'WebSockets do not come through: a proxy on the way or before the relay must pass Upgrade on, with a long timeout.';
 
 export class TunnelHops {
   readonly #access: () => RelayAccess;
@@ -39,19 +37,19 @@ export class TunnelHops {
     await test?.close();
   }
 
-  async #control(): Promise<string> {
+  async #control(): Promise<Sayable> {
     const access = this.#access();
     try {
       this.#opening = TestTunnel.open(access);
       this.#test = await this.#opening;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof RelayRefusal)) throw new HopFailure(why, UPGRADE_FIX);
+      const why = saidOf(error);
+      if (!(error instanceof RelayRefusal)) throw new HopFailure(why, say('doctor.upgradeFix'));
       // There may be no test tunnel now, for example after many creates: then only what needs none is checked.
       await this.#controlWithoutTunnel(access);
-      return `WebSockets reach the relay; no test tunnel: ${why}`;
+      return say('doctor.noTestTunnel', { why });
     }
-    return `a test tunnel is online, ${this.#test.tunnel.slug}`;
+    return say('doctor.testTunnel', { slug: this.#test.tunnel.slug });
   }
 
   /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
@@ -72,39 +70,39 @@ export class TunnelHops {
         ? end.refusal.message
         : end.kind === 'lost'
           ? end.why
-          : `closed with ${end.code}`;
-    throw new HopFailure(`control connection: ${why}`, UPGRADE_FIX);
+          : say('doctor.closedWith', { code: end.code });
+    throw new HopFailure(say('doctor.control', { why }), say('doctor.upgradeFix'));
   }
 
   /** A visit through the path address goes to the relay's own host, which is known to work by now. */
-  async #data(): Promise<string> {
+  async #data(): Promise<Sayable> {
     const { relay } = this.#access();
     const { tunnel } = this.#testTunnel();
-    if (tunnel.urls.path === undefined) throw new HopSkipped('this relay has no path addresses');
-    await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, UPGRADE_FIX);
-    return 'a request through the tunnel is answered';
+    if (tunnel.urls.path === undefined) throw new HopSkipped(say('doctor.noPaths'));
+    await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, say('doctor.upgradeFix'));
+    return say('doctor.answered');
   }
 
-  async #address(): Promise<string> {
+  async #address(): Promise<Sayable> {
     const { tunnel } = this.#testTunnel();
     const address = visitorAddress(tunnel);
+    const domain = address.hostname.replace(/^[^.]*\./, '');
+    const path = tunnel.urls.path?.replace(tunnel.slug, 'NAME');
     const fix =
-      `Visitors do not reach this address: a wildcard DNS record must lead *.${address.hostname.replace(/^[^.]*\./, '')} ` +
-      'to the relay, with a certificate for it.' +
-      (tunnel.urls.path === undefined
-        ? ''
-        : ` Until then, hand out ${tunnel.urls.path.replace(tunnel.slug, 'NAME')}.`);
+      path === undefined
+        ? say('doctor.addressFix', { domain })
+        : say('doctor.addressFixPath', { domain, path });
     await this.#visit(toLoopback(address), '/', fix);
-    return `${address.hostname} leads to the tunnel`;
+    return say('doctor.leads', { host: address.hostname });
   }
 
   /** Asked for even where the addresses lead nowhere: it needs none of them. */
-  async #trunk(): Promise<string> {
+  async #trunk(): Promise<Sayable> {
     const { tunnel } = this.#testTunnel();
     return await checkTrunk(this.#access(), tunnel.id);
   }
 
-  async #visit(to: RelayAddress, path: string, fix: string): Promise<void> {
+  async #visit(to: RelayAddress, path: string, fix: Sayable): Promise<void> {
     const { network } = this.#access();
     const { answer } = this.#testTunnel();
     const wanted = { method: 'GET', path, headers: { accept: 'text/plain' }, body: undefined };
@@ -113,28 +111,34 @@ export class TunnelHops {
     try {
       got = await call(network, to, { ...wanted, ...limits });
     } catch (error) {
-      throw new HopFailure(`${to.host}: ${describeNetworkError(error)}`, fix);
+      throw new HopFailure(say('doctor.at', { place: to.host, why: sayNetworkError(error) }), fix);
     }
     if (got.text === answer) return;
     const code = got.headers['culvert-error'];
-    const what = typeof code === 'string' ? code.replace(/[^\w-]/g, '') : 'not by the tunnel';
-    throw new HopFailure(`${to.host} answered with status ${got.status}, ${what}`, fix);
+    const { host } = to;
+    const { status } = got;
+    throw new HopFailure(
+      typeof code === 'string'
+        ? say('doctor.otherAnswer', { host, status, code: code.replace(/[^\w-]/g, '') })
+        : say('doctor.notByTunnel', { host, status }),
+      fix,
+    );
   }
 
   #testTunnel(): TestTunnel {
-    if (this.#test === undefined) throw new HopSkipped('not tried without a test tunnel');
+    if (this.#test === undefined) throw new HopSkipped(say('doctor.withoutTunnel'));
     return this.#test;
   }
 }
 
 function visitorAddress({ public_url, urls }: Tunnel): RelayAddress {
-  if (public_url === urls.path) throw new HopSkipped('this relay has path addresses only');
+  if (public_url === urls.path) throw new HopSkipped(say('doctor.pathsOnly'));
   return parseRelayAddress(public_url);
 }
 
 /** Browsers take names below localhost for this machine (RFC 6761); not every system does. */
 function toLoopback(address: RelayAddress): RelayAddress {
   if (!address.hostname.endsWith('.localhost')) return address;
-  if (address.secure) throw new HopSkipped(`${address.hostname} is this machine in browsers only`);
+  if (address.secure) throw new HopSkipped(say('doctor.browsersOnly', { host: address.hostname }));
   return { ...address, hostname: '127.0.0.1' };
 }

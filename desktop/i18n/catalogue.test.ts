@@ -11,6 +11,7 @@ const SAME = new Set([
   'bench.body',
   'body.way.hex',
   'body.way.text',
+  'doctor.at',
   'domain.domain',
   'latency.milliseconds',
   'latency.minutes',
@@ -34,7 +35,7 @@ const SAME = new Set([
 
 function sources(): { path: string; text: string }[] {
   return globSync('{main,renderer,doctor,engine,shared}/**/*.{ts,tsx}', { cwd: ROOT })
-    .filter((path) => !path.includes('.test.'))
+    .filter((path) => !path.includes('.test.') && !path.startsWith('engine/said/'))
     .map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
 }
 

@@ -1,4 +1,5 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
+import { told } from '../i18n/told.ts';
 import { t } from '../i18n/translate.ts';
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
@@ -11,6 +12,7 @@ import {
   RelayUnreachable,
 } from '../engine/relay/errors.ts';
 import { RelayAddressError } from '../engine/relay/relay-address.ts';
+import { refusalText } from './refusal-text.ts';
 import type { CallError } from '../shared/ipc.ts';
 import type { Problem } from '../shared/snapshot.ts';
 
@@ -35,27 +37,27 @@ export function relayProblem(error: unknown): Problem | undefined {
   if (failure === undefined) return undefined;
   const { code, text } = failure;
   if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
-  return { code, text: t('problem.keepsTrying', { why: sentence(error.message) }) };
+  return { code, text: t('problem.keepsTrying', { why: sentence(told(error.said)) }) };
 }
 
 /** @returns `undefined` for a bug, which is not such a failure */
 export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
-    return { code: 'relay-address', field: 'relay', text: sentence(error.message) };
+    return { code: 'relay-address', field: 'relay', text: sentence(told(error.said)) };
   if (error instanceof DomainUnsupported)
-    return { code: 'relay-too-old', field: 'domain', text: sentence(error.message) };
+    return { code: 'relay-too-old', field: 'domain', text: sentence(told(error.said)) };
   if (error instanceof AccessUnsupported)
-    return { code: 'relay-too-old', field: 'lock', text: sentence(error.message) };
+    return { code: 'relay-too-old', field: 'lock', text: sentence(told(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: error.message };
-  if (error instanceof ReplayRefused) return { code: error.code, text: error.message };
+  if (error instanceof ReplayRefused) return { code: error.code, text: told(error.said) };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);
   return undefined;
 }
 
 function unreachable(error: RelayUnreachable): CallError {
-  const text = sentence(error.message);
+  const text = sentence(told(error.said));
   if (hasCertificateCause(error)) {
     return {
       code: 'certificate',
@@ -78,7 +80,8 @@ function hasCertificateCause(error: unknown): boolean {
 }
 
 function refusal(error: RelayRefusal): CallError {
-  const { status, message, retryAfterMs } = error;
+  const { status, retryAfterMs } = error;
+  const message = refusalText(error);
   if (refusesKey(error)) {
     return {
       code: 'key-refused',
@@ -146,7 +149,7 @@ function refusal(error: RelayRefusal): CallError {
 }
 
 function badField(error: RelayRefusal): CallError {
-  const { message } = error;
+  const message = refusalText(error);
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
   if (error.is(VARIABLE_API_ERRORS.invalidDomain))

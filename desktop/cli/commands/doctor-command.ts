@@ -8,6 +8,7 @@ import { UsageError } from '../usage-error.ts';
 import { examine } from '../../doctor/examine.ts';
 import { HopFailure, type HopResult } from '../../doctor/hop.ts';
 import type { Subject } from '../../doctor/subject.ts';
+import { textOf } from '../../engine/said/said.ts';
 import { localPort } from '../../engine/local/local-target.ts';
 
 const NAME_COLUMNS = 9;
@@ -24,7 +25,7 @@ export async function runDoctor(
   const failed: string[] = [];
   await examine(subjectOf(command), interrupted, (result) => {
     if (result.result === 'failed') failed.push(result.hop);
-    output.out(command.json ? jsonLine(result) : resultLines(result));
+    output.out(command.json ? jsonLine(inEnglish(result)) : resultLines(inEnglish(result)));
   });
   if (interrupted.aborted) return ExitCode.failed;
   if (!command.json) {
@@ -33,7 +34,14 @@ export async function runDoctor(
   return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
 }
 
-function resultLines({ hop, result, ms, detail, fix }: HopResult): string {
+/** A result as the command prints it. */
+type EnglishResult = HopResult & { readonly detail: string; readonly fix?: string };
+
+function inEnglish({ fix, ...result }: HopResult): EnglishResult {
+  return { ...result, detail: textOf(result.detail), ...(fix === undefined ? {} : { fix: textOf(fix) }) };
+}
+
+function resultLines({ hop, result, ms, detail, fix }: EnglishResult): string {
   const mark = { ok: '✓', failed: '✗', skipped: '-' }[result];
   const time = result === 'skipped' ? '' : `${ms} ms`;
   const line = `${mark} ${hop.padEnd(NAME_COLUMNS)}${time.padStart(TIME_COLUMNS)}  ${detail}\n`;

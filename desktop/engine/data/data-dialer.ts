@@ -3,7 +3,8 @@ import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS } from '../limits.ts';
 import type { Attempt, DialHandler } from '../network/dial.ts';
-import { describeNetworkError } from '../network/errors.ts';
+import { say } from '../said/said.ts';
+import { sayNetworkError } from '../network/errors.ts';
 import type { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
@@ -134,7 +135,7 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   }
 
   #unreachable(cause: Error): RelayUnreachable {
-    const text = `no data connection to ${this.#options.relay.origin}: ${describeNetworkError(cause)}`;
-    return new RelayUnreachable(text, { cause });
+    const { origin } = this.#options.relay;
+    return new RelayUnreachable(say('relay.noData', { origin, why: sayNetworkError(cause) }), { cause });
   }
 }

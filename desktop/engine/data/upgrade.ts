@@ -14,6 +14,7 @@ import { HANDSHAKE_GUID } from '../../../shared/websocket/handshake.ts';
 import { UPGRADE_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal } from '../relay/errors.ts';
+import { say, SaidError } from '../said/said.ts';
 
 /** Told once what became of a handshake. */
 export interface UpgradeHandler {
@@ -39,7 +40,7 @@ export class Upgrade implements Attempt {
   readonly #nonce = nextNonce();
   readonly #reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
   readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
-  readonly #onGone = (): void => this.#fail(new Error('the connection was closed'));
+  readonly #onGone = (): void => this.#fail(new SaidError(say('network.closed')));
   #isOver = false;
 
   /**
@@ -89,7 +90,7 @@ const readInTurns: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () 
 function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {
   if (head === undefined) return notHttp();
   const { status, fields } = head;
-  if (status !== 101) return new RelayRefusal(status, `the relay answered with status ${status}`);
+  if (status !== 101) return new RelayRefusal(status, say('relay.answeredStatus', { status }));
   const accept = hash('sha1', nonce + HANDSHAKE_GUID, 'base64');
   const agreed =
     fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
@@ -98,11 +99,11 @@ function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | un
     // Nothing was offered, so nothing may be chosen.
     fieldValue(fields, 'sec-websocket-extensions') === undefined &&
     fieldValue(fields, 'sec-websocket-protocol') === undefined;
-  return agreed ? undefined : new Error('its answer is not the one of a WebSocket');
+  return agreed ? undefined : new SaidError(say('network.noWebSocket'));
 }
 
 function notHttp(): Error {
-  return new Error('its answer is not HTTP');
+  return new SaidError(say('network.noHttp'));
 }
 
 const NONCE_BYTES = 16;

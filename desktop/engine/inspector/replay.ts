@@ -4,6 +4,7 @@ import type { LocalConnection, LocalHandler } from '../local/local-connection.ts
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeTarget } from '../local/local-target.ts';
 import type { Attempt } from '../network/dial.ts';
+import { say, type Sayable, SaidError } from '../said/said.ts';
 import type { ConnectionRecording } from './connection-recording.ts';
 import { editedRequest } from './editing/edited-request.ts';
 import type { RequestEdit } from './editing/request-edit.ts';
@@ -14,12 +15,12 @@ const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
 /** Thrown when a request cannot be repeated; the message says why, for people. */
-export class ReplayRefused extends Error {
+export class ReplayRefused extends SaidError {
   readonly code:
     'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
 
-  constructor(code: ReplayRefused['code'], message: string) {
-    super(message);
+  constructor(code: ReplayRefused['code'], said: Sayable) {
+    super(said);
     this.name = 'ReplayRefused';
     this.code = code;
   }
@@ -68,10 +69,7 @@ export class Replayer {
 
   async #send(id: number, request: Buffer): Promise<number> {
     if (this.#running >= REPLAYS_MAX)
-      throw new ReplayRefused(
-        'too-many-replays',
-        `${REPLAYS_MAX} requests are being repeated. Try again later.`,
-      );
+      throw new ReplayRefused('too-many-replays', say('replay.tooMany', { max: REPLAYS_MAX }));
     this.#running += 1;
     try {
       return await new Promise((resolve, reject) => {
@@ -89,8 +87,7 @@ export class Replayer {
 function repeatable(log: RequestLog, id: number): Buffer {
   const exchange = http(log.find(id), id);
   const bytes = exchange.captures?.request.bytes ?? NOTHING;
-  if (!exchange.isRequestComplete)
-    throw new ReplayRefused('incomplete', `Request ${id} has not come to its end, so it cannot be repeated.`);
+  if (!exchange.isRequestComplete) throw new ReplayRefused('incomplete', say('replay.incomplete', { id }));
   if (exchange.bytesIn > bytes.length) throw truncated(id);
   return Buffer.from(bytes);
 }
@@ -99,8 +96,7 @@ function repeatable(log: RequestLog, id: number): Buffer {
 function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
   http(log.find(id), id);
   const original = log.detail(id, { reveal: true });
-  if (original === undefined)
-    throw new ReplayRefused('incomplete', `Request ${id} has not come yet, so it cannot be edited.`);
+  if (original === undefined) throw new ReplayRefused('incomplete', say('replay.notComeYet', { id }));
   if (edit.body === undefined && original.request.isTruncated) throw truncated(id);
   return editedRequest(original, edit);
 }
@@ -108,17 +104,18 @@ function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
 /** What is kept of a request and its response, unless they are something else than that. */
 function http(exchange: Exchange | undefined, id: number): Exchange {
   if (exchange?.captures === undefined) {
-    const text = `There is no request ${id}, or its messages are no longer kept.`;
-    throw new ReplayRefused('unknown-request', text);
+    throw new ReplayRefused('unknown-request', say('replay.unknown', { id }));
   }
   if (exchange.status === SWITCHING_PROTOCOLS)
-    throw new ReplayRefused('not-repeatable', `Request ${id} opened a WebSocket, which cannot be repeated.`);
+    throw new ReplayRefused('not-repeatable', say('replay.webSocket', { id }));
   return exchange;
 }
 
 function truncated(id: number): ReplayRefused {
-  const text = `Request ${id} cannot be repeated: of its body only ${RECORDED_BODY_MAX_BYTES / 1024} KiB are kept.`;
-  return new ReplayRefused('truncated', text);
+  return new ReplayRefused(
+    'truncated',
+    say('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
+  );
 }
 
 interface ReplayOutcome {
@@ -157,8 +154,7 @@ class Replay implements LocalDialHandler, LocalHandler, Expiring {
 
   refused(): void {
     const service = describeTarget(this.#outcome.local.target);
-    const text = `Nothing answers on ${service}. Start the service there and try again.`;
-    this.#outcome.reject(new ReplayRefused('local-refused', text));
+    this.#outcome.reject(new ReplayRefused('local-refused', say('replay.localRefused', { service })));
   }
 
   onLocalData(chunk: Buffer): void {

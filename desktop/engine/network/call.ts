@@ -2,6 +2,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Endpoint, Network } from './network.ts';
+import { say, SaidError } from '../said/said.ts';
 
 export interface Call {
   readonly method: string;
@@ -79,7 +80,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new Error('the answer is too large');
+    if (size > maxBytes) throw new SaidError(say('network.tooLarge'));
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

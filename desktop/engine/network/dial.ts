@@ -1,5 +1,6 @@
 import { connect, isIP, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
+import { say, SaidError } from '../said/said.ts';
 
 export interface DialOptions {
   /** name or IP address */
@@ -48,7 +49,7 @@ class Dial implements Attempt {
     this.#handler = handler;
     this.#socket = openSocket(options);
     this.#socket.on('error', (error) => this.#take()?.failed(error));
-    this.#socket.on('close', () => this.#take()?.failed(new Error('the connection was closed')));
+    this.#socket.on('close', () => this.#take()?.failed(new SaidError(say('network.closed'))));
     this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () => this.#onConnect());
   }
 

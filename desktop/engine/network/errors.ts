@@ -1,23 +1,25 @@
 /** Errors of connections, told in plain words. */
+import { say, type Sayable, SaidError, textOf } from '../said/said.ts';
+import type { SayingCode } from '../said/sayings.ts';
 
-const NETWORK_ERRORS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing is listening there',
-  ECONNRESET: 'the connection was reset',
-  EPIPE: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name could not be looked up',
-  EHOSTUNREACH: 'the host cannot be reached',
-  EADDRNOTAVAIL: 'the network cannot be reached',
-  ENETDOWN: 'the network is down',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'it did not answer in time',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by a trusted authority',
+const NETWORK_ERRORS: Readonly<Record<string, SayingCode>> = {
+  ECONNREFUSED: 'network.refused',
+  ECONNRESET: 'network.reset',
+  EPIPE: 'network.closed',
+  UND_ERR_SOCKET: 'network.closed',
+  ENOTFOUND: 'network.noHost',
+  EAI_AGAIN: 'network.notLookedUp',
+  EHOSTUNREACH: 'network.hostUnreachable',
+  EADDRNOTAVAIL: 'network.unreachable',
+  ENETDOWN: 'network.down',
+  ENETUNREACH: 'network.unreachable',
+  ETIMEDOUT: 'network.silent',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'network.otherName',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'network.noTls',
+  CERT_HAS_EXPIRED: 'network.certificateExpired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'network.untrusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'network.untrusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'network.untrusted',
 };
 
 const OFFLINE = new Set([
@@ -35,13 +37,19 @@ export function isOffline(error: Error): boolean {
   return code !== undefined && OFFLINE.has(code);
 }
 
-/** Says in plain words what a network error means; a fetch error hides it in its causes. */
+/** Like {@link sayNetworkError}, in English. */
 export function describeNetworkError(error: unknown): string {
+  return textOf(sayNetworkError(error));
+}
+
+/** Says in plain words what a network error means; a fetch error hides it in its causes. */
+export function sayNetworkError(error: unknown): Sayable {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return 'it did not answer in time';
+  if (error.name === 'TimeoutError') return say('network.silent');
   const { code } = error as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : NETWORK_ERRORS[code];
-  if (known !== undefined) return known;
-  if (error.cause instanceof Error) return describeNetworkError(error.cause);
+  if (known !== undefined) return say(known);
+  if (error.cause instanceof Error) return sayNetworkError(error.cause);
+  if (error instanceof SaidError) return error.said;
   return error.message === '' ? (code ?? error.name) : error.message;
 }

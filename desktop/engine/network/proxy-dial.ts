@@ -6,7 +6,8 @@ import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseResponseHead } from '../../../shared/http1/head.ts';
 import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
 import { type Attempt, dial, type DialHandler, type DialOptions, tlsConnectOptions } from './dial.ts';
-import { describeNetworkError } from './errors.ts';
+import { say, SaidError } from '../said/said.ts';
+import { sayNetworkError } from './errors.ts';
 import type { ProxyAddress } from './proxy-address.ts';
 
 /** Like {@link dial}, but through a proxy; `options.host` is a name for the proxy to look up. */
@@ -15,7 +16,8 @@ export class ProxyDial implements Attempt, DialHandler {
   readonly #options: DialOptions;
   readonly #reader = new HeadReader(PROXY_HEAD_MAX_BYTES);
   readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
-  readonly #onGone = (): void => this.#fail(new Error(`the proxy ${this.#proxy.name} closed the connection`));
+  readonly #onGone = (): void =>
+    this.#fail(new SaidError(say('network.proxyClosed', { proxy: this.#proxy.name })));
   #handler: DialHandler | undefined;
   #dial: Attempt | undefined;
   #socket: Socket | undefined;
@@ -55,7 +57,7 @@ export class ProxyDial implements Attempt, DialHandler {
   }
 
   failed(error: Error): void {
-    this.#fail(new Error(`the proxy ${this.#proxy.name} cannot be reached: ${describeNetworkError(error)}`));
+    this.#fail(new SaidError(say('network.proxy', { proxy: this.#proxy.name, why: sayNetworkError(error) })));
   }
 
   #push(chunk: Buffer): void {
@@ -65,7 +67,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
     // In neither TLS nor HTTP does the server speak first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
-      return this.#fail(new Error(`what responds at ${this.#proxy.name} is not an HTTP proxy`));
+      return this.#fail(new SaidError(say('network.noProxy', { proxy: this.#proxy.name })));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
     socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     if (this.#options.tls === undefined) this.#finish(socket);
@@ -75,11 +77,9 @@ export class ProxyDial implements Attempt, DialHandler {
   #refusal(status: number): Error {
     const { name, authorization } = this.#proxy;
     if (status !== 407)
-      return new Error(`the proxy ${name} answered ${status} to a connection to ${this.#options.host}`);
-    return new Error(
-      authorization === undefined
-        ? `the proxy ${name} asks for a login: put it into the proxy's address as http://user:password@${name}`
-        : `the proxy ${name} refused the user or the password in its address`,
+      return new SaidError(say('network.proxyRefused', { proxy: name, status, host: this.#options.host }));
+    return new SaidError(
+      say(authorization === undefined ? 'network.proxyLogin' : 'network.proxyRefusedLogin', { proxy: name }),
     );
   }
 

@@ -20,7 +20,8 @@ import {
 import { readCheckedDomain, readDomainList, readDomainObject } from './domain-response.ts';
 import { readKnockList } from './knock-response.ts';
 import { type LinkRequest, readLinkList, readNewLink } from './link-response.ts';
-import { describeReachError } from './reach-error.ts';
+import { say, type Sayable, saidOf } from '../said/said.ts';
+import { sayReachError } from './reach-error.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readTunnel, readTunnelList } from './tunnel-response.ts';
@@ -109,13 +110,12 @@ export class ApiClient {
   }
 
   /** @returns what became of the tunnel, as a sentence without its full stop */
-  async #closeUnserved({ id }: Tunnel): Promise<string> {
+  async #closeUnserved({ id }: Tunnel): Promise<Sayable> {
     try {
       await this.closeTunnel(id);
-      return 'The tunnel was closed at once';
+      return say('relay.closedAtOnce');
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      return `The tunnel could not be closed, but nobody serves it: ${why}`;
+      return say('relay.notClosed', { why: saidOf(error) });
     }
   }
 
@@ -157,7 +157,7 @@ export class ApiClient {
     const tunnel = readTunnel(await this.#callForAccess('PUT', `${tunnelPath(id)}/access`, body));
     responseTo(tunnel, tunnel.id === id);
     if (asksVisitorsFor(access, tunnel.access)) return tunnel;
-    throw new AccessUnsupported('It left something out of what was asked');
+    throw new AccessUnsupported(say('relay.leftOut'));
   }
 
   /** `POST /v1/tunnels/{id}/links` */
@@ -217,7 +217,7 @@ export class ApiClient {
       return await this.#call(method, path, body);
     } catch (error) {
       if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new DomainUnsupported('Nothing has changed');
+        throw new DomainUnsupported(say('relay.nothingChanged'));
       throw error;
     }
   }
@@ -228,7 +228,7 @@ export class ApiClient {
       return await this.#call(method, path, body);
     } catch (error) {
       if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new AccessUnsupported('Nothing has changed');
+        throw new AccessUnsupported(say('relay.nothingChanged'));
       throw error;
     }
   }
@@ -239,7 +239,7 @@ export class ApiClient {
     try {
       return JSON.parse(response.text);
     } catch {
-      throw new RelayUnreachable(`What responds at ${this.#relay.origin} is not a Culvert relay`);
+      throw new RelayUnreachable(say('relay.notRelay', { origin: this.#relay.origin }));
     }
   }
 
@@ -258,8 +258,8 @@ export class ApiClient {
         timeoutMs: API_TIMEOUT_MS,
       });
     } catch (error) {
-      const why = await describeReachError(error, this.#network, this.#relay);
-      throw new RelayUnreachable(`The relay at ${this.#relay.origin} cannot be reached: ${why}`, {
+      const why = await sayReachError(error, this.#network, this.#relay);
+      throw new RelayUnreachable(say('relay.unreachable', { origin: this.#relay.origin, why }), {
         cause: error,
       });
     }
@@ -268,10 +268,10 @@ export class ApiClient {
   async #refusal({ status, headers, text }: CallResponse): Promise<RelayRefusal> {
     const { location } = headers;
     if (status < 400 && location !== undefined)
-      return new RelayRefusal(status, `it has another address: ${originOf(location, this.#relay)}`);
+      return new RelayRefusal(status, say('relay.moved', { address: originOf(location, this.#relay) }));
     const refusal = readRefusal(status, headers, text, Date.now());
     if (!refusesKey(refusal) || (await this.#isKeyRefused())) return refusal;
-    return new RelayRefusal(status, 'it refused the key once, and did not say so again', { isOwn: false });
+    return new RelayRefusal(status, say('relay.refusedOnce'), { isOwn: false });
   }
 
   /** Asks for something that every relay has (docs/protocol.md section 3.1). */
@@ -284,13 +284,13 @@ export class ApiClient {
 /** A proxy that mixes up its connections returns responses to other people's requests. */
 function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
-  throw new RelayUnreachable('The relay sent a response to another request; try again');
+  throw new RelayUnreachable(say('relay.otherRequest'));
 }
 
 /** The origin of a redirect, safe to show; it is not followed. */
-function originOf(location: string, relay: RelayAddress): string {
+function originOf(location: string, relay: RelayAddress): Sayable {
   const url = URL.parse(location, relay.origin);
-  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'not a web address';
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : say('relay.noWebAddress');
 }
 
 function domainPath(id: string): string {

@@ -1,9 +1,10 @@
 /** What can go wrong between the engine and a relay, told apart by whether the relay answered. */
 
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
+import { say, type Sayable, SaidError } from '../said/said.ts';
 
 /** The relay responded with another status than the expected one. */
-export class RelayRefusal extends Error {
+export class RelayRefusal extends SaidError {
   readonly status: number;
   /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
   readonly code: string | undefined;
@@ -15,7 +16,7 @@ export class RelayRefusal extends Error {
   /** @param text the error text of the response (docs/protocol.md section 2.2) */
   constructor(
     status: number,
-    text: string,
+    text: Sayable,
     {
       code,
       retryAfterMs,
@@ -43,27 +44,27 @@ export function refusesKey(error: unknown): boolean {
 }
 
 /** The relay could not be reached, the connection broke off, or the response is not a relay's. */
-export class RelayUnreachable extends Error {
-  constructor(text: string, options?: ErrorOptions) {
-    super(text, options);
+export class RelayUnreachable extends SaidError {
+  constructor(said: Sayable, options?: ErrorOptions) {
+    super(said, options);
     this.name = 'RelayUnreachable';
   }
 }
 
 /** The relay is too old to restrict who may come into a tunnel. */
-export class AccessUnsupported extends Error {
+export class AccessUnsupported extends SaidError {
   /** @param outcome what became of the tunnel */
-  constructor(outcome: string) {
-    super(`This relay is too old to restrict who may come into a tunnel, and has to be updated. ${outcome}`);
+  constructor(outcome: Sayable) {
+    super(say('relay.noAccess', { outcome }));
     this.name = 'AccessUnsupported';
   }
 }
 
 /** The relay is too old to know domains. */
-export class DomainUnsupported extends Error {
+export class DomainUnsupported extends SaidError {
   /** @param outcome what became of the tunnel */
-  constructor(outcome: string) {
-    super(`This relay is too old for domains of users, and has to be updated. ${outcome}`);
+  constructor(outcome: Sayable) {
+    super(say('relay.noDomains', { outcome }));
     this.name = 'DomainUnsupported';
   }
 }

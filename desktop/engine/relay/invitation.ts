@@ -11,8 +11,9 @@ import {
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { type Call, call, type CallResponse } from '../network/call.ts';
-import { describeNetworkError } from '../network/errors.ts';
+import { sayNetworkError } from '../network/errors.ts';
 import type { Network } from '../network/network.ts';
+import { say } from '../said/said.ts';
 import { RelayUnreachable } from './errors.ts';
 import { readRefusal } from './refusal.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
@@ -78,7 +79,7 @@ async function ask(
     return check(schema, JSON.parse(body));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new RelayUnreachable(`What responds at ${relay.origin} is not a Culvert relay`);
+    throw new RelayUnreachable(say('relay.notRelay', { origin: relay.origin }));
   }
 }
 
@@ -97,7 +98,7 @@ async function send(
       timeoutMs: API_TIMEOUT_MS,
     });
   } catch (error) {
-    const why = describeNetworkError(error);
-    throw new RelayUnreachable(`The relay at ${relay.origin} cannot be reached: ${why}`, { cause: error });
+    const why = sayNetworkError(error);
+    throw new RelayUnreachable(say('relay.unreachable', { origin: relay.origin, why }), { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 /** Checks the signed links that a relay returns (docs/protocol.md section 11.2). */
 import * as yup from 'yup';
 import { type Link, LINK_PARAMETER, type NewLink } from '../../../shared/links.ts';
+import { say } from '../said/said.ts';
 import { RelayUnreachable } from './errors.ts';
 import { check, printable, text } from './response-fields.ts';
 import { isWebAddress } from './web-address.ts';
@@ -43,7 +44,7 @@ export function readNewLink(value: unknown, path = '/'): NewLink {
   // Printed, copied and opened in a browser: what is not the relay's to choose is what was asked for.
   const base = address.endsWith(path) ? address.slice(0, -path.length) : '';
   if (address !== made.url && isWebAddress(base)) return made;
-  throw new RelayUnreachable('The relay sent a link that leads elsewhere');
+  throw new RelayUnreachable(say('relay.linkElsewhere'));
 }
 
 /** @throws RelayUnreachable when the value is not a list of links */

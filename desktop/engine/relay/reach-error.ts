@@ -1,5 +1,6 @@
-import { describeNetworkError } from '../network/errors.ts';
+import { sayNetworkError } from '../network/errors.ts';
 import type { Network } from '../network/network.ts';
+import { say, type Sayable } from '../said/said.ts';
 import { speaksTls } from '../network/speaks-tls.ts';
 import type { RelayAddress } from './relay-address.ts';
 
@@ -7,19 +8,15 @@ import type { RelayAddress } from './relay-address.ts';
 const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE']);
 
 /** Says in plain words why a relay could not be asked; a relay that speaks TLS, and was asked without it, is named so. */
-export async function describeReachError(
-  error: unknown,
-  network: Network,
-  relay: RelayAddress,
-): Promise<string> {
+export async function sayReachError(error: unknown, network: Network, relay: RelayAddress): Promise<Sayable> {
   if (
     !relay.secure &&
     isBrokenOff(error) &&
     network.proxyFor(relay) === undefined &&
     (await speaksTls(relay))
   )
-    return `it speaks TLS, so its address begins with https:// (https://${relay.host})`;
-  return describeNetworkError(error);
+    return say('network.speaksTls', { host: relay.host });
+  return sayNetworkError(error);
 }
 
 function isBrokenOff(error: unknown): boolean {

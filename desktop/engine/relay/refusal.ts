@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { withoutEnd } from '../../../shared/sentence.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
+import { say } from '../said/said.ts';
 import { RelayRefusal } from './errors.ts';
 
 const ERROR_TEXT_MAX = 300;
@@ -19,7 +20,7 @@ export function readRefusal(
 ): RelayRefusal {
   const error = readErrorBody(body);
   const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
-  return new RelayRefusal(status, error?.text ?? `it answered with status ${status}`, {
+  return new RelayRefusal(status, error?.text ?? say('relay.status', { status }), {
     code: error?.code,
     retryAfterMs: readRetryAfter(headers['retry-after'], now),
     isOwn: error !== undefined && (status !== 401 || isChallenge),

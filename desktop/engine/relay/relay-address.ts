@@ -1,5 +1,6 @@
 import { isLoopback } from '../network/loopback.ts';
 import type { Endpoint } from '../network/network.ts';
+import { say, SaidError } from '../said/said.ts';
 
 /** Where a relay is. */
 export interface RelayAddress extends Endpoint {
@@ -8,9 +9,7 @@ export interface RelayAddress extends Endpoint {
 }
 
 /** Thrown for text that is not a relay's address; the message says what is accepted. */
-export class RelayAddressError extends Error {}
-
-const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such as https://relay.example.com';
+export class RelayAddressError extends SaidError {}
 
 /**
  * Reads the address of a relay: with or without the `/v1` of the REST interface, with or without a slash at the end.
@@ -20,11 +19,11 @@ const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such 
 export function parseRelayAddress(text: string): RelayAddress {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new RelayAddressError(`"${text}" is not a relay's address: ${ACCEPTED}`);
+    throw new RelayAddressError(say('relay.notAddress', { text }));
   }
   const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
   if (extra || !/^(?:\/v1)?\/?$/.test(url.pathname)) {
-    throw new RelayAddressError(`"${text}" holds more than the address of a relay: ${ACCEPTED}`);
+    throw new RelayAddressError(say('relay.moreThanAddress', { text }));
   }
   const secure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[|\]$/g, '');

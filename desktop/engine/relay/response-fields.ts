@@ -1,6 +1,7 @@
 /** The schemas that a relay's responses are checked with. */
 import * as yup from 'yup';
 import { hasUnprintable } from '../../../shared/unprintable.ts';
+import { say } from '../said/said.ts';
 import { RelayUnreachable } from './errors.ts';
 import { isWebAddress } from './web-address.ts';
 
@@ -24,7 +25,8 @@ export function check(schema: yup.Schema, value: unknown): unknown {
   } catch (error) {
     if (!(error instanceof yup.ValidationError)) throw error;
     const { path = '' } = error;
-    const where = path === '' ? '' : `: "${path}" is not what it should be`;
-    throw new RelayUnreachable(`The relay sent a response that this client does not understand${where}`);
+    throw new RelayUnreachable(
+      path === '' ? say('relay.notUnderstood') : say('relay.badField', { field: path }),
+    );
   }
 }

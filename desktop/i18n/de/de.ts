@@ -5,12 +5,14 @@ import { CHECKUP_DE } from './checkup.ts';
 import { COMMON_DE } from './common.ts';
 import { CREATE_DE } from './create.ts';
 import { DROP_DE } from './drop.ts';
+import { ENGINE_DE } from './engine.ts';
 import { LOCK_DE } from './lock.ts';
 import { LOG_DE } from './log.ts';
 import { NOTICES_DE } from './notices.ts';
 import { PALETTE_DE } from './palette.ts';
 import { PROBLEMS_DE } from './problems.ts';
 import { PROJECT_DE } from './project.ts';
+import { REFUSALS_DE } from './refusals.ts';
 import { SETTINGS_DE } from './settings.ts';
 import { SIGN_IN_DE } from './sign-in.ts';
 import { SIGNATURE_DE } from './signature.ts';
@@ -26,12 +28,14 @@ export const DE = {
   ...COMMON_DE,
   ...CREATE_DE,
   ...DROP_DE,
+  ...ENGINE_DE,
   ...LOCK_DE,
   ...LOG_DE,
   ...NOTICES_DE,
   ...PALETTE_DE,
   ...PROBLEMS_DE,
   ...PROJECT_DE,
+  ...REFUSALS_DE,
   ...SETTINGS_DE,
   ...SIGN_IN_DE,
   ...SIGNATURE_DE,

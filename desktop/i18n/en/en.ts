@@ -1,4 +1,5 @@
 /** Every text of the app in English, from which others are translated. */
+import { SAYINGS } from '../../engine/said/sayings.ts';
 import { BENCH } from './bench.ts';
 import { BODY } from './body.ts';
 import { CHECKUP } from './checkup.ts';
@@ -11,6 +12,7 @@ import { NOTICES } from './notices.ts';
 import { PALETTE } from './palette.ts';
 import { PROBLEMS } from './problems.ts';
 import { PROJECT } from './project.ts';
+import { REFUSALS } from './refusals.ts';
 import { SETTINGS } from './settings.ts';
 import { SIGN_IN } from './sign-in.ts';
 import { SIGNATURE } from './signature.ts';
@@ -32,6 +34,8 @@ export const EN = {
   ...PALETTE,
   ...PROBLEMS,
   ...PROJECT,
+  ...REFUSALS,
+  ...SAYINGS,
   ...SETTINGS,
   ...SIGN_IN,
   ...SIGNATURE,

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { told } from '../../../i18n/told.ts';
 import { t } from '../../../i18n/translate.ts';
 import type { HopResult } from '../../../doctor/hop.ts';
 import type { CheckupView } from '../../../shared/snapshot.ts';
@@ -65,8 +66,8 @@ function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResul
       {result !== 'skipped' && (
         <span class="hop-time dim">{t('latency.milliseconds', { milliseconds: ms })}</span>
       )}
-      <span class="hop-detail">{detail}</span>
-      {fix !== undefined && <span class="hop-detail hop-fix">{fix}</span>}
+      <span class="hop-detail">{told(detail)}</span>
+      {fix !== undefined && <span class="hop-detail hop-fix">{told(fix)}</span>}
     </li>
   );
 }

@@ -1,0 +1,46 @@
+/**
+ * What the engine says to people: in English, as the command prints it, and with its code and values, by which the app says it
+ * in its user's language.
+ */
+import { SAYINGS, type SayingCode } from './sayings.ts';
+
+export interface Said {
+  readonly code: SayingCode;
+  readonly values: Readonly<Record<string, Sayable | number>>;
+  /** in English */
+  readonly text: string;
+}
+
+/** A saying, or text of somebody else, such as the system or a relay, which is shown as it is. */
+export type Sayable = Said | string;
+
+/** @param values for the places of the saying */
+export function say(code: SayingCode, values: Said['values'] = {}): Said {
+  const text = SAYINGS[code].replace(/\{(\w+)\}/g, (_place, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new TypeError(`"${code}" has no ${name}`);
+    return typeof value === 'number' ? String(value) : textOf(value);
+  });
+  return { code, values, text };
+}
+
+/** In English. */
+export function textOf(said: Sayable): string {
+  return typeof said === 'string' ? said : said.text;
+}
+
+/** A failure that is told to people. */
+export class SaidError extends Error {
+  readonly said: Sayable;
+
+  constructor(said: Sayable, options?: ErrorOptions) {
+    super(textOf(said), options);
+    this.said = said;
+  }
+}
+
+/** What an error tells people; the message of one that nothing has been said of. */
+export function saidOf(error: unknown): Sayable {
+  if (error instanceof SaidError) return error.said;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,11 @@
+import type { Sayable } from '../engine/said/said.ts';
+import { t } from './translate.ts';
+
+/** What the engine has said, in the user's language. */
+export function told(said: Sayable): string {
+  if (typeof said === 'string') return said;
+  const values = Object.entries(said.values).map(([name, value]) => {
+    return [name, typeof value === 'number' ? value : told(value)] as const;
+  });
+  return t(said.code, Object.fromEntries(values));
+}
