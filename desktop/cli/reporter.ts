@@ -12,6 +12,7 @@ import { localTime, timeLeft } from './format.ts';
 import { summaryLine } from './inspect-format.ts';
 import { jsonLine } from './json-line.ts';
 import { escapeVisitorText } from './visitor-text.ts';
+import { textOf } from '../engine/said/said.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';
@@ -79,7 +80,7 @@ export class JsonReporter implements Reporter {
   }
 
   problem({ code, text }: ConnectionProblem): void {
-    this.#print({ event: 'problem', ...this.#name, code, message: text });
+    this.#print({ event: 'problem', ...this.#name, code, message: textOf(text) });
   }
 
   knock({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
@@ -138,7 +139,7 @@ export class TextReporter implements Reporter {
     const last = this.#saidAt.get(code);
     if (last !== undefined && now - last < REPEAT_AFTER_MS) return;
     this.#saidAt.set(code, now);
-    this.#output.out(`${text}\n`);
+    this.#output.out(`${textOf(text)}\n`);
   }
 
   /** A request is shown once, when it is over. */

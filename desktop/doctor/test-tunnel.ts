@@ -14,6 +14,7 @@ import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { RelayAccess } from './subject.ts';
 import { DOCTOR_HOP_TIMEOUT_MS } from './limits.ts';
 import { within } from './attempts.ts';
+import { SaidError } from '../engine/said/said.ts';
 
 /** A test tunnel that could not be closed is gone after that. */
 const TTL = '1m';
@@ -68,7 +69,8 @@ export class TestTunnel {
       onProblem: () => {},
       onState(state) {
         if (state.name === 'online') online.resolve();
-        if (state.name === 'reconnecting' || state.name === 'offline') online.reject(new Error(state.why));
+        if (state.name === 'reconnecting' || state.name === 'offline')
+          online.reject(new SaidError(state.why));
       },
     });
     const opened = new TestTunnel(tunnel, answer, api, server, session);

@@ -67,7 +67,7 @@ export class TunnelHops {
     if (end.kind === 'refused' && end.refusal.status === 404) return;
     const why =
       end.kind === 'refused'
-        ? end.refusal.message
+        ? end.refusal.said
         : end.kind === 'lost'
           ? end.why
           : say('doctor.closedWith', { code: end.code });

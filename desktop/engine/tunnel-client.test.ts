@@ -7,6 +7,7 @@ import { closeServers, listen } from '../testing/servers.ts';
 import type { TunnelSession, TunnelState } from './control/tunnel-session.ts';
 import { localPort } from './local/local-target.ts';
 import { createTunnelClient } from './tunnel-client.ts';
+import { textOf } from './said/said.ts';
 
 const TUNNEL_ID = '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f';
 
@@ -64,7 +65,7 @@ describe('createTunnelClient', () => {
       tunnelId: TUNNEL_ID,
       local: localPort(await listen(site)),
       onState: (state) => states.emit(state.name, state),
-      onProblem: ({ text }) => assert.fail(text),
+      onProblem: ({ text }) => assert.fail(textOf(text)),
       onKnock: (knock) => states.emit('knock', knock),
     });
   });

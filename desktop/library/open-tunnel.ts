@@ -10,6 +10,7 @@ import type { ApiClient } from '../engine/relay/api-client.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { Tunnel, TunnelEvents } from './types/index.d.ts';
 import type { Listening } from './served.ts';
+import { textOf } from '../engine/said/said.ts';
 
 export interface OpenTunnelOptions {
   readonly access: RelayAccess;
@@ -85,14 +86,14 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
         this.#tell(() => this.emit('online'));
         break;
       case 'reconnecting':
-        this.#tell(() => this.emit('reconnecting', state.why));
+        this.#tell(() => this.emit('reconnecting', textOf(state.why)));
         break;
       case 'offline':
-        this.#online.reject(new Error(state.why));
+        this.#online.reject(new Error(textOf(state.why)));
         this.#offline.resolve();
         // Nobody reaches it any more, and it would keep the process alive.
         void this.#options.target.close();
-        this.#tell(() => this.emit('offline', state.why));
+        this.#tell(() => this.emit('offline', textOf(state.why)));
         break;
     }
   }

@@ -19,6 +19,7 @@ import { ExpiryWatch } from './expiry-watch.ts';
 import { describeFailure } from '../failure.ts';
 import type { Inspection } from './inspection.ts';
 import type { Output, Reporter } from '../reporter.ts';
+import { textOf } from '../../engine/said/said.ts';
 
 const CLOSED = 'Tunnel closed.';
 
@@ -130,13 +131,13 @@ function serve(
           isFirst = false;
           break;
         case 'reconnecting':
-          reporter.reconnecting(state.attempt, state.retryInMs, state.why);
+          reporter.reconnecting(state.attempt, state.retryInMs, textOf(state.why));
           break;
         case 'offline':
           interrupted.removeEventListener('abort', stop);
           expiry.stop();
           hide?.();
-          resolve(state);
+          resolve({ reason: state.reason, why: textOf(state.why) });
           break;
       }
     }

@@ -16,6 +16,7 @@ import {
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingKnock } from './state.ts';
+import { textOf } from '../../engine/said/said.ts';
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;
@@ -59,7 +60,7 @@ export class Panel implements Reporter {
   }
 
   problem({ code, text }: ConnectionProblem): void {
-    if (code !== 'visitor-gone') this.#say(text);
+    if (code !== 'visitor-gone') this.#say(textOf(text));
   }
 
   knock(knock: KnockMessage): void {

@@ -9,6 +9,7 @@ import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Network } from '../network/network.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
 import { ControlConnection, type ControlEnd } from './control-connection.ts';
+import { say } from '../said/said.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 
@@ -133,7 +134,7 @@ describe('ControlConnection', () => {
     clock.advance(74_999);
     assert.deepEqual(clock.waiting, [1]);
     clock.advance(1);
-    assert.deepEqual(await ended, { kind: 'lost', why: 'it has been silent for too long' });
+    assert.deepEqual(await ended, { kind: 'lost', why: say('network.tooSilent') });
   });
 
   it('is lost at a message that is not JSON, or too large', async () => {
@@ -166,7 +167,7 @@ describe('ControlConnection', () => {
 
   it('is lost if nothing listens', async () => {
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
-    assert.deepEqual(end, { kind: 'lost', why: 'nothing is listening there', isOffline: false });
+    assert.deepEqual(end, { kind: 'lost', why: say('network.refused'), isOffline: false });
   });
 
   it('is lost when the response is not from a WebSocket server', async () => {
@@ -222,7 +223,7 @@ describe('ControlConnection', () => {
     });
     const client = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`));
     clients.push(client);
-    assert.deepEqual(await client.ended, { kind: 'lost', why: 'it did not answer in time' });
+    assert.deepEqual(await client.ended, { kind: 'lost', why: say('network.silent') });
     assert.deepEqual(client.clock.waiting, []);
   });
 

@@ -17,11 +17,12 @@ import {
   REFUSAL_BODY_MAX_BYTES,
 } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
-import { describeNetworkError, isOffline } from '../network/errors.ts';
+import { sayNetworkError, isOffline } from '../network/errors.ts';
 import type { Network } from '../network/network.ts';
 import type { RelayRefusal } from '../relay/errors.ts';
 import { readRefusal } from '../relay/refusal.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
+import { say, type Sayable } from '../said/said.ts';
 
 /** How a control connection ended. */
 export type ControlEnd =
@@ -32,7 +33,7 @@ export type ControlEnd =
   /** no connection was made, or it was lost; `why` says what happened in a few words */
   | {
       readonly kind: 'lost';
-      readonly why: string;
+      readonly why: Sayable;
       /** nothing left this machine */ readonly isOffline?: boolean;
     };
 
@@ -66,14 +67,14 @@ export class ControlConnection {
   #socket: WebSocket | undefined;
   /** until it is open, the time for that; from then on, the time to the next ping */
   #deadline: Timer;
-  #why: string | undefined;
+  #why: Sayable | undefined;
 
   /** Opens a connection within {@link CONTROL_HANDSHAKE_TIMEOUT_MS}. */
   constructor(options: ControlOptions, handler: ControlHandler) {
     this.#options = options;
     this.#handler = handler;
     this.#deadline = options.clock.setTimeout(
-      () => this.#lose('it did not answer in time'),
+      () => this.#lose(say('network.silent')),
       CONTROL_HANDSHAKE_TIMEOUT_MS,
     );
     this.#attempt = options.network.connect(
@@ -82,7 +83,7 @@ export class ControlConnection {
       {
         connected: (socket) => this.#handshake(socket),
         failed: (error) =>
-          this.#end({ kind: 'lost', why: describeNetworkError(error), isOffline: isOffline(error) }),
+          this.#end({ kind: 'lost', why: sayNetworkError(error), isOffline: isOffline(error) }),
       },
     );
   }
@@ -109,7 +110,7 @@ export class ControlConnection {
       perMessageDeflate: false,
     });
     this.#socket = socket;
-    socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
+    socket.on('error', (error) => (this.#why ??= sayNetworkError(error)));
     socket.on('close', (code, reason: Buffer) => this.#onClose(code, reason.toString()));
     socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
     socket.once('open', () => {
@@ -126,7 +127,7 @@ export class ControlConnection {
       // `ws` hands over each message as one Buffer unless told otherwise.
       message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
     } catch {
-      this.#lose('it sent a message that is no JSON');
+      this.#lose(say('network.noJson'));
       return;
     }
     switch (message?.type) {
@@ -147,12 +148,12 @@ export class ControlConnection {
     // Once it is closed, nobody needs the timeout.
     if (this.#handler === undefined) return;
     this.#deadline = this.#options.clock.setTimeout(
-      () => this.#lose('it has been silent for too long'),
+      () => this.#lose(say('network.tooSilent')),
       CONTROL_SILENCE_MS,
     );
   }
 
-  #lose(why: string): void {
+  #lose(why: Sayable): void {
     this.#why = why;
     this.#attempt?.cancel();
     this.#socket?.terminate();
@@ -180,7 +181,7 @@ export class ControlConnection {
 
   #onClose(code: number, reason: string): void {
     if (code === CloseCode.abnormal || this.#why !== undefined) {
-      this.#end({ kind: 'lost', why: this.#why ?? 'it broke off' });
+      this.#end({ kind: 'lost', why: this.#why ?? say('network.brokeOff') });
     } else {
       this.#end({ kind: 'closed', code, reason: replaceUnprintable(reason, ' ') });
     }

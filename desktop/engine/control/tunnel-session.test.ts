@@ -3,6 +3,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
+import { textOf } from '../said/said.ts';
 
 /** A session whose control connections the test opens and ends. */
 function setUp(random = 0.5) {
@@ -35,7 +36,7 @@ function setUp(random = 0.5) {
       return { close: () => void (control.closed = true) };
     },
     serve: (id) => void served.push(id),
-    onState: (state) => void states.push(state),
+    onState: (state) => void states.push('why' in state ? { ...state, why: textOf(state.why) } : state),
     onKnock: () => {},
     onDraining: () => void (draining.times += 1),
     onRenewed: () => void (renewed.times += 1),

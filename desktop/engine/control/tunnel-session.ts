@@ -5,6 +5,7 @@ import { DRAIN_SPREAD_MS, RETRY_BASE_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_M
 import { retryDelay } from './backoff.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { judge, type OfflineReason, type Verdict } from './verdict.ts';
+import { say, type Sayable } from '../said/said.ts';
 
 /** `idle → connecting → online ⇄ reconnecting`, and from everywhere to `offline`, which is final. */
 export type TunnelState =
@@ -18,9 +19,9 @@ export type TunnelState =
       /** ms from now until the next try; 0 while one is under way */
       readonly retryInMs: number;
       /** what ended the connection, for people */
-      readonly why: string;
+      readonly why: Sayable;
     }
-  | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: string };
+  | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: Sayable };
 
 export interface TunnelSessionOptions {
   readonly clock: Clock;
@@ -116,12 +117,12 @@ export class TunnelSession {
     this.#disconnect();
     this.#failures = 0;
     // In case the machine stays awake after all.
-    this.#retryIn(SUSPENDED_RETRY_MS, 'This computer is going to sleep.');
+    this.#retryIn(SUSPENDED_RETRY_MS, say('tunnel.sleeps'));
   }
 
   /** Disconnects for good. */
   stop(): void {
-    this.#goOffline('stopped', 'Stopped.');
+    this.#goOffline('stopped', say('tunnel.stopped'));
   }
 
   #connect(isMove = false): void {
@@ -226,7 +227,7 @@ export class TunnelSession {
     this.#retryIn(retryInMs, verdict.why);
   }
 
-  #retryIn(retryInMs: number, why: string): void {
+  #retryIn(retryInMs: number, why: Sayable): void {
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimeout(() => this.#connect(), retryInMs);
     this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs, why });
@@ -245,7 +246,7 @@ export class TunnelSession {
     this.#move = undefined;
   }
 
-  #goOffline(reason: OfflineReason, why: string): void {
+  #goOffline(reason: OfflineReason, why: Sayable): void {
     if (this.#state.name === 'offline') return;
     this.#disconnect();
     this.#enter({ name: 'offline', reason, why });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd } from './control-connection.ts';
 import { judge } from './verdict.ts';
+import { textOf } from '../said/said.ts';
 
 const refused = (status: number, retryAfterMs?: number, text = 'text', isOwn = true): ControlEnd => ({
   kind: 'refused',
@@ -61,13 +62,13 @@ describe('judge', () => {
   it('says why the key or the account is of no more use', () => {
     assert.deepEqual(
       [
-        judge(closed(4003)).why,
-        judge(closed(4003, 'key revoked')).why,
-        judge(closed(4003, 'key expired')).why,
-        judge(closed(4003, 'account removed')).why,
-        judge(closed(4005)).why,
-        judge(closed(4005, 'phishing')).why,
-        judge(closed(4005, 'is it paid ??')).why,
+        textOf(judge(closed(4003)).why),
+        textOf(judge(closed(4003, 'key revoked')).why),
+        textOf(judge(closed(4003, 'key expired')).why),
+        textOf(judge(closed(4003, 'account removed')).why),
+        textOf(judge(closed(4005)).why),
+        textOf(judge(closed(4005, 'phishing')).why),
+        textOf(judge(closed(4005, 'is it paid ??')).why),
       ],
       [
         'The API key was revoked.',

@@ -4,6 +4,8 @@ import { withoutEnd } from '../../../shared/sentence.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { Reach } from './backoff.ts';
 import type { ControlEnd } from './control-connection.ts';
+import { say, type Sayable } from '../said/said.ts';
+import type { SayingCode } from '../said/sayings.ts';
 
 /** Why a tunnel is offline for good. */
 export type OfflineReason =
@@ -24,13 +26,13 @@ export type OfflineReason =
 export type Verdict =
   | {
       readonly retry: true;
-      readonly why: string;
+      readonly why: Sayable;
       readonly reach: Reach;
       readonly retryAfterMs?: number | undefined;
       /** the relay asked for a new connection at once (docs/protocol.md section 7) */
       readonly isDraining?: boolean;
     }
-  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: string };
+  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: Sayable };
 
 /** Judges the end of a control connection (docs/protocol.md sections 2.3 and 7). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
@@ -38,7 +40,7 @@ export function judge(end: ControlEnd): Verdict {
     case 'lost':
       return {
         retry: true,
-        why: `No connection to the relay: ${end.why}.`,
+        why: say('tunnel.lost', { why: end.why }),
         reach: end.isOffline === true ? 'nowhere' : 'unanswered',
       };
     case 'closed':
@@ -51,47 +53,47 @@ export function judge(end: ControlEnd): Verdict {
 /** This includes a 401 about anything but the key: something in between has removed the key. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
 
-const KEY_REASONS: ReadonlyMap<string, string> = new Map([
-  [KEY_ENDS.expired, 'The API key has expired.'],
-  [KEY_ENDS.removed, 'The account was removed, and the API key with it.'],
+const KEY_REASONS: ReadonlyMap<string, SayingCode> = new Map([
+  [KEY_ENDS.expired, 'tunnel.keyExpired'],
+  [KEY_ENDS.removed, 'tunnel.accountRemoved'],
 ]);
 
 function judgeClose({ code, reason }: Extract<ControlEnd, { kind: 'closed' }>): Verdict {
   switch (code) {
     case CloseCode.replaced:
-      return { retry: false, reason: 'replaced', why: 'Another client has taken over this tunnel.' };
+      return { retry: false, reason: 'replaced', why: say('tunnel.replaced') };
     case CloseCode.tunnelClosed:
-      return { retry: false, reason: 'closed', why: 'The tunnel was closed.' };
+      return { retry: false, reason: 'closed', why: say('tunnel.closed') };
     case CloseCode.tunnelExpired:
-      return { retry: false, reason: 'expired', why: 'The tunnel has expired.' };
+      return { retry: false, reason: 'expired', why: say('tunnel.expired') };
     case CloseCode.keyRevoked:
       return {
         retry: false,
         reason: 'key-refused',
-        why: KEY_REASONS.get(reason) ?? 'The API key was revoked.',
+        why: say(KEY_REASONS.get(reason) ?? 'tunnel.keyRevoked'),
       };
     case CloseCode.domainGone:
-      return { retry: false, reason: 'closed', why: 'The domain of the tunnel is not yours any more.' };
+      return { retry: false, reason: 'closed', why: say('tunnel.domainGone') };
     case CloseCode.accountSuspended: {
       const given = withoutEnd(reason);
-      const why = given === '' ? 'The account is suspended.' : `The account is suspended: ${given}.`;
+      const why = given === '' ? say('tunnel.suspended') : say('tunnel.suspendedFor', { reason: given });
       return { retry: false, reason: 'refused', why };
     }
     case CloseCode.goingAway:
-      return { retry: true, why: 'The relay is shutting down.', reach: 'answered', isDraining: true };
+      return { retry: true, why: say('tunnel.draining'), reach: 'answered', isDraining: true };
     default:
-      return { retry: true, why: `The relay closed the connection with code ${code}.`, reach: 'answered' };
+      return { retry: true, why: say('tunnel.closedWith', { code }), reach: 'answered' };
   }
 }
 
 function judgeRefusal(refusal: RelayRefusal): Verdict {
-  const { status, message, retryAfterMs, isOwn } = refusal;
+  const { status, said, retryAfterMs, isOwn } = refusal;
   if (refusesKey(refusal))
-    return { retry: false, reason: 'key-refused', why: `The relay refused the API key: ${message}.` };
+    return { retry: false, reason: 'key-refused', why: say('tunnel.keyRefused', { why: said }) };
   // Responses from something in between are temporary: the sign-in page of a public network, or a proxy that cannot reach
   // the relay.
   if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
-    return { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
-  if (status === 404) return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
-  return { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` };
+    return { retry: true, why: say('tunnel.refusedForNow', { why: said }), reach: 'answered', retryAfterMs };
+  if (status === 404) return { retry: false, reason: 'gone', why: say('tunnel.gone') };
+  return { retry: false, reason: 'refused', why: say('tunnel.refused', { why: said }) };
 }

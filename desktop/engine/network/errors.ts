@@ -1,5 +1,5 @@
 /** Errors of connections, told in plain words. */
-import { say, type Sayable, SaidError, textOf } from '../said/said.ts';
+import { say, type Sayable, SaidError } from '../said/said.ts';
 import type { SayingCode } from '../said/sayings.ts';
 
 const NETWORK_ERRORS: Readonly<Record<string, SayingCode>> = {
@@ -35,11 +35,6 @@ const OFFLINE = new Set([
 export function isOffline(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code !== undefined && OFFLINE.has(code);
-}
-
-/** Like {@link sayNetworkError}, in English. */
-export function describeNetworkError(error: unknown): string {
-  return textOf(sayNetworkError(error));
 }
 
 /** Says in plain words what a network error means; a fetch error hides it in its causes. */

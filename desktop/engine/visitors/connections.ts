@@ -8,9 +8,10 @@ import { findHostRefusal } from '../local/host-refusal.ts';
 import type { LocalDialer } from '../local/local-dialer.ts';
 import { LocalPool } from '../local/local-pool.ts';
 import { describeTarget, type LocalTarget } from '../local/local-target.ts';
-import { describeNetworkError } from '../network/errors.ts';
+import { sayNetworkError } from '../network/errors.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
+import { say, type Said, type Sayable } from '../said/said.ts';
 
 /** What went wrong with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {
@@ -32,7 +33,7 @@ export interface ConnectionProblem {
     /** more visitors at once than {@link CONNECTIONS_MAX} */
     | 'too-many-connections';
   /** for people */
-  readonly text: string;
+  readonly text: Sayable;
 }
 
 export interface ConnectionsOptions {
@@ -69,8 +70,12 @@ export class Connections implements Expiring {
       pool: this.#pool,
       filters,
       onLocalRefused: (error) =>
-        onProblem({ code: 'local-refused', text: localRefusedText(local.target, error) }),
-      onLocalReset: () => onProblem({ code: 'local-reset', text: localResetText(local.target) }),
+        onProblem({ code: 'local-refused', text: localRefused(local.target, error) }),
+      onLocalReset: () =>
+        onProblem({
+          code: 'local-reset',
+          text: say('local.reset', { service: describeTarget(local.target) }),
+        }),
       inspect: (piece, isNext) => keepsHost && this.#inspect(piece, isNext),
       onDataFailed: (error) => onProblem(dataProblem(error)),
       onEnd: (visitor) => this.#visitors.delete(visitor),
@@ -119,7 +124,11 @@ export class Connections implements Expiring {
     for (const visitor of this.#visitors) {
       if (visitor.looksSlow(LOCAL_SLOW_MS / LOCAL_SLOW_LOOK_MS)) isSlow = true;
     }
-    if (isSlow) this.#onProblem({ code: 'local-slow', text: localSlowText(this.#target) });
+    if (isSlow)
+      this.#onProblem({
+        code: 'local-slow',
+        text: say('local.slow', { seconds: LOCAL_SLOW_MS / 1000, service: describeTarget(this.#target) }),
+      });
     if (this.#visitors.size > 0) this.#look();
   }
 
@@ -131,7 +140,10 @@ export class Connections implements Expiring {
   #inspect(piece: Buffer, isNext: boolean): boolean {
     const refusal = findHostRefusal(piece, isNext);
     if (refusal.kind === 'refused')
-      this.#onProblem({ code: 'host-blocked', text: hostBlockedText(this.#target, refusal.setting) });
+      this.#onProblem({
+        code: 'host-blocked',
+        text: say('local.hostBlocked', { service: describeTarget(this.#target), setting: refusal.setting }),
+      });
     return refusal.kind === 'perhaps';
   }
 
@@ -142,42 +154,23 @@ export class Connections implements Expiring {
       if (!this.#isLooking) this.#look();
       return visitor;
     }
-    const text = `More than ${CONNECTIONS_MAX} connections at once: a visitor was turned away.`;
+    const text = say('visitor.tooMany', { max: CONNECTIONS_MAX });
     this.#onProblem({ code: 'too-many-connections', text });
     return undefined;
   }
 }
 
-function localRefusedText(target: LocalTarget, error: NodeJS.ErrnoException): string {
-  const where = describeTarget(target);
+function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Said {
+  const service = describeTarget(target);
   if (target.https && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
-    return `No HTTPS connection to ${where}: ${describeNetworkError(error)}. The tunnel stays up.`;
-  return `Nothing answers on ${where}. Start the service there; the tunnel stays up.`;
-}
-
-function localResetText(target: LocalTarget): string {
-  return `The service on ${describeTarget(target)} closed a connection without a response. Its own output should say why.`;
-}
-
-function localSlowText(target: LocalTarget): string {
-  return (
-    `A visitor has been waiting for ${LOCAL_SLOW_MS / 1000} s for an answer of the service on ` +
-    `${describeTarget(target)}. Nothing is cut: it may take as long as it likes.`
-  );
-}
-
-function hostBlockedText(target: LocalTarget, setting: string): string {
-  return (
-    `The service on ${describeTarget(target)} refuses the host name that visitors use. ` +
-    `Start with --host-header local, or allow the name (${setting}).`
-  );
+    return say('local.noHttps', { service, why: sayNetworkError(error) });
+  return say('local.refused', { service });
 }
 
 function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
-  const { message } = error;
+  const { said } = error;
   if (!(error instanceof RelayRefusal))
-    return { code: 'data-failed', text: `A visitor was lost: ${message}` };
-  if (error.status === 404)
-    return { code: 'visitor-gone', text: 'A visitor left before the connection was open.' };
-  return { code: 'data-refused', text: `A visitor was lost: ${message}` };
+    return { code: 'data-failed', text: say('visitor.lost', { why: said }) };
+  if (error.status === 404) return { code: 'visitor-gone', text: say('visitor.left') };
+  return { code: 'data-refused', text: say('visitor.lost', { why: said }) };
 }

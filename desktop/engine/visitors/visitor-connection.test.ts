@@ -10,6 +10,7 @@ import { localPort } from '../local/local-target.ts';
 import type { DataHandler } from '../data/data-socket.ts';
 import { type FilterMaker, StreamFilter } from '../data/stream-filter.ts';
 import { Connections } from './connections.ts';
+import { textOf } from '../said/said.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n';
@@ -46,7 +47,7 @@ async function setUp(
     filters,
     local: new LocalDialer(localPort(port), deadlines),
     deadlines,
-    onProblem: ({ text }) => assert.fail(text),
+    onProblem: ({ text }) => assert.fail(textOf(text)),
   });
   /** A visitor with its request, served until its answer is there; the test closes it. */
   async function visit(request: string): Promise<FakeStream> {

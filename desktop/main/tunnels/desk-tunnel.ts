@@ -13,6 +13,7 @@ import type { SavedTunnel } from './saved-tunnel.ts';
 import type { Serve, Served } from './serve.ts';
 import type { ShownLog } from './shown-log.ts';
 import { WaitingVisitors } from './waiting-visitors.ts';
+import { told } from '../../i18n/told.ts';
 
 export interface DeskTunnelOptions {
   readonly now: () => number;
@@ -199,11 +200,11 @@ export class DeskTunnel {
         this.#status = {
           name: 'reconnecting',
           retryAt: this.#options.now() + state.retryInMs,
-          why: state.why,
+          why: told(state.why),
         };
         break;
       case 'offline':
-        this.end(state.reason, state.why);
+        this.end(state.reason, told(state.why));
         this.#options.onEnded(this, state.reason);
         return;
     }
@@ -220,7 +221,7 @@ export class DeskTunnel {
   #onProblem({ code, text }: ConnectionProblem): void {
     // The others end one visitor's connection, and there is nothing to do about that.
     if (!code.startsWith('local-') && !code.startsWith('host-')) return;
-    this.#localProblem = { code, text };
+    this.#localProblem = { code, text: told(text) };
     this.#options.onChange();
   }
 }

@@ -11,6 +11,7 @@ import { LocalDialer } from '../../../desktop/engine/local/local-dialer.ts';
 import { Network } from '../../../desktop/engine/network/network.ts';
 import { parseRelayAddress } from '../../../desktop/engine/relay/relay-address.ts';
 import { Connections } from '../../../desktop/engine/visitors/connections.ts';
+import { textOf } from '../../../desktop/engine/said/said.ts';
 
 const [controlUrl = '', dataUrl = '', key = '', tunnelId = '', localPort = ''] = process.argv.slice(2);
 const network = new Network();
@@ -25,7 +26,7 @@ const connections = new Connections({
   local,
   deadlines,
   onProblem: ({ code, text }) => {
-    if (code !== 'visitor-gone') fail(text);
+    if (code !== 'visitor-gone') fail(textOf(text));
   },
 });
 const relay = parseRelayAddress(controlUrl);

@@ -13,7 +13,7 @@ export const ENGINE: readonly Mutation[] = [
     part: 'engine',
     notice: 'a tunnel that has expired is said to be gone, as if nobody knew why',
     file: 'desktop/engine/control/verdict.ts',
-    find: "reason: 'expired', why: 'The tunnel has expired.'",
+    find: "reason: 'expired', why: say('tunnel.expired')",
     replace: "reason: 'gone', why: 'The tunnel has expired.'",
     tests: ui('tunnels says that a tunnel has expired'),
   },
