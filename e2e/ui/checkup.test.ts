@@ -57,4 +57,27 @@ scenarios('finding out why', (fixture) => {
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
   });
+
+  it('says all of it in German, and why there is no connection', async () => {
+    const relay = await Relay.start(fixture.scope);
+    const { page } = await fixture.openSignedIn({ relay });
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const slug = await expose(page, site.port);
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByRole('button', { name: 'Zurück' }).click();
+    await relay.stop('SIGKILL');
+    await card(page, slug).getByText('Verbindet neu').waitFor();
+    await reads(
+      page.locator('body'),
+      /Das Relay unter http:\S+ ist nicht erreichbar: .*\. Culvert versucht es weiter\./,
+    );
+    await page.getByRole('button', { name: 'Ursache finden', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Von hier zum Relay und zurück' });
+    await dialog.getByText('Hier geht es nicht weiter: Eine Verbindung dorthin.').waitFor();
+    await reads(dialog, /Port \d+ von \S+: dort lauscht nichts/);
+    await reads(dialog, /Prüfen Sie, ob culvert-relay dort läuft/);
+    await reads(dialog, /ohne „connect“ nicht geprüft/);
+    await reads(dialog, /es ging um keinen Tunnel/);
+  });
 });

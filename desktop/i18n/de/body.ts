@@ -4,7 +4,7 @@ import type { BODY } from '../en/body.ts';
 export const BODY_DE: Translation<typeof BODY> = {
   'body.none': 'Kein Body.',
   'body.wrap': 'Umbrechen',
-  'body.findWithKey': 'Suchen (Strg+F)',
+  'body.findWithKey': 'Suchen ({keys})',
   'body.find': 'Suchen',
   'body.findInThis': 'In diesem Body suchen',
   'body.previous': 'Vorheriges',

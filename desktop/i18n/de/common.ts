@@ -17,7 +17,7 @@ export const COMMON_DE: Translation<typeof COMMON> = {
   'undo.undone': 'Rückgängig gemacht.',
   'undo.justNow': 'Gerade erledigt',
   'undo.undoOf': 'Rückgängig machen: {text}',
-  'undo.undoWithKey': 'Rückgängig machen (Strg+Z)',
+  'undo.undoWithKey': 'Rückgängig machen ({keys})',
   'undo.undo': 'Rückgängig',
   'panes.openRequests': 'Öffnen Sie die Anfragen eines Tunnels, dann erscheinen sie hier.',
   'panes.chooseRequest': 'Wählen Sie eine Anfrage, dann erscheint sie hier.',

@@ -9,10 +9,10 @@ export const NOTICES_DE: Translation<typeof NOTICES> = {
   'notice.expired': '{slug} ist abgelaufen',
   'notice.expiresIn': '{slug} läuft in {minutes} min ab',
   'notice.extend': 'Um 1 Stunde verlängern',
-  'notice.clickToExtend': ' Ein Klick verlängert ihn um 1 Stunde.',
+  'notice.clickToExtend': '{text} Ein Klick verlängert ihn um 1 Stunde.',
   'notice.admit': 'Einlassen',
   'notice.refuse': 'Abweisen',
-  'notice.clickToAnswer': ' Klicken Sie, um zu antworten.',
+  'notice.clickToAnswer': '{text} Klicken Sie, um zu antworten.',
   'notice.keyRefused': 'Ihr Schlüssel wurde abgelehnt',
   'notice.keyRefused.text': 'Ihre Tunnel sind offline. Melden Sie sich mit einem anderen Schlüssel an.',
   'notice.updateOut.text':

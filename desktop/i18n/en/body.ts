@@ -2,7 +2,7 @@
 export const BODY = {
   'body.none': 'No body.',
   'body.wrap': 'Wrap',
-  'body.findWithKey': 'Find (Ctrl+F)',
+  'body.findWithKey': 'Find ({keys})',
   'body.find': 'Find',
   'body.findInThis': 'Find in this body',
   'body.previous': 'Previous',

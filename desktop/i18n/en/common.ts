@@ -14,7 +14,7 @@ export const COMMON = {
   'undo.undone': 'Undone.',
   'undo.justNow': 'Done just now',
   'undo.undoOf': 'Undo: {text}',
-  'undo.undoWithKey': 'Undo (Ctrl+Z)',
+  'undo.undoWithKey': 'Undo ({keys})',
   'undo.undo': 'Undo',
   'panes.openRequests': 'Open the requests of a tunnel, and they show up here.',
   'panes.chooseRequest': 'Choose a request, and it shows up here.',

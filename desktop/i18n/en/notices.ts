@@ -7,10 +7,10 @@ export const NOTICES = {
   'notice.expired': '{slug} has expired',
   'notice.expiresIn': '{slug} expires in {minutes} min',
   'notice.extend': 'Extend by 1 hour',
-  'notice.clickToExtend': ' Click to extend it by 1 hour.',
+  'notice.clickToExtend': '{text} Click to extend it by 1 hour.',
   'notice.admit': 'Admit',
   'notice.refuse': 'Refuse',
-  'notice.clickToAnswer': ' Click to answer.',
+  'notice.clickToAnswer': '{text} Click to answer.',
   'notice.keyRefused': 'Your key was refused',
   'notice.keyRefused.text': 'Your tunnels are offline. Sign in with another key.',
   'notice.updateOut.text':

@@ -11,11 +11,54 @@ type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>
 const SEPARATOR: MenuItemConstructorOptions = { type: 'separator' };
 
 /** Electron knows what a role does on each system, and calls it by an English name. */
-function labelled(
-  role:
-    'quit' | 'undo' | 'redo' | 'cut' | 'copy' | 'paste' | 'selectAll' | 'resetZoom' | 'zoomIn' | 'zoomOut',
-): MenuItemConstructorOptions {
+function labelled(role: LabelledRole): MenuItemConstructorOptions {
   return { role, label: t(`menu.${role}`) };
+}
+
+type LabelledRole =
+  | 'about'
+  | 'services'
+  | 'hide'
+  | 'hideOthers'
+  | 'unhide'
+  | 'quit'
+  | 'undo'
+  | 'redo'
+  | 'cut'
+  | 'copy'
+  | 'paste'
+  | 'selectAll'
+  | 'resetZoom'
+  | 'zoomIn'
+  | 'zoomOut'
+  | 'minimize'
+  | 'zoom'
+  | 'front';
+
+/** As Electron's own, which has English names; macOS shows the name of the program for its label. */
+function macAppMenu(): MenuItemConstructorOptions {
+  return {
+    role: 'appMenu',
+    submenu: [
+      labelled('about'),
+      SEPARATOR,
+      labelled('services'),
+      SEPARATOR,
+      labelled('hide'),
+      labelled('hideOthers'),
+      labelled('unhide'),
+      SEPARATOR,
+      { role: 'quit', label: t('menu.quitCulvert') },
+    ],
+  };
+}
+
+function macWindowMenu(): MenuItemConstructorOptions {
+  return {
+    role: 'windowMenu',
+    label: t('menu.window'),
+    submenu: [labelled('minimize'), labelled('zoom'), SEPARATOR, labelled('front')],
+  };
 }
 
 /**
@@ -37,7 +80,7 @@ export function applicationMenu(
     { label: t('project.open'), accelerator: 'CommandOrControl+O', click: () => choose('project:choose') },
   ];
   return [
-    ...(isMac ? [{ role: 'appMenu' } as const] : []),
+    ...(isMac ? [macAppMenu()] : []),
     {
       label: t('menu.file'),
       submenu: isMac ? folders : [...folders, SEPARATOR, labelled('quit')],
@@ -59,7 +102,7 @@ export function applicationMenu(
       label: t('menu.view'),
       submenu: [labelled('resetZoom'), labelled('zoomIn'), labelled('zoomOut')],
     },
-    ...(isMac ? [{ role: 'windowMenu' } as const] : []),
+    ...(isMac ? [macWindowMenu()] : []),
   ];
 }
 

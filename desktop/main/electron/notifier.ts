@@ -41,8 +41,8 @@ const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
 interface Reaction {
   readonly buttons: readonly { readonly text: string; readonly press: () => void }[];
   readonly click: () => void;
-  /** added to the text where there are no buttons */
-  readonly hint: string;
+  /** the text where there are no buttons, with what a click does */
+  readonly instead: string;
 }
 
 /** Shows notices. Without buttons, a click on "expires soon" does what the button would; nobody is let in by a click. */
@@ -59,11 +59,11 @@ export class Notifier {
     const { create, platform, isSupported } = this.#options;
     if (!isSupported()) return;
     const { kind, key, knock, title, text } = notice;
-    const { buttons, click, hint } = this.#reaction(notice);
+    const { buttons, click, instead } = this.#reaction(notice);
     const hasButtons = buttons.length > 0 && WITH_BUTTONS.has(platform);
     const notification = create({
       title,
-      body: hasButtons ? text : `${text}${hint}`,
+      body: hasButtons ? text : instead,
       ...(hasButtons ? { actions: buttons.map((button) => ({ type: 'button', text: button.text })) } : {}),
     });
     notification.on('action', ({ actionIndex }) => buttons[actionIndex]?.press());
@@ -79,12 +79,12 @@ export class Notifier {
     this.#shown.clear();
   }
 
-  #reaction({ kind, key, knock }: Notice): Reaction {
+  #reaction({ kind, key, knock, text }: Notice): Reaction {
     const { onShow, onExtend, onAnswer, onReleases } = this.#options;
     const click = kind === 'new-version' ? onReleases : () => onShow(knock === undefined ? undefined : key);
     if (key !== undefined && kind === 'expires-soon') {
       const extend = { text: t('notice.extend'), press: () => onExtend(key) };
-      return { buttons: [extend], click, hint: t('notice.clickToExtend') };
+      return { buttons: [extend], click, instead: t('notice.clickToExtend', { text }) };
     }
     if (key !== undefined && knock !== undefined) {
       const answer = (admits: boolean) => () => onAnswer(key, knock, admits);
@@ -94,10 +94,10 @@ export class Notifier {
           { text: t('notice.refuse'), press: answer(false) },
         ],
         click,
-        hint: t('notice.clickToAnswer'),
+        instead: t('notice.clickToAnswer', { text }),
       };
     }
-    return { buttons: [], click, hint: '' };
+    return { buttons: [], click, instead: text };
   }
 
   /** A notice replaces an earlier one about the same. */

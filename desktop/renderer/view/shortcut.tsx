@@ -13,6 +13,11 @@ export function shortcutText(accelerator: string): string {
 }
 
 /** The keys of a shortcut as this system writes them. @param keys such as `Mod+N` */
+export function keysText(keys: string): string {
+  return keys.replace('Mod+', IS_MAC ? '⌘' : `${t('keys.control')}+`);
+}
+
+/** {@link keysText}, drawn as keys. */
 export function Shortcut({ keys }: { keys: string }): JSX.Element {
-  return <kbd>{keys.replace('Mod+', IS_MAC ? '⌘' : `${t('keys.control')}+`)}</kbd>;
+  return <kbd>{keysText(keys)}</kbd>;
 }

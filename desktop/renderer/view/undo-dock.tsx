@@ -7,6 +7,7 @@ import { useKeptFocus } from './focus.ts';
 import { hasCommand, isTyping, useKey } from './keys.ts';
 import { Failure } from './parts.tsx';
 import { useAction } from './use-action.ts';
+import { keysText } from './shortcut.tsx';
 
 /** What was just done, with a way to take it back: over the end of a screen, so that nothing moves when it comes or goes. */
 export function UndoDock(): JSX.Element | null {
@@ -37,7 +38,7 @@ export function UndoDock(): JSX.Element | null {
                 type="button"
                 class="link"
                 aria-label={t('undo.undoOf', { text: view.text })}
-                title={view === latest ? t('undo.undoWithKey') : undefined}
+                title={view === latest ? t('undo.undoWithKey', { keys: keysText('Mod+Z') }) : undefined}
                 onClick={() => void undo(view)}
               >
                 {t('undo.undo')}

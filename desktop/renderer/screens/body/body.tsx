@@ -12,6 +12,7 @@ import { hasCommand, useKey } from '../../view/keys.ts';
 import { FindBar } from './find-bar.tsx';
 import { ShownBody } from './shown-body.tsx';
 import { useFind } from './use-find.ts';
+import { keysText } from '../../view/shortcut.tsx';
 
 /** A body, in the way of showing it that suits it best, with the others to choose from. */
 export function Body({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
@@ -79,7 +80,7 @@ function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Elemen
               type="button"
               class="link"
               aria-expanded={isFinding}
-              title={t('body.findWithKey')}
+              title={t('body.findWithKey', { keys: keysText('Mod+F') })}
               onClick={() => (isFinding ? endFind() : find.setQuery(''))}
             >
               {t('body.find')}
