@@ -73,7 +73,7 @@ export interface Channels {
   /** remembers what of a log the user wants to see */
   'log:view': { payload: TunnelRef & LogView; result: undefined };
   'log:detail': { payload: ShownRequest; result: DetailView };
-  'log:copy-curl': { payload: ShownRequest; result: undefined };
+  'log:copy-curl': { payload: ShownRequest; result: { hidesSecrets: boolean } };
   /** writes requests as a HAR to a file that the user names; nothing if the user does not */
   'log:export': { payload: ExportedRequests; result: WrittenHar | undefined };
   /** brings what a HAR or a `curl` command has into the log; nothing is sent */

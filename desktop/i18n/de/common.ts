@@ -5,6 +5,7 @@ export const COMMON_DE: Translation<typeof COMMON> = {
   'common.stillStarting': 'Culvert startet noch. Das dauert länger, als es sollte.',
   'common.openAgain': '{problem} Schließen Sie dieses Fenster und öffnen Sie es wieder.',
   'common.lostContact': 'Das Fenster hat den Kontakt zur App verloren.',
+  'common.menu': 'Menü',
   'common.noAnswer':
     'Die App hinter diesem Fenster hat nicht geantwortet. Beenden Sie Culvert und starten Sie es wieder.',
   'common.qr': 'QR-Code von {text}',

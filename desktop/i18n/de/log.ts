@@ -75,6 +75,12 @@ export const LOG_DE: Translation<typeof LOG> = {
   'request.status.waiting': 'wartet',
   'request.status.cut': '{status} Abbruch',
   'request.status.live': 'läuft',
+  'log.menu': 'Was mit {method} {target} geschehen soll',
+  'log.menu.open': 'Öffnen',
+  'log.menu.copyAddress': 'Adresse kopieren',
+  'log.menu.copiedAddress': 'Die Adresse ist kopiert.',
+  'log.menu.copiedAddressClean': 'Die Adresse ist kopiert, ohne Geheimnisse.',
+  'log.menu.onlyPath': 'Nur dieser Pfad',
   'log.now': 'jetzt',
   'log.ago': 'vor {words}',
 };

@@ -3,6 +3,7 @@ export const COMMON = {
   'common.stillStarting': 'Still starting. This takes longer than it should.',
   'common.openAgain': '{problem} Close this window and open it again.',
   'common.lostContact': 'The window lost contact with the app.',
+  'common.menu': 'Menu',
   'common.noAnswer': 'The app behind this window did not answer. Quit Culvert and start it again.',
   'common.qr': 'QR code of {text}',
   'common.back': 'Back',

@@ -72,6 +72,12 @@ export const LOG = {
   'request.status.waiting': 'waiting',
   'request.status.cut': '{status} cut',
   'request.status.live': 'live',
+  'log.menu': 'What to do with {method} {target}',
+  'log.menu.open': 'Open',
+  'log.menu.copyAddress': 'Copy address',
+  'log.menu.copiedAddress': 'The address is copied.',
+  'log.menu.copiedAddressClean': 'The address is copied, without its secrets.',
+  'log.menu.onlyPath': 'Only this path',
   'log.now': 'now',
   'log.ago': '{words} ago',
 } as const;

@@ -1,5 +1,6 @@
 /** What the page may ask main to do. */
 import { t } from '../../i18n/translate.ts';
+import { REDACTED } from '../../../shared/redacted.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { LocalService } from '../../doctor/subject.ts';
 import { isWebAddress } from '../../engine/relay/web-address.ts';
@@ -213,8 +214,9 @@ export function createHandlers({
       detailView(desk.find(key).log.detail(id, reveal) ?? noSuchRequest()),
     'log:copy-curl': async ({ key, id, reveal }) => {
       const { log, tunnel } = desk.find(key);
-      await platform.copy(log.curl(id, tunnel.public_url, reveal) ?? noSuchRequest());
-      return undefined;
+      const command = log.curl(id, tunnel.public_url, reveal) ?? noSuchRequest();
+      await platform.copy(command);
+      return { hidesSecrets: command.includes(REDACTED) };
     },
     'log:export': ({ key, ids, reveal }) => exportHar(desk.find(key), ids, reveal, platform),
     'import:text': ({ key, text }) => importInto(desk.find(key), text),

@@ -32,6 +32,16 @@ export const LOG_SCENES: readonly Scene[] = [
     },
   },
   {
+    name: 'log-menu',
+    alt: 'What can be done with a row of the log, in a menu at the mouse',
+    main: live(SHOP),
+    go: async (page) => {
+      await openLog(page);
+      await page.locator('.log .row').nth(2).click({ button: 'right' });
+      await page.locator('.menu :focus').waitFor();
+    },
+  },
+  {
     name: 'request',
     alt: 'One request with fields and body, and its response',
     main: live(SHOP),

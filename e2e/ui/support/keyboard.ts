@@ -1,7 +1,7 @@
 /** Where the focus is, and the way there by the Tab key. */
 import type { Locator, Page } from 'playwright-core';
 
-type Role = 'button' | 'radio' | 'textbox';
+type Role = 'button' | 'menuitem' | 'radio' | 'textbox';
 
 /** Waits until the element with that id has the focus. */
 export async function focused(page: Page, id: string): Promise<void> {

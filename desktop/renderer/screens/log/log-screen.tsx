@@ -14,6 +14,7 @@ import { useAction } from '../../view/use-action.ts';
 import { ChipRow } from './chip-row.tsx';
 import { useExport } from '../transfer/use-export.ts';
 import { RequestList } from './request-list.tsx';
+import { RequestMenu, type RowMenu } from './request-menu.tsx';
 import { type Log, useLog } from './use-log.ts';
 
 /** All recorded requests of one tunnel, newest first. */
@@ -39,6 +40,8 @@ export function LogScreen({
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
+  const rowAction = useAction();
+  const [menu, setMenu] = useState<RowMenu>();
   const har = useExport(tunnelKey);
   const { part, search } = view;
   const [frozen, setFrozen] = useState<Log['requests']>();
@@ -119,7 +122,7 @@ export function LogScreen({
         onChange={(text) => show({ part, search: text })}
       />
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}
-      <Failure problem={clear.error ?? har.error ?? log.problem} />
+      <Failure problem={clear.error ?? rowAction.error ?? har.error ?? log.problem} />
       {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
       {requests !== undefined && requests.length > 0 && (
         <div class="log-bar">
@@ -143,7 +146,23 @@ export function LogScreen({
       )}
       {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
       {shown !== undefined && (
-        <RequestList tunnelKey={tunnelKey} requests={shown} start={start} opened={opened} />
+        <RequestList
+          tunnelKey={tunnelKey}
+          requests={shown}
+          start={start}
+          opened={opened}
+          openMenu={setMenu}
+        />
+      )}
+      {menu !== undefined && (
+        <RequestMenu
+          tunnelKey={tunnelKey}
+          url={tunnel?.url}
+          menu={menu}
+          run={rowAction.run}
+          search={(text) => show({ part, search: text })}
+          close={() => setMenu(undefined)}
+        />
       )}
     </Screen>
   );

@@ -40,7 +40,7 @@ export function RequestActions({
     const answer = await action.run('log:copy-curl', { key: tunnelKey, id, reveal });
     if (!answer.ok) return;
     setCopied();
-    say(secrets > 0 ? t('request.copiedCurlClean') : t('request.copiedCurl'));
+    say(answer.value.hidesSecrets ? t('request.copiedCurlClean') : t('request.copiedCurl'));
   };
   const replay = async (): Promise<void> => {
     const answer = await action.run('log:replay', { key: tunnelKey, id });

@@ -4,7 +4,9 @@ import { t } from '../../../i18n/translate.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { drawnRows } from '../../model/row-window.ts';
 import { isTyping, useKey } from '../../view/keys.ts';
+import { spotOf } from '../../view/menu.tsx';
 import { scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
+import type { RowMenu } from './request-menu.tsx';
 import { RequestRow, rowId } from './request-row.tsx';
 import { placeAfter } from './row-keys.ts';
 
@@ -17,6 +19,7 @@ export function RequestList({
   requests,
   start,
   opened,
+  openMenu,
 }: {
   tunnelKey: string;
   requests: readonly RequestSummary[];
@@ -24,6 +27,7 @@ export function RequestList({
   start: number | undefined;
   /** number of the request that is open beside the list */
   opened: number | undefined;
+  openMenu: (menu: RowMenu) => void;
 }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const ruler = useRef<HTMLDivElement>(null);
@@ -84,6 +88,14 @@ export function RequestList({
         onFocusIn={({ target }) => {
           const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;
           if (id !== undefined) setActive(Number(id));
+        }}
+        onContextMenu={(event) => {
+          const row = event.target instanceof Element ? event.target.closest('li') : null;
+          const request = requests[placeOf.get(Number(row?.dataset['request'])) ?? -1];
+          if (row === null || request === undefined) return;
+          event.preventDefault();
+          row.querySelector('button')?.focus();
+          openMenu({ request, spot: spotOf(event, row) });
         }}
       >
         {drawn.map((place) => {
