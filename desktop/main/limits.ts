@@ -105,3 +105,12 @@ export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
 /** A `curl` command that is pasted: the largest body with each byte written as four characters, or a small HAR. */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
+
+/** Sets of requests: a service sends some twenty kinds of webhooks, and a person works on a few services. */
+export const REQUEST_SETS_MAX = 50;
+/** Requests of one set; all of them are sent one after another. */
+export const SET_REQUESTS_MAX = 200;
+/** Characters of a set's name: a line of the window. */
+export const SET_NAME_MAX_CHARS = 60;
+/** All sets as text, with bodies as base64: some hundred requests with the largest bodies. It is encrypted and written whole. */
+export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;

@@ -13,6 +13,7 @@ import { PALETTE_DE } from './palette.ts';
 import { PROBLEMS_DE } from './problems.ts';
 import { PROJECT_DE } from './project.ts';
 import { REFUSALS_DE } from './refusals.ts';
+import { SETS_DE } from './sets.ts';
 import { SETTINGS_DE } from './settings.ts';
 import { SIGN_IN_DE } from './sign-in.ts';
 import { SIGNATURE_DE } from './signature.ts';
@@ -36,6 +37,7 @@ export const DE = {
   ...PROBLEMS_DE,
   ...PROJECT_DE,
   ...REFUSALS_DE,
+  ...SETS_DE,
   ...SETTINGS_DE,
   ...SIGN_IN_DE,
   ...SIGNATURE_DE,

@@ -13,6 +13,7 @@ import { PALETTE } from './palette.ts';
 import { PROBLEMS } from './problems.ts';
 import { PROJECT } from './project.ts';
 import { REFUSALS } from './refusals.ts';
+import { SETS } from './sets.ts';
 import { SETTINGS } from './settings.ts';
 import { SIGN_IN } from './sign-in.ts';
 import { SIGNATURE } from './signature.ts';
@@ -36,6 +37,7 @@ export const EN = {
   ...PROJECT,
   ...REFUSALS,
   ...SAYINGS,
+  ...SETS,
   ...SETTINGS,
   ...SIGN_IN,
   ...SIGNATURE,

@@ -23,13 +23,19 @@ const MIB = 1024 * 1024;
  *
  * @throws ImportRefused
  */
-export async function importInto({ log, form, tunnel }: Importing, text: string): Promise<Imported> {
+export async function importInto(tunnel: Importing, text: string): Promise<Imported> {
+  const { log, form } = tunnel;
   if (form.folder !== undefined) throw new ImportRefused(t('problem.importFolder'));
   const { requests, leftOut } = await importText(text, IMPORTED_REQUESTS_MAX);
-  const host = replacementHost(form.hostHeader, localTarget(form)) ?? new URL(tunnel.public_url).host;
+  const host = localHost(tunnel);
   const ids = requests.map((request) => log.add(request, host));
   const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
   return { ids, leftOut, hasRedacted: written.includes(REDACTED) };
+}
+
+/** The Host that the local service of a tunnel gets. */
+export function localHost({ form, tunnel }: Pick<Importing, 'form' | 'tunnel'>): string {
+  return replacementHost(form.hostHeader, localTarget(form)) ?? new URL(tunnel.public_url).host;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Where a secret, such as the API key, is stored between two starts. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../shared/snapshot.ts';
-import type { JsonFile } from '../settings/json-file.ts';
+import type { JsonFile, Loaded } from '../settings/json-file.ts';
 
 /** Encryption that the operating system offers. */
 export interface Encryption {
@@ -35,7 +35,7 @@ export function readKeptKey(value: unknown): KeptKey {
   return keptKey.validateSync(value);
 }
 
-export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove'>;
+export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove' | 'setAside'>;
 
 /** Stores one key, or another text that is secret, the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
@@ -74,15 +74,35 @@ export class KeyVault {
   async load(): Promise<{ key: string; kept: KeyKept } | undefined> {
     const { value: saved } = await this.#file.load();
     if (saved === undefined) return undefined;
-    if (saved.kept === 'file') return { key: saved.value, kept: 'file' };
     try {
-      return { key: await this.#encryption.decrypt(Buffer.from(saved.value, 'base64')), kept: 'system' };
+      return { key: await this.#read(saved), kept: saved.kept };
     } catch {
       return undefined;
     }
   }
 
+  /**
+   * What was made of the stored text. It is for what nobody can give once more: a file that cannot be read is put aside.
+   *
+   * @param read throws for a text that it does not understand
+   * @param initial where there is none, or none that can be read
+   */
+  async loadAs<T>(read: (text: string) => T, initial: T): Promise<Loaded<T>> {
+    const { value: saved, asideAt } = await this.#file.load();
+    if (saved === undefined) return { value: initial, asideAt };
+    try {
+      return { value: read(await this.#read(saved)), asideAt: undefined };
+    } catch {
+      return { value: initial, asideAt: await this.#file.setAside() };
+    }
+  }
+
   forget(): Promise<void> {
     return this.#file.remove();
+  }
+
+  /** @throws if the system no longer has the key it encrypted with */
+  async #read({ kept, value }: KeptKey): Promise<string> {
+    return kept === 'file' ? value : this.#encryption.decrypt(Buffer.from(value, 'base64'));
   }
 }

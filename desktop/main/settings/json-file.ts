@@ -44,10 +44,16 @@ export class JsonFile<T> {
       }
       return { value: read('data' in file ? file.data : undefined), asideAt: undefined };
     } catch {
-      const asideAt = `${path}.bad-${Date.now()}`;
-      await rename(path, asideAt);
-      return { value: initial, asideAt };
+      return { value: initial, asideAt: await this.setAside() };
     }
+  }
+
+  /** Puts the file where nothing is written over it. @returns where that is */
+  async setAside(): Promise<string> {
+    const { path } = this.#options;
+    const asideAt = `${path}.bad-${Date.now()}`;
+    await rename(path, asideAt);
+    return asideAt;
   }
 
   /** Resolves when the value is on disk. Saves follow one another in the order of the calls. */

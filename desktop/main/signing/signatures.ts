@@ -83,13 +83,27 @@ export class Signatures {
     return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
   }
 
+  /**
+   * Makes a request of another day once more: with a signature of now where the secret of its service is set, else as it is.
+   *
+   * @returns number of the new request
+   * @throws ReplayRefused
+   */
+  replayKept(tunnel: SignedTunnel, id: number): Promise<number> {
+    return tunnel.log.replay(id, (request) => this.#sign(tunnel, request) ?? request);
+  }
+
   /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */
   #signer(tunnel: SignedTunnel, unsigned: string): PrepareReplay {
     return (request) => {
-      const signed = signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
+      const signed = this.#sign(tunnel, request);
       if (signed !== undefined) return signed;
       throw new CallFailure({ code: 'no-secret', text: unsigned });
     };
+  }
+
+  #sign(tunnel: SignedTunnel, request: Buffer): Buffer | undefined {
+    return signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
   }
 
   #view(tunnel: SignedTunnel, request: RequestSummary): SignatureView | undefined {

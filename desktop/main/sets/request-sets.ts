@@ -1,0 +1,193 @@
+/** Requests that are kept under a name, to be sent again another day. They have secrets, so they are stored like keys. */
+import { randomUUID } from 'node:crypto';
+import { t } from '../../i18n/translate.ts';
+import type { RequestDetail } from '../../engine/inspector/records.ts';
+import type { KeyKept } from '../../shared/snapshot.ts';
+import { writeProblem } from '../bench/write-problem.ts';
+import { CallFailure } from '../failure.ts';
+import {
+  REQUEST_SETS_MAX,
+  REQUEST_SETS_MAX_BYTES,
+  SET_NAME_MAX_CHARS,
+  SET_REQUESTS_MAX,
+} from '../limits.ts';
+import type { KeyVault } from '../session/key-vault.ts';
+import type { Loaded } from '../settings/json-file.ts';
+import type { UndoList } from '../undo/undo-list.ts';
+import { type KeptRequest, keptRequest } from './kept-request.ts';
+import { readSets, type RequestSet, setsText } from './sets-text.ts';
+
+export interface RequestSetsOptions {
+  readonly vault: Pick<KeyVault, 'loadAs' | 'keep' | 'forget'>;
+  /** whether the user wants secrets to be stored; never in plain */
+  readonly wish: () => Exclude<KeyKept, 'file'>;
+  readonly undos: Pick<UndoList, 'offer'>;
+}
+
+const MIB = 1024 * 1024;
+
+/** Every change is on disk before it shows; one that fails has changed nothing. */
+export class RequestSets {
+  readonly #options: RequestSetsOptions;
+  #sets: readonly RequestSet[];
+  #isKept: boolean;
+  #changing: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: RequestSetsOptions, sets: readonly RequestSet[]) {
+    this.#options = options;
+    this.#sets = sets;
+    this.#isKept = sets.length > 0;
+  }
+
+  /** @returns the sets, and where a file was put that could not be read */
+  static async open(options: RequestSetsOptions): Promise<Loaded<RequestSets>> {
+    const { value, asideAt } = await options.vault.loadAs(readSets, []);
+    return { value: new RequestSets(options, value), asideAt };
+  }
+
+  /** in the order in which they were made */
+  get sets(): readonly RequestSet[] {
+    return this.#sets;
+  }
+
+  /** Whether they are there again after the app has quit. */
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  /** @throws CallFailure */
+  find(setId: string, id: string): KeptRequest {
+    const request = one(this.#sets, setId).requests.find((other) => other.id === id);
+    if (request === undefined) throw new CallFailure({ code: 'kept-gone', text: t('problem.keptGone') });
+    return request;
+  }
+
+  /**
+   * Makes a set with this request in it.
+   *
+   * @param detail with its secrets
+   * @returns id of the set
+   * @throws CallFailure
+   */
+  async create(name: string, detail: RequestDetail): Promise<string> {
+    const set = { id: randomUUID(), requests: [keptRequest(randomUUID(), detail)] };
+    await this.#change((sets) => {
+      if (sets.length >= REQUEST_SETS_MAX) throw tooManySets();
+      return [...sets, { ...set, name: nameFor(sets, name) }];
+    });
+    return set.id;
+  }
+
+  /** Puts a request at the end of a set. @throws CallFailure */
+  async add(setId: string, detail: RequestDetail): Promise<void> {
+    const request = keptRequest(randomUUID(), detail);
+    await this.#replace(setId, (set) => withRequest(set, request, set.requests.length));
+  }
+
+  /** @throws CallFailure */
+  async rename(setId: string, name: string): Promise<void> {
+    await this.#change((sets) => {
+      const set = one(sets, setId);
+      const others = sets.filter((other) => other !== set);
+      return sets.map((other) => (other === set ? { ...set, name: nameFor(others, name) } : other));
+    });
+  }
+
+  /** Removes a set, which can be undone. @throws CallFailure */
+  async remove(setId: string): Promise<void> {
+    const set = one(this.#sets, setId);
+    const index = this.#sets.indexOf(set);
+    await this.#change((sets) => sets.filter(({ id }) => id !== setId));
+    this.#options.undos.offer({
+      text: t('undo.setRemoved', { name: set.name }),
+      undo: () =>
+        this.#change((sets) => {
+          if (sets.length >= REQUEST_SETS_MAX) throw tooManySets();
+          return sets.toSpliced(index, 0, { ...set, name: nameFor(sets, set.name) });
+        }),
+      commit: () => Promise.resolve(),
+    });
+  }
+
+  /** Removes a request from its set, which can be undone. @param shownTarget without secrets @throws CallFailure */
+  async removeRequest(setId: string, id: string, shownTarget: string): Promise<void> {
+    const request = this.find(setId, id);
+    const { name, requests } = one(this.#sets, setId);
+    const index = requests.indexOf(request);
+    await this.#replace(setId, (set) => ({
+      ...set,
+      requests: set.requests.filter((other) => other.id !== id),
+    }));
+    this.#options.undos.offer({
+      text: t('undo.keptRemoved', { method: request.method, target: shownTarget, name }),
+      undo: () => this.#replace(setId, (set) => withRequest(set, request, index)),
+      commit: () => Promise.resolve(),
+    });
+  }
+
+  #replace(setId: string, change: (set: RequestSet) => RequestSet): Promise<void> {
+    return this.#change((sets) => {
+      const set = one(sets, setId);
+      return sets.map((other) => (other === set ? change(set) : other));
+    });
+  }
+
+  /** Changes follow one another, so that each begins with what the one before has left. */
+  async #change(change: (sets: readonly RequestSet[]) => readonly RequestSet[]): Promise<void> {
+    const before = this.#changing;
+    const turn = (async () => {
+      await before;
+      await this.#store(change(this.#sets));
+    })();
+    this.#changing = turn.catch(() => {});
+    await turn;
+  }
+
+  async #store(sets: readonly RequestSet[]): Promise<void> {
+    const { vault, wish } = this.#options;
+    const text = setsText(sets);
+    if (Buffer.byteLength(text) > REQUEST_SETS_MAX_BYTES) {
+      const max = REQUEST_SETS_MAX_BYTES / MIB;
+      throw new CallFailure({ code: 'sets-too-large', text: t('problem.setsLarge', { max }) });
+    }
+    try {
+      if (sets.length === 0) await vault.forget();
+      else this.#isKept = (await vault.keep(text, wish())) === 'system';
+    } catch (error) {
+      const why = writeProblem(error);
+      throw new CallFailure({ code: 'not-written', text: t('problem.setsNotWritten', { why }) });
+    }
+    this.#sets = sets;
+  }
+}
+
+function one(sets: readonly RequestSet[], id: string): RequestSet {
+  const set = sets.find((other) => other.id === id);
+  if (set === undefined) throw new CallFailure({ code: 'set-gone', text: t('problem.setGone') });
+  return set;
+}
+
+function withRequest(set: RequestSet, request: KeptRequest, index: number): RequestSet {
+  if (set.requests.length >= SET_REQUESTS_MAX) {
+    const values = { name: set.name, max: SET_REQUESTS_MAX };
+    throw new CallFailure({ code: 'set-full', text: t('problem.setFull', values) });
+  }
+  return { ...set, requests: set.requests.toSpliced(index, 0, request) };
+}
+
+/** The name as it is kept. @param others the sets that must not have it */
+function nameFor(others: readonly RequestSet[], written: string): string {
+  const name = written.trim();
+  if (name === '') throw badName(t('problem.setNoName'));
+  if (name.length > SET_NAME_MAX_CHARS) throw badName(t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
+  if (others.some((other) => other.name === name)) throw badName(t('problem.setNameTaken', { name }));
+  return name;
+}
+
+function badName(text: string): CallFailure {
+  return new CallFailure({ code: 'bad-name', field: 'name', text });
+}
+
+function tooManySets(): CallFailure {
+  return new CallFailure({ code: 'too-many-sets', text: t('problem.setsMany', { max: REQUEST_SETS_MAX }) });
+}
