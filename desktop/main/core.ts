@@ -33,6 +33,7 @@ import { SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore } from './settings/app-store.ts';
 import { JsonFile } from './settings/json-file.ts';
+import { RequestSets, type RequestSetsOptions } from './sets/request-sets.ts';
 import { Signal } from './signal.ts';
 import { Signatures } from './signing/signatures.ts';
 import { SigningSecrets } from './signing/signing-secrets.ts';
@@ -131,17 +132,15 @@ export async function createCore(platform: Platform): Promise<Core> {
     store.data.tunnels,
     passwords,
   );
+  const wish = (): 'session' | 'system' => {
+    const { view } = signIn;
+    return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
+  };
   const secrets = await SigningSecrets.open(
-    {
-      vault: openVault(platform, 'signing-secrets.json'),
-      now: () => clock.now(),
-      wish: () => {
-        const { view } = signIn;
-        return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
-      },
-    },
+    { vault: openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
     store.data.tunnels,
   );
+  const sets = await openSets(platform, { wish, undos });
   const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
   const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
   const checkup = new Checkup({
@@ -294,6 +293,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       domains: new Domains(() => signIn.connection, undos),
       signatures: new Signatures(secrets, () => clock.now()),
       secrets,
+      sets,
       inventPassword: platform.inventPassword,
       store,
       undos,
@@ -348,6 +348,17 @@ export async function createCore(platform: Platform): Promise<Core> {
 function openVault({ encryption, dataDirectory }: Platform, name: string): KeyVault {
   const file = { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined };
   return new KeyVault(encryption, new JsonFile({ path: join(dataDirectory, name), ...file }));
+}
+
+async function openSets(
+  platform: Platform,
+  options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
+): Promise<RequestSets> {
+  const vault = openVault(platform, 'request-sets.json');
+  const { value, asideAt } = await RequestSets.open({ vault, ...options });
+  if (asideAt !== undefined)
+    platform.tell({ code: 'sets-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
+  return value;
 }
 
 async function openStore(platform: Platform): Promise<AppStore> {

@@ -9,6 +9,7 @@ import type { LogPoint, LogUpdate, LogView } from './log.ts';
 import type { ExportedRequests, Imported, WrittenHar } from './transfer.ts';
 import type { StartedTunnels } from './project.ts';
 import type { NewSecret, SignatureCheck } from './signatures.ts';
+import type { KeptRef, SetsView } from './sets.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
 /** Channel → what is sent and what comes back. */
@@ -85,6 +86,18 @@ export interface Channels {
   'bench:open': { payload: RequestRef; result: EditView };
   /** sends it as it was edited */
   'bench:send': { payload: RequestRef & { edit: EditForm }; result: SendResult };
+  'set:list': { payload: undefined; result: SetsView };
+  /** keeps a request of a log in a new set */
+  'set:create': { payload: RequestRef & { name: string }; result: { set: string } };
+  /** keeps a request of a log at the end of a set */
+  'set:add': { payload: RequestRef & { set: string }; result: undefined };
+  'set:rename': { payload: { set: string; name: string }; result: undefined };
+  'set:remove': { payload: { set: string }; result: undefined };
+  'set:remove-request': { payload: KeptRef; result: undefined };
+  /** brings a kept request into a log, to be edited and sent */
+  'set:open': { payload: TunnelRef & KeptRef; result: { id: number } };
+  /** sends a kept request to the local service of a tunnel, signed anew where the secret of its service is set */
+  'set:send': { payload: TunnelRef & KeptRef; result: Extract<SendResult, { sent: unknown }> };
   'log:clear': { payload: TunnelRef; result: undefined };
   /** what the signature of a request says; nothing for what is no webhook */
   'signature:look': { payload: RequestRef; result: SignatureCheck | undefined };

@@ -18,6 +18,7 @@ import type { Invitations } from '../session/invitations.ts';
 import { leave } from '../session/leave.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
+import type { RequestSets } from '../sets/request-sets.ts';
 import type { Signatures } from '../signing/signatures.ts';
 import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { Feed } from '../snapshot/feed.ts';
@@ -33,6 +34,7 @@ import type { UndoList } from '../undo/undo-list.ts';
 import { folderHandlers } from './folders.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
+import { setHandlers } from './sets.ts';
 import { signatureHandlers } from './signatures.ts';
 
 export interface HandlersOptions {
@@ -61,6 +63,7 @@ export interface HandlersOptions {
   readonly projects: Projects;
   readonly signatures: Signatures;
   readonly secrets: SigningSecrets;
+  readonly sets: RequestSets;
   /** Makes up a password. */
   readonly inventPassword: () => string;
   readonly store: AppStore;
@@ -89,6 +92,7 @@ export function createHandlers({
   projects,
   signatures,
   secrets,
+  sets,
   inventPassword,
   store,
   undos,
@@ -237,6 +241,7 @@ export function createHandlers({
       });
       return undefined;
     },
+    ...setHandlers(desk, sets, signatures),
     ...signatureHandlers(desk, signatures, secrets, feed),
     'relay:try': () => {
       wake();

@@ -15,6 +15,7 @@ import {
   DOMAIN_TEXT_MAX_CHARS,
   EDIT_TEXT_MAX_CHARS,
   SEARCH_MAX_CHARS,
+  SET_NAME_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TTL_MAX_CHARS,
@@ -48,6 +49,7 @@ describe('what the page may send', () => {
     ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
     ['id', OWN_ID_MAX_CHARS, 'undo:take', (length) => ({ id: letters(length) })],
     ['paths[0]', PATH_MAX_CHARS, 'folder:drop', (length) => ({ paths: [letters(length)] })],
+    ['name', SET_NAME_MAX_CHARS, 'set:rename', (length) => ({ set: 's', name: letters(length) })],
     ['address', INVITATION_MAX_CHARS, 'invitation:open', (length) => ({ address: letters(length) })],
     [
       'secret',

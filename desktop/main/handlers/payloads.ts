@@ -24,6 +24,7 @@ import {
   RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
   SEARCH_MAX_CHARS,
+  SET_NAME_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
@@ -53,6 +54,11 @@ const count = yup.number().integer().min(0).required();
 const requestId = yup.number().integer().min(1).required();
 const request = exact({ key, id: requestId });
 const shownRequest = exact({ key, id: requestId, reveal: yup.boolean().required() });
+
+const setName = yup
+  .string()
+  .defined()
+  .max(SET_NAME_MAX_CHARS, () => t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
 
 /** What is wrong with it is said where it is; here it is only kept from being anything else, or endless. */
 const editText = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);
@@ -167,6 +173,14 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   'log:replay': request,
   'bench:open': request,
   'bench:send': exact({ key, id: requestId, edit: editForm }),
+  'set:list': nothing,
+  'set:create': exact({ key, id: requestId, name: setName }),
+  'set:add': exact({ key, id: requestId, set: ownId }),
+  'set:rename': exact({ set: ownId, name: setName }),
+  'set:remove': exact({ set: ownId }),
+  'set:remove-request': exact({ set: ownId, request: ownId }),
+  'set:open': exact({ key, set: ownId, request: ownId }),
+  'set:send': exact({ key, set: ownId, request: ownId }),
   'log:clear': ref,
   'signature:look': request,
   'signature:add-secret': exact({

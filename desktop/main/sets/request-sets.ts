@@ -1,16 +1,12 @@
 /** Requests that are kept under a name, to be sent again another day. They have secrets, so they are stored like keys. */
 import { randomUUID } from 'node:crypto';
 import { t } from '../../i18n/translate.ts';
+import { redactTarget } from '../../engine/inspector/redaction.ts';
 import type { RequestDetail } from '../../engine/inspector/records.ts';
 import type { KeyKept } from '../../shared/snapshot.ts';
 import { writeProblem } from '../bench/write-problem.ts';
 import { CallFailure } from '../failure.ts';
-import {
-  REQUEST_SETS_MAX,
-  REQUEST_SETS_MAX_BYTES,
-  SET_NAME_MAX_CHARS,
-  SET_REQUESTS_MAX,
-} from '../limits.ts';
+import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
 import type { KeyVault } from '../session/key-vault.ts';
 import type { Loaded } from '../settings/json-file.ts';
 import type { UndoList } from '../undo/undo-list.ts';
@@ -109,8 +105,8 @@ export class RequestSets {
     });
   }
 
-  /** Removes a request from its set, which can be undone. @param shownTarget without secrets @throws CallFailure */
-  async removeRequest(setId: string, id: string, shownTarget: string): Promise<void> {
+  /** Removes a request from its set, which can be undone. @throws CallFailure */
+  async removeRequest(setId: string, id: string): Promise<void> {
     const request = this.find(setId, id);
     const { name, requests } = one(this.#sets, setId);
     const index = requests.indexOf(request);
@@ -119,7 +115,7 @@ export class RequestSets {
       requests: set.requests.filter((other) => other.id !== id),
     }));
     this.#options.undos.offer({
-      text: t('undo.keptRemoved', { method: request.method, target: shownTarget, name }),
+      text: t('undo.keptRemoved', { method: request.method, target: redactTarget(request.target), name }),
       undo: () => this.#replace(setId, (set) => withRequest(set, request, index)),
       commit: () => Promise.resolve(),
     });
@@ -179,7 +175,6 @@ function withRequest(set: RequestSet, request: KeptRequest, index: number): Requ
 function nameFor(others: readonly RequestSet[], written: string): string {
   const name = written.trim();
   if (name === '') throw badName(t('problem.setNoName'));
-  if (name.length > SET_NAME_MAX_CHARS) throw badName(t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
   if (others.some((other) => other.name === name)) throw badName(t('problem.setNameTaken', { name }));
   return name;
 }

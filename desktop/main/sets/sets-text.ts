@@ -14,9 +14,7 @@ const requestSchema = yup
     id: yup.string().required(),
     method: yup.string().required(),
     target: yup.string().required(),
-    fields: yup
-      .array(yup.tuple([yup.string().defined(), yup.string().defined()]).required())
-      .required(),
+    fields: yup.array(yup.tuple([yup.string().defined(), yup.string().defined()]).required()).required(),
     body: yup.string().defined(),
   })
   .required();
