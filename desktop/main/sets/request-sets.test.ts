@@ -27,6 +27,8 @@ const posted = (body = '{"n":1}') =>
     `POST /hook?token=t0ps3cret HTTP/1.1\r\nHost: a.example\r\nAuthorization: Bearer t0ps3cret\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 
+const names = (sets: RequestSets): string[] => sets.sets.map(({ name }) => name);
+
 describe('sets of requests', () => {
   let folder = '';
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-sets-'))));
@@ -41,7 +43,6 @@ describe('sets of requests', () => {
     const opened = await RequestSets.open({ vault, wish: () => 'system', undos });
     return { sets: opened.value, asideAt: opened.asideAt, undos };
   }
-  const names = (sets: RequestSets): string[] => sets.sets.map(({ name }) => name);
 
   it('are there after a restart, in their order and with their secrets, which the file does not show', async () => {
     const { sets } = await open();
@@ -138,7 +139,7 @@ describe('sets of requests', () => {
     const { sets } = await open(fakeEncryption(false));
     for (let count = 0; count < REQUEST_SETS_MAX; count += 1) await sets.create(`set ${count}`, posted());
     await assert.rejects(sets.create('one more', posted()), failsWith('too-many-sets'));
-    const [{ id = '' } = {}] = sets.sets;
+    const id = sets.sets[0]?.id ?? '';
     await assert.rejects(sets.rename(id, 'set 1'), failsWith('bad-name'));
     await sets.rename(id, 'set 0');
   });

@@ -31,15 +31,15 @@ function withWebhook(system: FakeSystem, sent: string[]): FakeSystem {
   return { ...system, platform: { ...system.platform, createLog } };
 }
 
-describe('a kept request', () => {
-  async function kept(app: App) {
-    const { key } = await app.call('tunnel:create', { ...FORM, name: 'shop' });
-    const { set } = await app.call('set:create', { key, id: 1, name: 'Stripe' });
-    return { key, set };
-  }
-  const first = async (app: App): Promise<string> =>
-    (await app.call('set:list', undefined)).sets[0]?.requests[0]?.id ?? '';
+async function kept(app: App) {
+  const { key } = await app.call('tunnel:create', { ...FORM, name: 'shop' });
+  const { set } = await app.call('set:create', { key, id: 1, name: 'Stripe' });
+  return { key, set };
+}
+const first = async (app: App): Promise<string> =>
+  (await app.call('set:list', undefined)).sets[0]?.requests[0]?.id ?? '';
 
+describe('a kept request', () => {
   it('is sent after a restart, with its secrets and the Host of the tunnel, and shown without them', async () => {
     const sent: string[] = [];
     const app = await signedIn(withWebhook(fakeSystem(), []));
