@@ -194,6 +194,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   others.changed.listen(() => snapshots.changed());
   invitations.changed.listen(showChange);
   drops.changed.listen(() => snapshots.changed());
+  sets.changed.listen(() => snapshots.changed());
   projects.changed.listen(() => snapshots.changed());
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
     others.clear();
@@ -221,6 +222,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       settings: store.data.settings,
       locale: currentLocale(),
       undos: undos.views,
+      setsRevision: sets.revision,
       update,
       isShortcutRefused: platform.summonKey.isRefused,
       hasNetwork: platform.hasNetwork(),

@@ -32,6 +32,8 @@ export interface Snapshot {
   readonly locale: Locale;
   /** what the user has just done and can still take back, in that order */
   readonly undos: readonly UndoView[];
+  /** grows whenever a set of requests changes */
+  readonly setsRevision: number;
   /** a newer version of the app */
   readonly update: UpdateView | undefined;
   /** whether the system does not give the shortcut of the settings */

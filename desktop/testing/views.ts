@@ -85,6 +85,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     },
     isShortcutRefused: false,
     undos: [],
+    setsRevision: 0,
     update: undefined,
     hasNetwork: true,
     locale: DEFAULT_LOCALE,

@@ -118,7 +118,7 @@ describe('sets of requests', () => {
     await sets.add(id, posted('2'));
     const first = sets.sets[0]?.requests[0]?.id ?? '';
     await sets.removeRequest(id, first);
-    assert.match(undos.views[0]?.text ?? '', /^POST \/hook\?token=\[redacted\] is removed from Stripe\.$/);
+    assert.match(undos.views.at(-1)?.text ?? '', /^POST \/hook is removed from Stripe\.$/);
     assert.throws(() => sets.find(id, first), failsWith('kept-gone'));
     await undo();
     assert.equal(sets.sets[0]?.requests[0]?.id, first);
@@ -127,6 +127,31 @@ describe('sets of requests', () => {
     assert.deepEqual(names((await open()).sets), ['GitHub']);
     await undo();
     assert.deepEqual(names((await open()).sets), ['Shop', 'GitHub']);
+  });
+
+  it('lose what was just kept when that is undone, and the set if it has nothing else', async () => {
+    const { sets, undos } = await open();
+    const undo = (place: number) => undos.undo(undos.views.at(place)?.id ?? '');
+    const id = await sets.create('Stripe', posted('1'));
+    assert.equal(undos.views[0]?.text, 'POST /hook is kept in Stripe.');
+    await sets.add(id, posted('2'));
+    await undo(0);
+    assert.deepEqual(
+      sets.sets[0]?.requests.map(({ body }) => body),
+      ['Mg=='],
+    );
+    await undo(0);
+    assert.deepEqual([sets.sets, readdirSync(folder)], [[], []]);
+  });
+
+  it('say so where they are not there after a restart, and count their changes', async () => {
+    const { sets, undos } = await open(fakeEncryption(false));
+    const before = sets.revision;
+    let changes = 0;
+    sets.changed.listen(() => (changes += 1));
+    await sets.create('Stripe', posted());
+    assert.match(undos.views[0]?.text ?? '', /in Stripe until you quit/);
+    assert.deepEqual([sets.revision - before, changes], [1, 1]);
   });
 
   it('leave no file once the last is removed', async () => {

@@ -1,6 +1,7 @@
 /** Requests that are kept under a name, to be sent again another day. They have secrets, so they are stored like keys. */
 import { randomUUID } from 'node:crypto';
 import { t } from '../../i18n/translate.ts';
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { redactTarget } from '../../engine/inspector/redaction.ts';
 import type { RequestDetail } from '../../engine/inspector/records.ts';
 import type { KeyKept } from '../../shared/snapshot.ts';
@@ -9,6 +10,7 @@ import { CallFailure } from '../failure.ts';
 import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
 import type { KeyVault } from '../session/key-vault.ts';
 import type { Loaded } from '../settings/json-file.ts';
+import { Signal } from '../signal.ts';
 import type { UndoList } from '../undo/undo-list.ts';
 import { type KeptRequest, keptRequest } from './kept-request.ts';
 import { readSets, type RequestSet, setsText } from './sets-text.ts';
@@ -24,9 +26,11 @@ const MIB = 1024 * 1024;
 
 /** Every change is on disk before it shows; one that fails has changed nothing. */
 export class RequestSets {
+  readonly changed = new Signal();
   readonly #options: RequestSetsOptions;
   #sets: readonly RequestSet[];
   #isKept: boolean;
+  #revision = 0;
   #changing: Promise<unknown> = Promise.resolve();
 
   private constructor(options: RequestSetsOptions, sets: readonly RequestSet[]) {
@@ -46,6 +50,11 @@ export class RequestSets {
     return this.#sets;
   }
 
+  /** Grows with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Whether they are there again after the app has quit. */
   get isKept(): boolean {
     return this.#isKept;
@@ -59,25 +68,28 @@ export class RequestSets {
   }
 
   /**
-   * Makes a set with this request in it.
+   * Makes a set with this request in it, which can be undone.
    *
    * @param detail with its secrets
    * @returns id of the set
    * @throws CallFailure
    */
   async create(name: string, detail: RequestDetail): Promise<string> {
-    const set = { id: randomUUID(), requests: [keptRequest(randomUUID(), detail)] };
+    const id = randomUUID();
+    const request = keptRequest(randomUUID(), detail);
     await this.#change((sets) => {
       if (sets.length >= REQUEST_SETS_MAX) throw tooManySets();
-      return [...sets, { ...set, name: nameFor(sets, name) }];
+      return [...sets, { id, name: nameFor(sets, name), requests: [request] }];
     });
-    return set.id;
+    this.#offerToDrop(id, request);
+    return id;
   }
 
-  /** Puts a request at the end of a set. @throws CallFailure */
+  /** Puts a request at the end of a set, which can be undone. @throws CallFailure */
   async add(setId: string, detail: RequestDetail): Promise<void> {
     const request = keptRequest(randomUUID(), detail);
     await this.#replace(setId, (set) => withRequest(set, request, set.requests.length));
+    this.#offerToDrop(setId, request);
   }
 
   /** @throws CallFailure */
@@ -110,13 +122,27 @@ export class RequestSets {
     const request = this.find(setId, id);
     const { name, requests } = one(this.#sets, setId);
     const index = requests.indexOf(request);
-    await this.#replace(setId, (set) => ({
-      ...set,
-      requests: set.requests.filter((other) => other.id !== id),
-    }));
+    await this.#replace(setId, (set) => without(set, id));
     this.#options.undos.offer({
-      text: t('undo.keptRemoved', { method: request.method, target: redactTarget(request.target), name }),
+      text: t('undo.keptRemoved', { request: spoken(request), name }),
       undo: () => this.#replace(setId, (set) => withRequest(set, request, index)),
+      commit: () => Promise.resolve(),
+    });
+  }
+
+  /** Undone, a set that has nothing else goes, too. */
+  #offerToDrop(setId: string, request: KeptRequest): void {
+    const { name } = one(this.#sets, setId);
+    this.#options.undos.offer({
+      text: t(this.#isKept ? 'undo.kept' : 'undo.keptInMemory', { request: spoken(request), name }),
+      undo: () =>
+        this.#change((sets) =>
+          sets.flatMap((set) => {
+            if (set.id !== setId) return [set];
+            const left = without(set, request.id);
+            return left.requests.length === 0 ? [] : [left];
+          }),
+        ),
       commit: () => Promise.resolve(),
     });
   }
@@ -154,6 +180,8 @@ export class RequestSets {
       throw new CallFailure({ code: 'not-written', text: t('problem.setsNotWritten', { why }) });
     }
     this.#sets = sets;
+    this.#revision += 1;
+    this.changed.emit();
   }
 }
 
@@ -169,6 +197,16 @@ function withRequest(set: RequestSet, request: KeptRequest, index: number): Requ
     throw new CallFailure({ code: 'set-full', text: t('problem.setFull', values) });
   }
   return { ...set, requests: set.requests.toSpliced(index, 0, request) };
+}
+
+/** A request in a sentence: without its query, which may be long and may have secrets. */
+function spoken({ method, target }: KeptRequest): string {
+  const [path = target] = target.split('?');
+  return escapeUnprintable(`${method} ${redactTarget(path)}`);
+}
+
+function without(set: RequestSet, id: string): RequestSet {
+  return { ...set, requests: set.requests.filter((other) => other.id !== id) };
 }
 
 /** The name as it is kept. @param others the sets that must not have it */
