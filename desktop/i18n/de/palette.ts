@@ -9,6 +9,7 @@ export const PALETTE_DE: Translation<typeof PALETTE> = {
   'palette.newTunnelTo': 'Neuer Tunnel zu {port}',
   'palette.requestsTo': 'Anfragen an {slug}',
   'palette.requestsWith': 'Anfragen an {slug} mit „{typed}“',
+  'palette.setsFor': 'Aufbewahrte Anfragen für {slug}',
   'palette.importTo': 'Anfragen in {slug} importieren',
   'palette.startAgain': '{slug} wieder starten',
   'palette.copyAddress': 'Adresse von {slug} kopieren',

@@ -7,6 +7,7 @@ export const PALETTE = {
   'palette.newTunnelTo': 'New tunnel to {port}',
   'palette.requestsTo': 'Requests to {slug}',
   'palette.requestsWith': 'Requests to {slug} with “{typed}”',
+  'palette.setsFor': 'Kept requests for {slug}',
   'palette.importTo': 'Import requests to {slug}',
   'palette.startAgain': 'Start {slug} again',
   'palette.copyAddress': 'Copy the address of {slug}',

@@ -39,17 +39,22 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   });
   const log = one('log', t('palette.requestsTo', { slug }), { kind: 'go', route: { screen: 'log', key } });
   // What a folder is asked for, is not written by hand.
-  const imports =
-    folder === undefined ? [one('import', t('palette.importTo', { slug }), { kind: 'import', key })] : [];
+  const byHand =
+    folder === undefined
+      ? [
+          one('import', t('palette.importTo', { slug }), { kind: 'import', key }),
+          one('sets', t('palette.setsFor', { slug }), { kind: 'go', route: { screen: 'sets', key } }),
+        ]
+      : [];
   if (!isLive(tunnel))
-    return [log, ...imports, one('start', t('palette.startAgain', { slug }), call('tunnel:start', key))];
+    return [log, ...byHand, one('start', t('palette.startAgain', { slug }), call('tunnel:start', key))];
   return [
     one('copy', t('palette.copyAddress', { slug }), {
       ...call('tunnel:copy-url', key),
       said: t('palette.copied', { url }),
     }),
     log,
-    ...imports,
+    ...byHand,
     one('open', t('palette.open', { slug }), call('tunnel:open-url', key)),
     one('stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
   ];

@@ -5,6 +5,8 @@ export type Route =
   | { readonly screen: 'request'; readonly key: string; readonly id: number }
   /** a request that is edited to be sent again */
   | { readonly screen: 'edit'; readonly key: string; readonly id: number }
+  /** requests that are kept, to be sent to the tunnel */
+  | { readonly screen: 'sets'; readonly key: string }
   | { readonly screen: 'settings' }
   | { readonly screen: 'about' };
 
@@ -47,13 +49,18 @@ export function beside(
   focus: string | undefined,
 ): Trail {
   let below = trail;
-  while ('id' in currentPlace(below).route) below = backward(below);
+  while (isBesideLog(currentPlace(below).route)) below = backward(below);
   const log = forward(below, { screen: 'log', key: route.key }, currentPlace(below).focus);
   return onward(log, focus, { route, focus: undefined, isBeside: true });
 }
 
 export function backward(trail: Trail): Trail {
   return trail.length === 1 ? trail : [trail[0], ...trail.slice(1, -1)];
+}
+
+/** Whether it is of a tunnel, and not its log. */
+function isBesideLog(route: Route): boolean {
+  return 'key' in route && route.screen !== 'log';
 }
 
 function isSame(one: Route, other: Route): boolean {

@@ -13,6 +13,7 @@ import { EditScreen } from './bench/edit-screen.tsx';
 import { LogScreen } from './log/log-screen.tsx';
 import { requestOfRow } from './log/request-row.tsx';
 import { RequestScreen } from './log/request-screen.tsx';
+import { SetsScreen } from './sets/sets-screen.tsx';
 import { AboutScreen } from './settings/about-screen.tsx';
 import { SettingsScreen } from './settings/settings-screen.tsx';
 import { TunnelsScreen } from './tunnels/tunnels-screen.tsx';
@@ -136,6 +137,15 @@ function Opened(props: PanesProps): JSX.Element | null {
       );
     case 'edit':
       return <EditScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
+    case 'sets':
+      return (
+        <SetsScreen
+          key={route.key}
+          tunnelKey={route.key}
+          tunnels={snapshot.tunnels}
+          revision={snapshot.setsRevision}
+        />
+      );
     case 'settings':
       return (
         <SettingsScreen

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { t } from '../../../i18n/translate.ts';
+import { t } from '../../i18n/translate.ts';
 
-/** A word that does something with a tunnel; its name for screen readers says which tunnel. */
+/** A word that does something with one thing of several; its name for screen readers says with which. */
 export function ActionLink({
   id,
   label,

@@ -7,6 +7,7 @@ import { LOCK_SCENES } from './lock-scenes.ts';
 import { LOG_SCENES } from './log-scenes.ts';
 import { PROJECT_SCENES } from './project-scenes.ts';
 import type { Scene } from './scene.ts';
+import { SETS_SCENES } from './sets-scenes.ts';
 import { SETTINGS_SCENES } from './settings-scenes.ts';
 import { SIGN_IN_SCENES } from './sign-in-scenes.ts';
 
@@ -19,5 +20,6 @@ export const SCENES: readonly Scene[] = [
   ...LOCK_SCENES,
   ...LOG_SCENES,
   ...BENCH_SCENES,
+  ...SETS_SCENES,
   ...SETTINGS_SCENES,
 ];

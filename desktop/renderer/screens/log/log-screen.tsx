@@ -12,6 +12,7 @@ import { Failure, Notice } from '../../view/parts.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { ChipRow } from './chip-row.tsx';
+import { KeepDialog } from '../sets/keep-dialog.tsx';
 import { useExport } from '../transfer/use-export.ts';
 import { RequestList } from './request-list.tsx';
 import { RequestMenu, type RowMenu } from './request-menu.tsx';
@@ -36,12 +37,13 @@ export function LogScreen({
   /** number of the request that is open beside the list */
   opened?: number | undefined;
 }): JSX.Element {
-  const { say, importTo } = useShell();
+  const { say, importTo, go } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
   const rowAction = useAction();
   const [menu, setMenu] = useState<RowMenu>();
+  const [kept, setKept] = useState<RowMenu['request']>();
   const har = useExport(tunnelKey);
   const { part, search } = view;
   const [frozen, setFrozen] = useState<Log['requests']>();
@@ -106,6 +108,15 @@ export function LogScreen({
               >
                 {t('log.import')}
               </button>{' '}
+              <button
+                type="button"
+                id="open-sets"
+                class="link"
+                title={t('sets.openTitle')}
+                onClick={() => go({ screen: 'sets', key: tunnelKey })}
+              >
+                {t('sets.open')}
+              </button>{' '}
             </>
           )}
           <button type="button" class="link" onClick={() => void onClear()}>
@@ -161,8 +172,12 @@ export function LogScreen({
           menu={menu}
           run={rowAction.run}
           search={(text) => show({ part, search: text })}
+          keep={setKept}
           close={() => setMenu(undefined)}
         />
+      )}
+      {kept !== undefined && (
+        <KeepDialog tunnelKey={tunnelKey} request={kept} close={() => setKept(undefined)} />
       )}
     </Screen>
   );

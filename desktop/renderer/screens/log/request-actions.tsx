@@ -7,6 +7,7 @@ import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { useCopied } from '../../view/use-copied.ts';
+import { KeepDialog } from '../sets/keep-dialog.tsx';
 import { useExport } from '../transfer/use-export.ts';
 
 /** What can be done with a request: send it again, copy it, see its secrets. */
@@ -30,6 +31,7 @@ export function RequestActions({
   const { isCopied, setCopied } = useCopied();
   const har = useExport(tunnelKey);
   const [replayed, setReplayed] = useState<number>();
+  const [isKeeping, setKeeping] = useState(false);
   const { id } = detail;
   const problem = replayProblem(detail, canReach);
   const secrets = hiddenSecrets(detail.request);
@@ -80,6 +82,9 @@ export function RequestActions({
         >
           {t('request.exportHar')}
         </button>
+        <button type="button" id="keep-request" class="button" onClick={() => setKeeping(true)}>
+          {t('sets.keepDots')}
+        </button>
         {canReveal && (
           <button type="button" class="button" aria-pressed={reveal} onClick={() => setReveal(!reveal)}>
             {reveal ? t('request.hideSecrets') : t('request.showSecrets')}
@@ -100,6 +105,7 @@ export function RequestActions({
       {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}
       <Failure problem={action.error ?? har.error} />
+      {isKeeping && <KeepDialog tunnelKey={tunnelKey} request={detail} close={() => setKeeping(false)} />}
     </>
   );
 }

@@ -20,6 +20,7 @@ export function RequestMenu({
   menu: { request, spot },
   run,
   search,
+  keep,
   close,
 }: {
   tunnelKey: string;
@@ -29,6 +30,8 @@ export function RequestMenu({
   run: Action['run'];
   /** shows only what has these words */
   search: (text: string) => void;
+  /** asks where it is to be kept */
+  keep: (request: RequestSummary) => void;
   close: () => void;
 }): JSX.Element {
   const { go, say } = useShell();
@@ -63,6 +66,7 @@ export function RequestMenu({
         if (answer.ok) say(t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl'));
       },
     },
+    { label: t('sets.keepDots'), act: () => keep(request) },
     { label: t('log.menu.onlyPath'), act: () => search(path) },
   ];
   return (

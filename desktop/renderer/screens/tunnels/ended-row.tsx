@@ -3,7 +3,7 @@ import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
-import { ActionLink } from './action-link.tsx';
+import { ActionLink } from '../../view/action-link.tsx';
 
 /** Why a tunnel ended, and the two things to do next. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {

@@ -10,7 +10,7 @@ import { useKeptFocus } from '../../view/focus.ts';
 import { StateShape } from '../../view/icons.tsx';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
-import { ActionLink } from './action-link.tsx';
+import { ActionLink } from '../../view/action-link.tsx';
 import { Address } from './address.tsx';
 import { Extend } from './extend.tsx';
 import { Fuse, TimeLeft } from './time-row.tsx';

@@ -6,7 +6,7 @@ import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
-import { ActionLink } from './action-link.tsx';
+import { ActionLink } from '../../view/action-link.tsx';
 import { Pulse } from './pulse.tsx';
 
 /** What a card has unfolded. */

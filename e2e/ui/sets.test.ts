@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { Scope } from '../support/scope.ts';
+import { eventually } from '../support/deadline.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { focused, focusedName } from './support/keyboard.ts';
+import { assertReadable } from './support/readable.ts';
+import { reads } from './support/reads.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('requests that are kept by name', (fixture) => {
+  /** A tunnel to a service that takes orders by token, in its log an order and a payment that it has refused. */
+  async function openShop() {
+    const asked: string[] = [];
+    const service = new Scope();
+    fixture.scope.defer(() => service.end());
+    const held: { until: Promise<unknown> } = { until: Promise.resolve() };
+    const shop = await startHttpService(
+      service,
+      (request, response) => {
+        let body = '';
+        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        request.on('end', () => {
+          asked.push(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
+          response.statusCode = request.url === '/pay' ? 402 : 201;
+          void held.until.then(() => response.end());
+        });
+      },
+      await closedPort(),
+    );
+    const { page, app, directory } = await fixture.openSignedIn();
+    const slug = await expose(page, shop.port);
+    const address = (await app.tunnel()).url;
+    const headers = { authorization: 'Bearer mild-oak' };
+    await visit(`${address}/order`, {
+      method: 'POST',
+      body: '{"mugs":2}',
+      type: 'application/json',
+      headers,
+    });
+    await visit(`${address}/pay`, { method: 'POST', body: '{"eur":9}', type: 'application/json' });
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    await row(page, /^POST \/pay/).waitFor();
+    return { page, directory, slug, asked, service, held };
+  }
+
+  it('are sent tomorrow, all of them, with their secrets', async () => {
+    const { page, directory, slug, asked } = await openShop();
+    await keepInNew(page, /^POST \/order/, 'Orders');
+    await reads(page.getByRole('complementary', { name: 'Just now' }), /POST \/order is kept in Orders\./);
+    await row(page, /^POST \/pay/).click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Keep…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    await dialog.getByLabel('In the set').selectOption({ label: 'Orders' });
+    await assertReadable(page, 'the question where to keep a request');
+    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assertNowhere(directory, 'mild-oak');
+    const before = asked.splice(0);
+
+    const { page: tomorrow } = await fixture.open(directory);
+    await tomorrow.getByText('Online').waitFor();
+    await palette(tomorrow, `kept ${slug}`);
+    await tomorrow.getByRole('button', { name: 'Send all Orders' }).click();
+    await tomorrow
+      .locator('.sender-words', { hasText: '2 requests were sent, 1 answered with 2xx.' })
+      .waitFor();
+    assert.deepEqual(asked, before);
+    await assertReadable(tomorrow, 'sets that were sent');
+    await tomorrow.getByRole('button', { name: /^402: show what came of POST \/pay/ }).click();
+    await tomorrow.getByRole('heading', { name: 'POST /pay' }).waitFor();
+    await tomorrow.keyboard.press('Escape');
+    await tomorrow.getByRole('button', { name: /^201: show what came of POST \/order/ }).waitFor();
+  });
+
+  it('are edited, sent one by one, renamed and removed by the keyboard, and come back', async () => {
+    const { page, asked } = await openShop();
+    await keepInNew(page, /^POST \/order/, 'Orders');
+    await keepInNew(page, /^POST \/pay/, 'Payments');
+    await page.getByRole('button', { name: 'Kept', exact: true }).press('Enter');
+    await page.getByRole('button', { name: /^Orders 1 request/ }).press('Enter');
+    asked.length = 0;
+    const send = page.getByRole('button', { name: 'Send POST /order' });
+    await send.press('Enter');
+    await page.getByRole('button', { name: /^201: show/ }).waitFor();
+    assert.deepEqual(asked, ['POST /order Bearer mild-oak {"mugs":2}']);
+    await page.getByRole('button', { name: 'Edit POST /order' }).press('Enter');
+    await page.getByLabel('Path').fill('/order?gift=1');
+    await page.getByRole('button', { name: 'Send', exact: true }).press('Enter');
+    await page.locator('.sender-words', { hasText: 'Sent: 201.' }).waitFor();
+    assert.match(asked[1] ?? '', /^POST \/order\?gift=1 Bearer mild-oak/);
+    await page.getByRole('heading', { name: /^Edit request/ }).press('Escape');
+
+    await page.getByRole('button', { name: 'Rename Payments' }).press('Enter');
+    await focusedName(page, /^Name of the set$/, 'textbox');
+    await page.keyboard.type('Orders');
+    await page.keyboard.press('Enter');
+    await page.getByText('There is a set named Orders already').waitFor();
+    await assertReadable(page, 'a name that is taken');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Refunds');
+    await page.keyboard.press('Enter');
+    await focusedName(page, /^Rename Refunds$/);
+
+    await page.getByRole('button', { name: 'Remove Refunds' }).press('Enter');
+    await focusedName(page, /^Orders 1 request$/);
+    await page.getByRole('button', { name: 'Undo: The set Refunds is removed.' }).press('Enter');
+    await page.getByRole('button', { name: /^Refunds 1 request/ }).waitFor();
+    await page.getByRole('button', { name: /^Orders 1 request/ }).press('Enter');
+    await page.getByRole('button', { name: 'Remove POST /order' }).press('Enter');
+    await page.getByRole('button', { name: /^Orders 0 requests/ }).waitFor();
+    await focusedName(page, /^Orders 0 requests$/);
+  });
+
+  it('are left unsent once nothing listens, and where somebody stops', async () => {
+    const { page, service, asked, held } = await openShop();
+    await keepInNew(page, /^POST \/order/, 'Orders');
+    await row(page, /^POST \/pay/).click();
+    await page.getByRole('button', { name: 'Keep…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Kept', exact: true }).click();
+    asked.length = 0;
+    const answer = Promise.withResolvers<void>();
+    held.until = answer.promise;
+    await page.getByRole('button', { name: 'Send all Orders' }).click();
+    await eventually(20_000, () => assert.equal(asked.length, 1));
+    await page.getByRole('button', { name: 'Stop Orders' }).press('Enter');
+    await page.locator('.sender-words', { hasText: 'Stopped.' }).waitFor();
+    await focusedName(page, /^Send all Orders$/);
+    answer.resolve();
+    await page.getByRole('button', { name: /^201: show what came of POST \/order/ }).waitFor();
+    assert.equal(asked.length, 1);
+
+    await service.end();
+    await page.getByRole('button', { name: 'Send all Orders' }).click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Nothing answers on port/ })
+      .waitFor();
+    await focusedName(page, /^Send all Orders$/);
+    assert.equal(asked.length, 1);
+    assert.equal(await page.getByRole('button', { name: /show what came of/ }).count(), 0);
+  });
+
+  it('ask for a name, and for another one where it is taken', async () => {
+    const { page } = await openShop();
+    await keepInNew(page, /^POST \/order/, 'Orders');
+    await row(page, /^POST \/pay/).click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Keep…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    await dialog.getByLabel('In the set').selectOption({ label: 'A new set…' });
+    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.getByText('Give the set a name.').waitFor();
+    await focused(page, 'keep-name');
+    await dialog.getByLabel('Name of the set').fill('x'.repeat(61));
+    await page.keyboard.press('Enter');
+    await dialog.getByText('The name of a set has at most 60 characters.').waitFor();
+    assert.equal(await dialog.getByLabel('Name of the set').inputValue(), 'x'.repeat(61));
+    await assertReadable(page, 'a name that is too long');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await eventually(20_000, () => focusedName(page, /^POST \/pay/));
+  });
+});
+
+function row(page: Page, name: RegExp) {
+  return page.locator('.log').getByRole('button', { name }).last();
+}
+
+async function keepInNew(page: Page, request: RegExp, name: string): Promise<void> {
+  await row(page, request).click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Keep…' }).click();
+  const dialog = page.getByRole('dialog', { name: /^Keep / });
+  await dialog.locator('#keep-set, #keep-name').first().waitFor();
+  const set = dialog.getByLabel('In the set');
+  if ((await set.count()) > 0) await set.selectOption({ label: 'A new set…' });
+  await dialog.getByLabel('Name of the set').fill(name);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+}
+
+async function palette(page: Page, words: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(words);
+  await page.keyboard.press('Enter');
+}
+
+/** No file of the app has the text in plain. */
+function assertNowhere(directory: string, text: string): void {
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    const path = join(directory, name);
+    if (!name.endsWith('.json')) continue;
+    assert.ok(!readFileSync(path, 'utf8').includes(text), `${name} has it in plain`);
+  }
+}
