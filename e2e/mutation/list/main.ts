@@ -1,4 +1,4 @@
-import { type Mutation, ui } from '../mutation.ts';
+import { type Mutation, ui, unit } from '../mutation.ts';
 
 export const MAIN: readonly Mutation[] = [
   {
@@ -124,5 +124,21 @@ export const MAIN: readonly Mutation[] = [
     find: 'hostHeader: form.hostHeader,',
     replace: '',
     tests: ui('creating a tunnel gives the local server the host name that it expects'),
+  },
+  {
+    part: 'main',
+    notice: 'requests that were kept are gone tomorrow',
+    file: 'desktop/main/sets/request-sets.ts',
+    find: "else this.#isKept = (await vault.keep(text, wish())) === 'system';",
+    replace: 'else this.#isKept = true;',
+    tests: ui('requests that are kept by name are sent tomorrow, all of them, with their secrets'),
+  },
+  {
+    part: 'main',
+    notice: 'a webhook that was kept is sent with the signature of the day it came',
+    file: 'desktop/main/signing/signatures.ts',
+    find: 'this.#sign(tunnel, request) ?? request',
+    replace: 'request',
+    tests: unit('a kept request is signed for now where the secret of its service is set'),
   },
 ];

@@ -155,4 +155,12 @@ export const RENDERER: readonly Mutation[] = [
       'the main job, as people see it who need it in high contrast, with the state as a shape, the fuse and the focus visible',
     ),
   },
+  {
+    part: 'renderer',
+    notice: 'Stop does not stop a set of requests that is being sent',
+    file: 'desktop/renderer/screens/sets/use-set-sender.ts',
+    find: 'if (turn.current !== mine) return;',
+    replace: '',
+    tests: ui('requests that are kept by name are left unsent once nothing listens, and where somebody stops'),
+  },
 ];
