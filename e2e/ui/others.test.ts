@@ -21,6 +21,13 @@ scenarios('tunnels of the command', (fixture) => {
     await other.getByText('Copied').waitFor();
     assert.deepEqual(await app.copied(), [url]);
 
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(`copy ${slug}`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText(url).waitFor();
+    assert.deepEqual(await app.copied(), [url, url]);
+    await page.keyboard.press('Escape');
+
     const api = new Api(fixture.relay, account.key);
     const [before] = await api.list();
     await other.getByRole('button', { name: `Extend ${slug}` }).click();

@@ -1,7 +1,7 @@
 /** The commands of the palette. */
 import { t } from '../../i18n/translate.ts';
 import type { KnownProject } from '../../shared/project.ts';
-import type { TunnelView } from '../../shared/snapshot.ts';
+import type { OtherTunnelView, TunnelView } from '../../shared/snapshot.ts';
 import type { PaletteAct, PaletteEntry } from './palette-entry.ts';
 import { isLive } from './tunnel-state.ts';
 
@@ -32,32 +32,56 @@ export function projectCommands(projects: readonly KnownProject[]): readonly Pal
 
 /** What can be done with one tunnel. */
 export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
-  const { key, slug, url, folder } = tunnel;
-  const one = (name: string, label: string, act: PaletteAct): PaletteEntry => ({
-    ...command(`${name}-${key}`, label, act),
-    isOneOfMany: true,
+  const { key, slug, folder } = tunnel;
+  const log = oneOf(tunnel, 'log', t('palette.requestsTo', { slug }), {
+    kind: 'go',
+    route: { screen: 'log', key },
   });
-  const log = one('log', t('palette.requestsTo', { slug }), { kind: 'go', route: { screen: 'log', key } });
   // What a folder is asked for, is not written by hand.
   const byHand =
     folder === undefined
       ? [
-          one('import', t('palette.importTo', { slug }), { kind: 'import', key }),
-          one('sets', t('palette.setsFor', { slug }), { kind: 'go', route: { screen: 'sets', key } }),
+          oneOf(tunnel, 'import', t('palette.importTo', { slug }), { kind: 'import', key }),
+          oneOf(tunnel, 'sets', t('palette.setsFor', { slug }), {
+            kind: 'go',
+            route: { screen: 'sets', key },
+          }),
         ]
       : [];
   if (!isLive(tunnel))
-    return [log, ...byHand, one('start', t('palette.startAgain', { slug }), call('tunnel:start', key))];
+    return [
+      log,
+      ...byHand,
+      oneOf(tunnel, 'start', t('palette.startAgain', { slug }), call('tunnel:start', key)),
+    ];
+  return [copyCommand(tunnel), log, ...byHand, ...liveCommands(tunnel)];
+}
+
+/** What can be done with a tunnel that this app does not serve. */
+export function otherCommands(tunnel: OtherTunnelView): readonly PaletteEntry[] {
+  return tunnel.isStopping ? [copyCommand(tunnel)] : [copyCommand(tunnel), ...liveCommands(tunnel)];
+}
+
+type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
+
+function copyCommand(tunnel: Named): PaletteEntry {
+  const { key, slug, url } = tunnel;
+  return oneOf(tunnel, 'copy', t('palette.copyAddress', { slug }), {
+    ...call('tunnel:copy-url', key),
+    said: t('palette.copied', { url }),
+  });
+}
+
+function liveCommands(tunnel: Named): readonly PaletteEntry[] {
+  const { key, slug } = tunnel;
   return [
-    one('copy', t('palette.copyAddress', { slug }), {
-      ...call('tunnel:copy-url', key),
-      said: t('palette.copied', { url }),
-    }),
-    log,
-    ...byHand,
-    one('open', t('palette.open', { slug }), call('tunnel:open-url', key)),
-    one('stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
+    oneOf(tunnel, 'open', t('palette.open', { slug }), call('tunnel:open-url', key)),
+    oneOf(tunnel, 'stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
   ];
+}
+
+function oneOf({ key }: Named, name: string, label: string, act: PaletteAct): PaletteEntry {
+  return { ...command(`${name}-${key}`, label, act), isOneOfMany: true };
 }
 
 function command(name: string, label: string, act: PaletteAct, shortcut?: string): PaletteEntry {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
 import { setLocale } from '../../i18n/translate.ts';
-import { exampleRequest, exampleTunnel } from '../../testing/views.ts';
+import { exampleOther, exampleRequest, exampleTunnel } from '../../testing/views.ts';
 import { foundEntries, paletteEntries } from './palette.ts';
 
 describe('the command palette', () => {
@@ -27,7 +27,7 @@ describe('the command palette', () => {
     { port: 8000, process: 'python', framework: undefined },
   ];
   const projects = [{ name: 'web shop', folder: '/home/ann/web shop' }];
-  const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects }, 0);
+  const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
   const labels = (typed: string): readonly string[] =>
     foundEntries(entries, [shop, hooks], typed).map(({ label }) => label);
 
@@ -57,6 +57,29 @@ describe('the command palette', () => {
     assert.deepEqual(labels('500')[0], 'GET /hook');
   });
 
+  it('finds tunnels of the account that others serve, with where they are, and what can be done with them', () => {
+    const otter = exampleOther({ key: 'o', slug: 'brisk-otter', localPort: 4000, isHere: true });
+    const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });
+    const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
+    const found = (typed: string) => foundEntries(all, [], typed);
+    assert.deepEqual(
+      found('otter').map(({ label }) => label),
+      [
+        'brisk-otter',
+        'grey-otter',
+        'Copy the address of brisk-otter',
+        'Open brisk-otter',
+        'Stop brisk-otter',
+        'Copy the address of grey-otter',
+      ],
+    );
+    const [first] = found('4000 command');
+    assert.deepEqual(
+      [first?.detail, first?.shortcut, first?.act],
+      ['port 4000 · The command on this computer · Online', undefined, { kind: 'show', focus: 'copy-o' }],
+    );
+  });
+
   it('opens projects that were opened before, once somebody types', () => {
     assert.equal(labels('').includes('Open project web shop'), false);
     assert.deepEqual(labels('ann shop'), [
@@ -70,15 +93,19 @@ describe('the command palette', () => {
     assert.deepEqual(shortcuts('localhost:5173'), ['Mod+1']);
     assert.deepEqual(shortcuts('settings'), ['Mod+,']);
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const numbered = paletteEntries({ tunnels: many, ports: [], projects: [] }, 0).filter(({ shortcut }) =>
-      /\d/.test(shortcut ?? ''),
+    const numbered = paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0).filter(
+      ({ shortcut }) => /\d/.test(shortcut ?? ''),
     );
     assert.equal(numbered.length, 9);
   });
 
   it('shows six of a group', () => {
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const found = foundEntries(paletteEntries({ tunnels: many, ports: [], projects: [] }, 0), many, '');
+    const found = foundEntries(
+      paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0),
+      many,
+      '',
+    );
     assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
   });
 
@@ -94,7 +121,7 @@ describe('the command palette', () => {
   it('speaks German, and finds what is said in it', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     try {
-      const german = paletteEntries({ tunnels: [shop, hooks], ports, projects }, 0);
+      const german = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
       const found = (typed: string) => foundEntries(german, [], typed).map(({ label }) => label);
       assert.deepEqual(found('stoppen'), ['shop stoppen']);
       assert.deepEqual(found('befehle einst'), ['Einstellungen']);

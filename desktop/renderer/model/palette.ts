@@ -2,9 +2,10 @@
 import { t } from '../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { leadsTo } from '../../shared/leads-to.ts';
-import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
+import type { OtherTunnelView, Snapshot, TunnelView } from '../../shared/snapshot.ts';
 import { matchesAll, wordsOf } from './filter.ts';
-import { commands, projectCommands, tunnelCommands } from './palette-commands.ts';
+import { commands, otherCommands, projectCommands, tunnelCommands } from './palette-commands.ts';
+import { otherState } from './other-tunnel.ts';
 import type { PaletteEntry, PaletteGroup } from './palette-entry.ts';
 import { freePorts, programName } from './ports.ts';
 import { statusText, targetText } from './request.ts';
@@ -18,11 +19,12 @@ const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'comman
 
 /** Everything that can be chosen, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
-  { tunnels, ports, projects }: Pick<Snapshot, 'tunnels' | 'ports' | 'projects'>,
+  { tunnels, others, ports, projects }: Pick<Snapshot, 'tunnels' | 'others' | 'ports' | 'projects'>,
   now: number,
 ): readonly PaletteEntry[] {
   return [
     ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
+    ...others.map(otherEntry),
     ...requestEntries(tunnels),
     ...freePorts(ports, tunnels).map((view): PaletteEntry => ({
       id: `port-${view.port}`,
@@ -34,6 +36,7 @@ export function paletteEntries(
     ...commands(),
     ...projectCommands(projects),
     ...tunnels.flatMap(tunnelCommands),
+    ...others.flatMap(otherCommands),
   ];
 }
 
@@ -75,6 +78,19 @@ function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEnt
     detail: parts.filter((part) => part !== undefined).join(' · '),
     shortcut: index < MOST_NUMBERED ? `Mod+${index + 1}` : undefined,
     act: { kind: 'show', focus: cardFocus(tunnel) },
+  };
+}
+
+/** A tunnel that this app does not serve. */
+function otherEntry(tunnel: OtherTunnelView): PaletteEntry {
+  const { key, slug, localPort } = tunnel;
+  const { word, where } = otherState(tunnel);
+  return {
+    id: `tunnel-${key}`,
+    group: 'tunnels',
+    label: slug,
+    detail: `${t('common.leadsToPort', { port: localPort })} · ${where} · ${word}`,
+    act: { kind: 'show', focus: `copy-${key}` },
   };
 }
 

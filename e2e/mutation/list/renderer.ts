@@ -161,6 +161,8 @@ export const RENDERER: readonly Mutation[] = [
     file: 'desktop/renderer/screens/sets/use-set-sender.ts',
     find: 'if (turn.current !== mine) return;',
     replace: '',
-    tests: ui('requests that are kept by name are left unsent once nothing listens, and where somebody stops'),
+    tests: ui(
+      'requests that are kept by name are left unsent once nothing listens, and where somebody stops',
+    ),
   },
 ];
