@@ -4,6 +4,7 @@ import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { decodeBody } from '../engine/inspector/decode-body.ts';
 import { indentJson } from '../shared/indent-json.ts';
 import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
+import { isUnsent } from '../shared/unsent.ts';
 import { byteSize, table } from './format.ts';
 import { escapeVisitorText } from './visitor-text.ts';
 
@@ -45,8 +46,9 @@ function origin({ replayOf, isImported }: RequestSummary): string {
   return replayOf === undefined ? '' : ` (again ${replayOf})`;
 }
 
-function statusText({ status, isBroken, isImported }: RequestSummary): string {
-  if (isImported && status === undefined) return 'not sent';
+function statusText(request: RequestSummary): string {
+  if (isUnsent(request)) return 'not sent';
+  const { status, isBroken } = request;
   if (!isBroken) return status === undefined ? '…' : String(status);
   return status === undefined ? 'broken' : `${status} broken`;
 }

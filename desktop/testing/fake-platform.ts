@@ -225,6 +225,7 @@ export function emptyLog(): TunnelLog {
     curl: () => undefined,
     replay: () => Promise.reject(new Error('nothing to repeat')),
     replayEdited: () => Promise.reject(new Error('nothing to edit')),
+    send: () => Promise.reject(new Error('nothing to send to')),
     add: () => 1,
     clear() {},
     subscribe: () => () => {},

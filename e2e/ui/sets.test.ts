@@ -148,6 +148,29 @@ scenarios('requests that are kept by name', (fixture) => {
     assert.equal(await page.getByRole('button', { name: /show what came of/ }).count(), 0);
   });
 
+  it('stand beside the log in a wide window, where what is sent comes in, and what is undone on the left comes back', async () => {
+    const { page } = await openShop();
+    await page.setViewportSize({ width: 1200, height: 800 });
+    await keepInNew(page, /^POST \/order/, 'Orders');
+    await page.getByRole('button', { name: 'Kept', exact: true }).click();
+    await page.getByRole('heading', { name: 'Kept requests' }).waitFor();
+    await page.getByRole('button', { name: 'Send all Orders' }).click();
+    await page.getByRole('button', { name: /^201: show what came of POST \/order/ }).click();
+    await page.getByRole('heading', { name: 'POST /order' }).waitFor();
+    await row(page, /^POST\s*imported\s*\/order\s*201/).waitFor();
+    assert.equal(await page.locator('.log li').count(), 3);
+    await assertReadable(page, 'a request that was kept, beside the log');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Remove POST /order' }).click();
+    await page.getByRole('button', { name: /^Orders 0 requests/ }).waitFor();
+    await page.getByRole('button', { name: 'Undo: POST /order is removed from Orders.' }).click();
+    await page.getByRole('button', { name: /^Orders 1 request$/ }).waitFor();
+    await row(page, /^POST \/pay/).click();
+    await page.getByRole('heading', { name: 'POST /pay' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Choose a request').waitFor();
+  });
+
   it('ask for a name, and for another one where it is taken', async () => {
     const { page } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');

@@ -1,5 +1,6 @@
 /** The last requests, one line each. */
 import type { RequestSummary } from '../../engine/inspector/records.ts';
+import { isUnsent } from '../../shared/unsent.ts';
 import { byteSize, clockTime } from '../format.ts';
 import { escapeVisitorText } from '../visitor-text.ts';
 import type { PanelState } from './state.ts';
@@ -48,8 +49,9 @@ function origin({ replayOf, isImported }: RequestSummary): string {
   return replayOf === undefined ? '' : `again ${replayOf}: `;
 }
 
-function outcome({ status, durationMs, isBroken, isImported }: RequestSummary): Line {
-  if (isImported && status === undefined) return [span('not sent'.padStart(13), 'dim')];
+function outcome(request: RequestSummary): Line {
+  if (isUnsent(request)) return [span('not sent'.padStart(13), 'dim')];
+  const { status, durationMs, isBroken } = request;
   const text = String(status ?? (isBroken ? '' : '…')).padStart(4);
   const time = isBroken ? 'broken' : durationMs === undefined ? '' : duration(durationMs);
   return [span(text, styleOf(status)), span(time.padStart(9), isBroken ? 'bad' : 'dim')];

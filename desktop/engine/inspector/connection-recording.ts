@@ -6,9 +6,19 @@ import { type Expecting, MessageTracker } from './message-tracker.ts';
 const SWITCHING_PROTOCOLS = 101;
 const FIRST_FINAL_STATUS = 200;
 
+/** Where a request comes from. */
+export interface Origin {
+  /** number of the request that it repeats */
+  readonly replayOf?: number;
+  /** whether it was written down elsewhere */
+  readonly isImported?: boolean;
+}
+
+const VISITOR: Origin = {};
+
 /** Where exchanges are kept. */
 export interface ExchangeStore {
-  begin(replayOf: number | undefined): Exchange;
+  begin(origin: Origin): Exchange;
   /** ms since the exchange began */
   elapsed(exchange: Exchange): number;
   /** Its messages take up so many bytes more. */
@@ -27,7 +37,7 @@ export interface ExchangeStore {
  */
 export class ConnectionRecording implements Recording {
   readonly #store: ExchangeStore;
-  readonly #replayOf: number | undefined;
+  readonly #origin: Origin;
   readonly #request = new MessageTracker();
   readonly #response = new MessageTracker();
   #exchange: Exchange | undefined;
@@ -38,14 +48,11 @@ export class ConnectionRecording implements Recording {
   #waitedMs: number;
   #expecting: Expecting = 'response';
 
-  /** @param options number of the request that is repeated, and what {@link Recorder.open} was told */
-  constructor(
-    store: ExchangeStore,
-    { replayOf, waitedMs = 0 }: { replayOf?: number; waitedMs?: number } = {},
-  ) {
+  /** @param waitedMs what {@link Recorder.open} was told */
+  constructor(store: ExchangeStore, origin = VISITOR, waitedMs = 0) {
     this.#store = store;
     this.#waitedMs = waitedMs;
-    this.#replayOf = replayOf;
+    this.#origin = origin;
   }
 
   /** The request that is passing or has passed last. */
@@ -106,7 +113,7 @@ export class ConnectionRecording implements Recording {
     this.#request.reset();
     this.#response.reset();
     this.#isAnswered = false;
-    const exchange = this.#store.begin(this.#replayOf);
+    const exchange = this.#store.begin(this.#origin);
     exchange.waitedMs = this.#waitedMs;
     this.#waitedMs = 0;
     if (this.#isConnected) exchange.connectedMs = 0;

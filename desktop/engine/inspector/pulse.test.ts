@@ -23,7 +23,7 @@ describe('the pulse of a tunnel', () => {
     assert.deepEqual(pulse.list(300_000), []);
   });
 
-  it('is that of visitors: what fails counts when it ends, what is repeated by hand does not', () => {
+  it('is that of visitors: what fails counts when it ends, what is sent by hand does not', () => {
     const clock = new FakeClock();
     const log = new RequestLog(clock);
     const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -34,6 +34,9 @@ describe('the pulse of a tunnel', () => {
     const replay = log.openReplay(1);
     replay.toLocal(request);
     replay.end(true);
+    const imported = log.openImported();
+    imported.toLocal(request);
+    imported.end(true);
     const broken = log.open();
     broken.toLocal(request);
     broken.end(true);

@@ -66,6 +66,30 @@ describe('a repeated request', () => {
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
   });
 
+  it('is sent as it was written down elsewhere, and recorded as that, once', async () => {
+    const seen: unknown[] = [];
+    const port = await serve((request, response) => {
+      seen.push([request.method, request.url, request.headers.host]);
+      response.end('ok');
+    });
+    const log = new RequestLog();
+    const request = {
+      method: 'POST',
+      target: '/hook',
+      fields: [],
+      body: Buffer.from('{}'),
+      isCut: false,
+      response: undefined,
+    };
+    assert.equal(await replayer(log, port).sendImported(request, 'shop.example.com'), 1);
+    assert.deepEqual(seen, [['POST', '/hook', 'shop.example.com']]);
+    assert.deepEqual(
+      log.list().map(({ status, isImported, replayOf }) => [status, isImported, replayOf]),
+      [[200, true, undefined]],
+    );
+    assert.deepEqual(log.pulse, [], 'no visitor has come');
+  });
+
   it('is sent as it was edited, with its body and its secrets where they are left alone', async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {

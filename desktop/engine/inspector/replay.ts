@@ -6,10 +6,12 @@ import { describeTarget } from '../local/local-target.ts';
 import type { Attempt } from '../network/dial.ts';
 import { say, type Sayable, SaidError } from '../said/said.ts';
 import type { ConnectionRecording } from './connection-recording.ts';
+import { composeRequest } from './editing/compose-request.ts';
 import { editedRequest } from './editing/edited-request.ts';
 import type { RequestEdit } from './editing/request-edit.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestLog } from './request-log.ts';
+import type { ImportedRequest } from './transfer/imported.ts';
 
 const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
@@ -53,7 +55,8 @@ export class Replayer {
    * @throws ReplayRefused
    */
   async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
-    return this.#send(id, prepare(repeatable(this.#log, id)));
+    const request = prepare(repeatable(this.#log, id));
+    return this.#send(request, () => this.#log.openReplay(id));
   }
 
   /**
@@ -64,17 +67,34 @@ export class Replayer {
    * @throws ReplayRefused, EditRefused
    */
   async replayEdited(id: number, edit: RequestEdit, prepare: PrepareReplay = asItIs): Promise<number> {
-    return this.#send(id, prepare(edited(this.#log, id, edit)));
+    const request = prepare(edited(this.#log, id, edit));
+    return this.#send(request, () => this.#log.openReplay(id));
   }
 
-  async #send(id: number, request: Buffer): Promise<number> {
+  /**
+   * Sends a request that was written down elsewhere; it is recorded as an imported one.
+   *
+   * @param request that {@link checkEdit} finds no fault with
+   * @param host the Host that the local service gets
+   * @param prepare makes what is sent of what was written down
+   * @returns like {@link Replayer.replay}
+   * @throws ReplayRefused
+   */
+  async sendImported(
+    request: ImportedRequest,
+    host: string,
+    prepare: PrepareReplay = asItIs,
+  ): Promise<number> {
+    return this.#send(prepare(composeRequest(request, host)), () => this.#log.openImported());
+  }
+
+  async #send(request: Buffer, open: () => ConnectionRecording): Promise<number> {
     if (this.#running >= REPLAYS_MAX)
       throw new ReplayRefused('too-many-replays', say('replay.tooMany', { max: REPLAYS_MAX }));
     this.#running += 1;
     try {
       return await new Promise((resolve, reject) => {
-        const recording = this.#log.openReplay(id);
-        const run = new Replay(request, recording, this.#deadlines, { resolve, reject, local: this.#local });
+        const run = new Replay(request, open(), this.#deadlines, { resolve, reject, local: this.#local });
         run.start();
       });
     } finally {

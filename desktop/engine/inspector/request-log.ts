@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/recorder.ts';
 import { RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
 import { Capture } from './capture.ts';
-import { ConnectionRecording, type ExchangeStore } from './connection-recording.ts';
+import { ConnectionRecording, type ExchangeStore, type Origin } from './connection-recording.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { requestDetail } from './messages.ts';
 import { Pulse } from './pulse.ts';
@@ -58,12 +58,17 @@ export class RequestLog implements Recorder, ExchangeStore {
 
   /** Records one connection. */
   open(waitedMs = 0): Recording {
-    return new ConnectionRecording(this, { waitedMs });
+    return new ConnectionRecording(this, undefined, waitedMs);
   }
 
   /** Records the connection over which a request is repeated. */
   openReplay(replayOf: number): ConnectionRecording {
     return new ConnectionRecording(this, { replayOf });
+  }
+
+  /** Records the connection over which a request is sent that was written down elsewhere. */
+  openImported(): ConnectionRecording {
+    return new ConnectionRecording(this, { isImported: true });
   }
 
   /**
@@ -127,16 +132,10 @@ export class RequestLog implements Recorder, ExchangeStore {
     return () => void this.#listeners.delete(listener);
   }
 
-  begin(replayOf: number | undefined): Exchange {
+  begin({ replayOf, isImported = false }: Origin): Exchange {
     const exchange = this.#begin(replayOf);
-    if (replayOf === undefined) this.#pulse.count(exchange.startedAt);
-    return exchange;
-  }
-
-  /** One that was written down elsewhere. No visitor has come with it. */
-  beginImported(): Exchange {
-    const exchange = this.#begin(undefined);
-    exchange.isImported = true;
+    exchange.isImported = isImported;
+    if (isOfVisitor(exchange)) this.#pulse.count(exchange.startedAt);
     return exchange;
   }
 
@@ -166,7 +165,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     exchange.isBroken = isBroken;
     exchange.durationMs = this.elapsed(exchange);
     const isError = isBroken || (exchange.status ?? 0) >= FIRST_ERROR_STATUS;
-    if (isError && exchange.replayOf === undefined) this.#pulse.countError(this.#clock.now());
+    if (isError && isOfVisitor(exchange)) this.#pulse.countError(this.#clock.now());
     this.changed(exchange);
   }
 
@@ -186,4 +185,8 @@ export class RequestLog implements Recorder, ExchangeStore {
   get #oldest(): number {
     return Math.max(this.#clearedUpTo, this.#lastId - this.#max) + 1;
   }
+}
+
+function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
+  return replayOf === undefined && !isImported;
 }

@@ -12,7 +12,7 @@ export const LOG_DE: Translation<typeof LOG> = {
   'log.import': 'Importieren',
   'log.importTitle': 'Anfragen aus einer HAR-Datei oder einem curl-Befehl übernehmen',
   'log.imported': 'importiert',
-  'log.importedHint': 'Importiert, nicht von einem Besucher.',
+  'log.importedHint': 'Importiert oder aus einer Sammlung gesendet, nicht von einem Besucher.',
   'log.clear': 'Leeren',
   'log.search': 'Anfragen durchsuchen',
   'log.searchBy': 'Nach Pfad, Methode oder Status suchen ( / )',

@@ -10,7 +10,7 @@ export const LOG = {
   'log.import': 'Import',
   'log.importTitle': 'Take requests from a HAR file or a curl command',
   'log.imported': 'imported',
-  'log.importedHint': 'Imported, not from a visitor.',
+  'log.importedHint': 'Imported, or sent from a set: not from a visitor.',
   'log.clear': 'Clear',
   'log.search': 'Search requests',
   'log.searchBy': 'Search by path, method or status  ( / )',

@@ -17,6 +17,7 @@ function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
   const log = {
     replay: () => assert.fail('it was repeated as it is'),
     replayEdited: (_id: number, edit: RequestEdit) => answers(edit),
+    send: () => assert.fail('it is of this log'),
     detail: () => undefined,
   };
   return { key: 'k', form: { name: '' }, log };

@@ -12,7 +12,7 @@ import type { Handlers } from './handle.ts';
 export function setHandlers(
   desk: Pick<TunnelDesk, 'find'>,
   sets: RequestSets,
-  signatures: Pick<Signatures, 'replayKept'>,
+  signatures: Pick<Signatures, 'send'>,
 ): Pick<Handlers, Extract<keyof Handlers, `set:${string}`>> {
   const recorded = (key: string, id: number): RequestDetail => {
     const detail = desk.find(key).log.detail(id, true);

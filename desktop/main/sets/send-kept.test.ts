@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
+import { composeRequest } from '../../engine/inspector/editing/compose-request.ts';
+import type { ImportedRequest } from '../../engine/inspector/transfer/imported.ts';
 import { addImported } from '../../engine/inspector/transfer/add-imported.ts';
 import { type App, again, FORM, failsWith, signedIn, start } from '../../testing/core-app.ts';
 import { emptyLog, fakeSystem, type FakeSystem } from '../../testing/fake-platform.ts';
@@ -18,9 +20,9 @@ function withWebhook(system: FakeSystem, sent: string[]): FakeSystem {
       list: () => log.list(),
       detail: (id: number, reveal: boolean) => log.detail(id, { reveal }),
       add: (...added: [Parameters<typeof addImported>[1], string]) => addImported(log, ...added),
-      replay(id: number, prepare = (request: Buffer) => request) {
-        const recording = log.openReplay(id);
-        const request = prepare(Buffer.from(log.find(id)?.captures?.request.bytes ?? ''));
+      send(written: ImportedRequest, host: string, prepare = (request: Buffer) => request) {
+        const recording = log.openImported();
+        const request = prepare(composeRequest(written, host));
         sent.push(request.toString());
         recording.toLocal(request);
         recording.toVisitor(Buffer.from('HTTP/1.1 204 No Content\r\n\r\n'));

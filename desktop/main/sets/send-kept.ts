@@ -16,21 +16,26 @@ type Receiving = Pick<DeskTunnel, 'key' | 'form' | 'log' | 'tunnel'>;
  * @throws CallFailure for a tunnel to a folder
  */
 export function openKept(tunnel: Receiving, request: KeptRequest): number {
-  if (tunnel.form.folder !== undefined)
-    throw new CallFailure({ code: 'not-imported', text: t('problem.importFolder') });
+  requirePort(tunnel);
   return tunnel.log.add(importedOf(request), localHost(tunnel));
 }
 
 /**
- * The same, and sends it, signed anew where the secret of its service is set.
+ * Sends a kept request, signed anew where the secret of its service is set. It comes into the log with its response.
  *
- * @throws CallFailure, ReplayRefused
+ * @throws CallFailure for a tunnel to a folder; ReplayRefused
  */
 export async function sendKept(
   tunnel: Receiving,
   request: KeptRequest,
-  signatures: Pick<Signatures, 'replayKept'>,
+  signatures: Pick<Signatures, 'send'>,
 ): Promise<Extract<SendResult, { sent: unknown }>> {
-  const id = await signatures.replayKept(tunnel, openKept(tunnel, request));
+  requirePort(tunnel);
+  const id = await signatures.send(tunnel, importedOf(request), localHost(tunnel));
   return { sent: { id, status: tunnel.log.detail(id, false)?.status } };
+}
+
+function requirePort({ form }: Receiving): void {
+  if (form.folder !== undefined)
+    throw new CallFailure({ code: 'not-imported', text: t('problem.importFolder') });
 }

@@ -49,6 +49,7 @@ async function bench() {
         sent.push(prepare(webhook(0, 'other', Buffer.from(body).toString())));
         return Promise.resolve(3);
       },
+      send: () => assert.fail('it is of this log'),
     },
   };
   const record = (request: Buffer, response = RESPONSE): void => {

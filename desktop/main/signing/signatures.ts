@@ -3,6 +3,7 @@ import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts
 import { t } from '../../i18n/translate.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import type { PrepareReplay } from '../../engine/inspector/replay.ts';
+import type { ImportedRequest } from '../../engine/inspector/transfer/imported.ts';
 import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
 import { checkSignature } from '../../engine/signatures/check-signature.ts';
 import { SCHEMES } from '../../engine/signatures/schemes.ts';
@@ -16,7 +17,7 @@ import type { SecretOwner, SigningSecrets } from './signing-secrets.ts';
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited'>;
+  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited' | 'send'>;
 }
 
 /** What is known of the requests of one tunnel, by number, as long as no secret changes. */
@@ -84,13 +85,14 @@ export class Signatures {
   }
 
   /**
-   * Makes a request of another day once more: with a signature of now where the secret of its service is set, else as it is.
+   * Sends a request that was written down elsewhere: with a signature of now where the secret of its service is set, else as it is.
    *
-   * @returns number of the new request
+   * @param host the Host that the local service gets
+   * @returns its number
    * @throws ReplayRefused
    */
-  replayKept(tunnel: SignedTunnel, id: number): Promise<number> {
-    return tunnel.log.replay(id, (request) => this.#sign(tunnel, request) ?? request);
+  send(tunnel: SignedTunnel, request: ImportedRequest, host: string): Promise<number> {
+    return tunnel.log.send(request, host, (bytes) => this.#sign(tunnel, bytes) ?? bytes);
   }
 
   /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */

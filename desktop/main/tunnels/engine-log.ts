@@ -32,6 +32,7 @@ export function createEngineLog(target: LocalTarget): TunnelLog {
     },
     replay: (id, prepare) => replayer.replay(id, prepare),
     replayEdited: (id, edit, prepare) => replayer.replayEdited(id, edit, prepare),
+    send: (request, host, prepare) => replayer.sendImported(request, host, prepare),
     add: (request, host) => addImported(log, request, host),
     clear: (upTo) => log.clear(upTo),
     subscribe: (listener) => log.subscribe(listener),

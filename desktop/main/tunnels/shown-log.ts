@@ -71,6 +71,10 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
     return this.#log.replayEdited(id, edit, prepare);
   }
 
+  send(request: ImportedRequest, host: string, prepare?: PrepareReplay): Promise<number> {
+    return this.#log.send(request, host, prepare);
+  }
+
   add(request: ImportedRequest, host: string): number {
     return this.#log.add(request, host);
   }

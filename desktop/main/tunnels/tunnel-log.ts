@@ -53,6 +53,15 @@ export interface TunnelLog {
    */
   replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number>;
   /**
+   * Sends a request that was written down elsewhere to the local service.
+   *
+   * @param host the Host that the local service gets
+   * @param prepare makes what is sent of what was written down
+   * @returns its number
+   * @throws ReplayRefused
+   */
+  send(request: ImportedRequest, host: string, prepare?: PrepareReplay): Promise<number>;
+  /**
    * Puts a request there that was written down elsewhere. Nothing is sent.
    *
    * @param host the Host that the local service gets

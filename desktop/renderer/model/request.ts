@@ -2,6 +2,7 @@
 import { t } from '../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
+import { isUnsent } from '../../shared/unsent.ts';
 import { readableTarget } from '../../shared/readable-target.ts';
 import { latencyText } from './numbers.ts';
 
@@ -10,7 +11,8 @@ export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'failed' | 'broke
 /** How a request went: its row shows it in words as well as in colour. */
 export function outcome(request: RequestSummary): Outcome {
   if (request.isBroken) return 'broken';
-  if (request.status === undefined) return request.isImported ? 'unsent' : 'pending';
+  if (isUnsent(request)) return 'unsent';
+  if (request.status === undefined) return 'pending';
   if (request.status >= 400) return 'failed';
   return request.durationMs === undefined ? 'live' : 'fine';
 }

@@ -137,8 +137,8 @@ export const MAIN: readonly Mutation[] = [
     part: 'main',
     notice: 'a webhook that was kept is sent with the signature of the day it came',
     file: 'desktop/main/signing/signatures.ts',
-    find: 'this.#sign(tunnel, request) ?? request',
-    replace: 'request',
+    find: 'this.#sign(tunnel, bytes) ?? bytes',
+    replace: 'bytes',
     tests: unit('a kept request is signed for now where the secret of its service is set'),
   },
 ];

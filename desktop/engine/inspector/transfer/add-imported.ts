@@ -14,7 +14,7 @@ import type { ImportedRequest, ImportedResponse } from './imported.ts';
  * @returns its number
  */
 export function addImported(log: RequestLog, request: ImportedRequest, host: string): number {
-  const exchange = log.beginImported();
+  const exchange = log.begin({ isImported: true });
   const { captures } = exchange;
   const { response } = request;
   exchange.bytesIn = keep(log, captures?.request, composeRequest(request, host), request.isCut);

@@ -53,7 +53,7 @@ export function RequestScreen({
             reveal={reveal}
             setReveal={setReveal}
           />
-          {!detail.isImported && <Waterfall detail={detail} />}
+          {(!detail.isImported || detail.timing.connectedMs !== undefined) && <Waterfall detail={detail} />}
           <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
           <Message of="request" message={detail.request} />
           {detail.response === undefined ? (
