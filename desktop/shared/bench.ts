@@ -28,6 +28,12 @@ export interface EditForm {
   readonly signs: boolean;
 }
 
+/** The folder whose files say when a request is to be sent again. */
+export interface WatchedFolder {
+  readonly name: string;
+  readonly path: string;
+}
+
 /** What became of it. */
 export type SendResult =
   /** number under which it is recorded, and its status; without one, no response came */

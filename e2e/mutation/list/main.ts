@@ -141,4 +141,12 @@ export const MAIN: readonly Mutation[] = [
     replace: 'bytes',
     tests: unit('a kept request is signed for now where the secret of its service is set'),
   },
+  {
+    part: 'main',
+    notice: 'a request that is repeated until 2xx is not sent when its server was changed',
+    file: 'desktop/main/sources/sources.ts',
+    find: 'settling = clock.setTimeout(() => wait.end(true), SOURCES_SETTLE_MS);',
+    replace: '',
+    tests: ui('an edited request is sent as soon as files of the local server have changed'),
+  },
 ];

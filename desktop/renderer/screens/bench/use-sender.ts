@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
-import type { EditForm, SendResult } from '../../../shared/bench.ts';
+import type { EditForm, SendResult, WatchedFolder } from '../../../shared/bench.ts';
 import type { CallError } from '../../../shared/ipc.ts';
 import { isOk, nextTry } from '../../model/bench/until-ok.ts';
 import { useShell } from '../../view/context.ts';
@@ -14,6 +14,8 @@ export interface Sender {
   readonly words: string;
   /** number of the request that was sent last */
   readonly sent: number | undefined;
+  /** whose files are watched while it is repeated */
+  readonly folder: WatchedFolder | undefined;
   readonly error: CallError | undefined;
   readonly problems: Problems;
   readonly send: (form: EditForm) => void;
@@ -22,9 +24,16 @@ export interface Sender {
   readonly stop: () => void;
 }
 
-type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'error' | 'problems'>;
+type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'folder' | 'error' | 'problems'>;
 
-const IDLE: State = { busy: undefined, words: '', sent: undefined, error: undefined, problems: [] };
+const IDLE: State = {
+  busy: undefined,
+  words: '',
+  sent: undefined,
+  folder: undefined,
+  error: undefined,
+  problems: [],
+};
 
 /** Sends an edited request, once or until it succeeds. What is repeated ends with the screen. */
 export function useSender(key: string, id: number): Sender {
@@ -32,23 +41,32 @@ export function useSender(key: string, id: number): Sender {
   const [state, setState] = useState(IDLE);
   /** of what is being done; another one once it is to end */
   const turn = useRef(0);
-  const timer = useRef<number | undefined>(undefined);
   const update = (change: Partial<State>): void => setState((before) => ({ ...before, ...change }));
   const end = (): number => {
-    window.clearTimeout(timer.current);
     turn.current += 1;
     return turn.current;
   };
-  useEffect(() => () => void end(), []);
+  /** Whatever main answers, nothing is repeated any more. */
+  const unwatch = (): void => void bridge.call('bench:unwatch', undefined).catch(() => undefined);
+  useEffect(
+    () => () => {
+      end();
+      unwatch();
+    },
+    [],
+  );
 
   const over = (words: string, change: Partial<State> = {}): void => {
-    update({ ...change, busy: undefined, words });
+    unwatch();
+    update({ ...change, busy: undefined, words, folder: undefined });
     if (words !== '') say(words);
   };
   const run = async (form: EditForm, busy: 'once' | 'until'): Promise<void> => {
     const mine = end();
     const startedMs = performance.now();
     let tries = 0;
+    let triesSince = 0;
+    let folder: WatchedFolder | undefined;
     const attempt = async (): Promise<void> => {
       update({ busy, error: undefined, problems: [], words: busy === 'once' ? '' : untilWords(tries) });
       const answer = await bridge
@@ -61,17 +79,39 @@ export function useSender(key: string, id: number): Sender {
       const sent = answer.ok && 'sent' in answer.value ? answer.value.sent : undefined;
       if (sent !== undefined) {
         tries += 1;
+        triesSince += 1;
         update({ sent: sent.id });
       }
       if (busy === 'once') return over(t('bench.sentStatus', { status: statusWords(sent?.status) }));
       if (isOk(sent?.status)) return over(t('bench.okAfter', { status: String(sent?.status), tries }));
-      const wait = nextTry(tries, isRefused, performance.now() - startedMs);
+      const wait = nextTry({ tries, triesSince }, isRefused, performance.now() - startedMs);
       if (wait === undefined) return over(t('bench.noneAfter', { tries }));
       const last = isRefused ? t('bench.nothingListens') : `${statusWords(sent?.status)}.`;
       update({ words: `${last} ${untilWords(tries)}` });
-      timer.current = window.setTimeout(() => void attempt(), wait);
+      // Of a server that is not there, the folder is not known.
+      if (folder === undefined && !isRefused) {
+        folder = await watchedFolder();
+        if (turn.current !== mine) return;
+        update({ folder });
+      }
+      const isChanged = await changed(wait);
+      if (turn.current !== mine) return;
+      if (isChanged) triesSince = 0;
+      await attempt();
     };
     await attempt();
+  };
+  const watchedFolder = async (): Promise<WatchedFolder | undefined> => {
+    const answer = await bridge.call('bench:watch', { key }).catch(() => undefined);
+    return answer?.ok === true ? answer.value.folder : undefined;
+  };
+  /** Waits until files have changed, or for so many ms. */
+  const changed = async (ms: number): Promise<boolean> => {
+    const answer = await bridge.call('bench:wait', { ms: Math.round(ms) }).catch(() => undefined);
+    if (answer?.ok === true) return answer.value.isChanged;
+    // Main has not waited.
+    await new Promise((resolve) => window.setTimeout(resolve, ms));
+    return false;
   };
 
   return {
@@ -80,7 +120,8 @@ export function useSender(key: string, id: number): Sender {
     sendUntilOk: (form) => void run(form, 'until'),
     stop: () => {
       end();
-      update({ busy: undefined, words: t('bench.stopped') });
+      unwatch();
+      update({ busy: undefined, words: t('bench.stopped'), folder: undefined });
     },
   };
 }
