@@ -49,7 +49,7 @@ export function toCallError(error: unknown): CallError | undefined {
     return { code: 'relay-too-old', field: 'domain', text: sentence(told(error.said)) };
   if (error instanceof AccessUnsupported)
     return { code: 'relay-too-old', field: 'lock', text: sentence(told(error.said)) };
-  if (error instanceof ImportRefused) return { code: 'not-imported', text: error.message };
+  if (error instanceof ImportRefused) return { code: 'not-imported', text: told(error.said) };
   if (error instanceof ReplayRefused) return { code: error.code, text: told(error.said) };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);

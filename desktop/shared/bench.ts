@@ -1,5 +1,4 @@
 /** A request that is edited in the window. Its secrets stay in main: `[redacted]` stands for them here. */
-import type { EditProblem } from '../engine/inspector/editing/request-edit.ts';
 
 /** A recorded request as it is before it is edited. */
 export interface EditView {
@@ -34,8 +33,16 @@ export interface WatchedFolder {
   readonly path: string;
 }
 
+/** What is wrong with one part of it. */
+export interface EditProblemView {
+  /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
+  readonly part: string;
+  /** a sentence that names the part, its limit and what it takes */
+  readonly text: string;
+}
+
 /** What became of it. */
 export type SendResult =
   /** number under which it is recorded, and its status; without one, no response came */
   | { readonly sent: { readonly id: number; readonly status: number | undefined } }
-  | { readonly problems: readonly EditProblem[] };
+  | { readonly problems: readonly EditProblemView[] };

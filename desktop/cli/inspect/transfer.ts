@@ -8,6 +8,7 @@ import { harOf } from '../../engine/inspector/transfer/har-export.ts';
 import type { Har } from '../../engine/inspector/transfer/har.ts';
 import { importText } from '../../engine/inspector/transfer/import-text.ts';
 import { ImportRefused } from '../../engine/inspector/transfer/imported.ts';
+import { textOf } from '../../engine/said/said.ts';
 
 /** What of a log is exported. */
 export interface Exported {
@@ -83,5 +84,5 @@ export async function importRequests(
     REDACTED,
   );
   const warning = `Some have ${REDACTED} in place of secrets: "culvert inspect edit" writes them.`;
-  return { added, warnings: [...leftOut, ...(hasRedacted ? [warning] : [])] };
+  return { added, warnings: [...leftOut.map(textOf), ...(hasRedacted ? [warning] : [])] };
 }

@@ -155,4 +155,48 @@ export const ENGINE_DE: Translation<typeof SAYINGS> = {
     'Der Betreiber des Relays muss das Zertifikat erneuern; hat eine eigene Stelle es signiert, geben Sie deren Datei in CULVERT_CA an, und starten Sie Culvert neu.',
   'doctor.app.noLocal': 'es ging um keinen Tunnel',
   'doctor.app.local': 'Starten Sie Ihren Server, oder geben Sie den Port frei, den er beim Start ausgibt.',
+  'edit.method': 'Die Methode besteht aus 1 bis {max} Buchstaben, Ziffern und Bindestrichen, etwa POST.',
+  'edit.connect': 'Als Methode geht jede außer CONNECT, das für Proxys da ist.',
+  'edit.longPath': 'Der Pfad hat mit seiner Query höchstens {max} Zeichen; dieser hat {length}.',
+  'edit.pathLines': 'Der Pfad enthält keinen Zeilenumbruch.',
+  'edit.path':
+    'Der Pfad beginnt mit / und besteht aus sichtbarem ASCII außer #; alles andere schreiben Sie mit %, etwa %20 für ein Leerzeichen.',
+  'edit.manyHeaders': 'Eine Anfrage hat höchstens {max} Header; diese hat {count}.',
+  'edit.largeHeaders': 'Alle Header zusammen haben höchstens {max} KiB; diese haben {size} KiB.',
+  'edit.ownHeader': 'Den Header {name} schreibt Culvert, aus dem Rest der Anfrage.',
+  'edit.headerName':
+    'Der Name eines Headers besteht aus Buchstaben, Ziffern und Bindestrichen, ohne Leerzeichen; nicht „{name}“.',
+  'edit.valueLines': 'Der Wert von {name} enthält keinen Zeilenumbruch.',
+  'edit.valueControls': 'Der Wert von {name} enthält keine Steuerzeichen.',
+  'edit.largeBody': 'Der Body hat höchstens {max} KiB; dieser hat {size} KiB.',
+  'edit.noSecretInPath':
+    'Im Pfad steht {mark}, und Anfrage {id} hat dort kein Geheimnis: Schreiben Sie es hin.',
+  'edit.noSecretInHeader':
+    'Im Wert von {name} steht {mark}, und Anfrage {id} hat dort kein Geheimnis: Schreiben Sie es hin.',
+  'import.severalCommands': 'Das sind mehrere Befehle; importiert wird einer auf einmal.',
+  'import.openQuote': 'Ein Anführungszeichen ({quote}) wird nicht geschlossen.',
+  'import.largeCharacter': '{escape} nimmt Zeichen bis 10ffff.',
+  'import.shellVariable':
+    '{character} ohne Anführungszeichen steht in einer Shell für eine Variable oder einen Befehl. Hier wird nichts ausgeführt: Schreiben Sie, wofür es steht, oder setzen Sie es in Anführungszeichen.',
+  'import.shellCommand':
+    '{character} ohne Anführungszeichen steht in einer Shell für einen Befehl. Hier wird nichts ausgeführt: Schreiben Sie, wofür es steht, oder setzen Sie es in Anführungszeichen.',
+  'import.shellOther':
+    '{character} ohne Anführungszeichen lässt eine Shell noch etwas anderes tun. Hier wird nichts ausgeführt: Schreiben Sie, wofür es steht, oder setzen Sie es in Anführungszeichen.',
+  'import.windowsCommand': 'Das ist für cmd unter Windows: Kopieren Sie es als cURL (bash).',
+  'import.notCurl': 'Ein Befehl, der importiert wird, beginnt mit curl.',
+  'import.optionFile': '{option} {value} nennt eine Datei, und Dateien werden nicht gelesen.',
+  'import.noAddress': 'Der Befehl hat keine Adresse.',
+  'import.severalAddresses': 'Der Befehl hat mehrere Adressen; importiert wird eine Anfrage auf einmal.',
+  'import.dataFile':
+    'Die Daten {value} stehen in einer Datei, und Dateien werden nicht gelesen: Setzen Sie ihren Inhalt ein.',
+  'import.option': '{option} von curl geht hier nicht.',
+  'import.optionForm': '{option} von curl geht hier nicht: Geben Sie den Body mit --data-raw an.',
+  'import.optionReads': '{option} von curl geht hier nicht: Dateien werden nicht gelesen.',
+  'import.optionNext': '{option} von curl geht hier nicht: Importiert wird eine Anfrage auf einmal.',
+  'import.noValue': '{option} von curl hat keinen Wert.',
+  'import.tooMany':
+    'Das sind mehr als {max} Anfragen, so viele werden auf einmal importiert: Exportieren Sie weniger, wo die HAR entsteht.',
+  'import.leftOut': 'Anfrage {number} ist ausgelassen: {why}',
+  'import.notJson': 'Das ist kein JSON, also keine HAR-Datei.',
+  'import.notHar': 'Das ist keine HAR-Datei: {problem}.',
 };

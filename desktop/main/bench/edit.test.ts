@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { EditRefused, type RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
+import { say } from '../../engine/said/said.ts';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import type { RequestDetail } from '../../engine/inspector/records.ts';
 import { ReplayRefused } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
@@ -83,9 +86,12 @@ describe('a request that is edited in the window', () => {
   });
 
   it('comes back with what is wrong with it; anything else is a failure', async () => {
-    const problems = [{ part: 'method', text: 'No.' }];
-    const wrong = tunnelThat(() => Promise.reject(new EditRefused(problems)));
-    assert.deepEqual(await sendEdited(wrong, 1, FORM, UNSIGNED), { problems });
+    const refused = new EditRefused([{ part: 'method', said: say('edit.connect') }]);
+    const wrong = tunnelThat(() => Promise.reject(refused));
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const text = 'Als Methode geht jede außer CONNECT, das für Proxys da ist.';
+    assert.deepEqual(await sendEdited(wrong, 1, FORM, UNSIGNED), { problems: [{ part: 'method', text }] });
+    setLocale(DEFAULT_LOCALE);
     const gone = tunnelThat(() => Promise.reject(new ReplayRefused('local-refused', 'Nobody.')));
     await assert.rejects(sendEdited(gone, 1, FORM, UNSIGNED), ReplayRefused);
   });

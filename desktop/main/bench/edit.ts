@@ -1,4 +1,5 @@
 /** Requests that are edited in the window: what it shows of them, and how they are sent. */
+import { told } from '../../i18n/told.ts';
 import { editable, editableText } from '../../engine/inspector/editing/editable.ts';
 import { shownValue, writtenValue } from '../../engine/inspector/editing/field-text.ts';
 import { EditRefused } from '../../engine/inspector/editing/request-edit.ts';
@@ -48,7 +49,8 @@ export async function sendEdited(
       : tunnel.log.replayEdited(id, edit));
     return { sent: { id: sent, status: tunnel.log.detail(sent, false)?.status } };
   } catch (error) {
-    if (error instanceof EditRefused) return { problems: error.problems };
+    if (error instanceof EditRefused)
+      return { problems: error.problems.map(({ part, said }) => ({ part, text: told(said) })) };
     throw error;
   }
 }

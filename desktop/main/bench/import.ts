@@ -1,5 +1,6 @@
 /** Requests that were written down elsewhere, brought into the log of a tunnel. Nothing is sent. */
 import { readFile, stat } from 'node:fs/promises';
+import { told } from '../../i18n/told.ts';
 import { t } from '../../i18n/translate.ts';
 import { REDACTED } from '../../../shared/redacted.ts';
 import { importText } from '../../engine/inspector/transfer/import-text.ts';
@@ -30,7 +31,7 @@ export async function importInto(tunnel: Importing, text: string): Promise<Impor
   const host = localHost(tunnel);
   const ids = requests.map((request) => log.add(request, host));
   const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
-  return { ids, leftOut, hasRedacted: written.includes(REDACTED) };
+  return { ids, leftOut: leftOut.map(told), hasRedacted: written.includes(REDACTED) };
 }
 
 /** The Host that the local service of a tunnel gets. */

@@ -177,10 +177,15 @@ describe('ports from programs', () => {
         '  TCP    0.0.0.0:5173    0.0.0.0:0    ABHÖREN         42',
         '  TCP    127.0.0.1:5173  127.0.0.1:9  HERGESTELLT     42',
         '  TCP    [::]:3000       [::]:0       LISTENING       43',
+        '  UDP    0.0.0.0:5353    *:*                          44',
       ].join('\r\n'),
       tasklist: '"node.exe","42","Console","1","50.000 K"\r\n',
     };
-    const found = await listWithNetstat((program) => Promise.resolve(outputs[program] ?? ''));
+    const found = await listWithNetstat((program, args) => {
+      // Of `-p TCP` Windows makes IPv4 alone.
+      if (program === 'netstat') assert.deepEqual(args, ['-ano']);
+      return Promise.resolve(outputs[program] ?? '');
+    });
     assert.deepEqual(
       found.map(({ port, process }) => [port, process]),
       [

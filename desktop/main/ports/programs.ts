@@ -32,7 +32,8 @@ export async function listWithLsof(exec: Run = run): Promise<Listener[]> {
 /** Windows: every program by name. */
 export async function listWithNetstat(exec: Run = run): Promise<Listener[]> {
   const [sockets, tasks] = await Promise.all([
-    exec('netstat', ['-ano', '-p', 'TCP']),
+    // With `-p TCP` it would leave out those of IPv6.
+    exec('netstat', ['-ano']),
     exec('tasklist', ['/FO', 'CSV', '/NH']),
   ]);
   const names = readTasklist(tasks);

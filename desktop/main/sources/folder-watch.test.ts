@@ -34,6 +34,7 @@ describe('names of sources', () => {
     ['src', true],
     ['views.log.html', true],
     ['database.ts', true],
+    ['.env.local', true],
     ['.git', false],
     ['.next', false],
     ['node_modules', false],

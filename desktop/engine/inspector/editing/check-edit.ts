@@ -7,6 +7,7 @@ import {
   EDITED_TARGET_MAX_CHARS,
   RECORDED_BODY_MAX_BYTES,
 } from '../../limits.ts';
+import { type Said, say } from '../../said/said.ts';
 import { fieldBytes } from './field-bytes.ts';
 import { isOwnField } from './own-fields.ts';
 import type { EditProblem, RequestEdit } from './request-edit.ts';
@@ -34,54 +35,50 @@ export function isWritable(name: string, value: string): boolean {
   return nameFault(name) === undefined && valueFault(name, value) === undefined;
 }
 
-function problem(part: string, text: string | undefined): EditProblem | undefined {
-  return text === undefined ? undefined : { part, text };
+function problem(part: string, said: Said | undefined): EditProblem | undefined {
+  return said === undefined ? undefined : { part, said };
 }
 
-function methodFault(method: string): string | undefined {
+function methodFault(method: string): Said | undefined {
   if (!isToken(method) || method.length > EDITED_METHOD_MAX_CHARS)
-    return `The method takes 1 to ${EDITED_METHOD_MAX_CHARS} letters, digits and hyphens, such as POST.`;
-  if (method === 'CONNECT') return 'The method takes any but CONNECT, which is for proxies.';
+    return say('edit.method', { max: EDITED_METHOD_MAX_CHARS });
+  if (method === 'CONNECT') return say('edit.connect');
   return undefined;
 }
 
-function targetFault({ method, target }: RequestEdit): string | undefined {
+function targetFault({ method, target }: RequestEdit): Said | undefined {
   if (target.length > EDITED_TARGET_MAX_CHARS)
-    return `The path takes ${EDITED_TARGET_MAX_CHARS} characters with its query; this one has ${target.length}.`;
+    return say('edit.longPath', { max: EDITED_TARGET_MAX_CHARS, length: target.length });
   if (target === '*' && method === 'OPTIONS') return undefined;
-  if (/[\r\n]/.test(target)) return 'The path takes no line break.';
-  if (!/^\/[!-~]*$/.test(target) || target.includes('#'))
-    return 'The path begins with / and takes visible ASCII other than #; write anything else as %, such as %20 for a space.';
+  if (/[\r\n]/.test(target)) return say('edit.pathLines');
+  if (!/^\/[!-~]*$/.test(target) || target.includes('#')) return say('edit.path');
   return undefined;
 }
 
-function fieldsFault({ fields }: RequestEdit): string | undefined {
+function fieldsFault({ fields }: RequestEdit): Said | undefined {
   if (fields.length > EDITED_FIELDS_MAX)
-    return `A request takes ${EDITED_FIELDS_MAX} headers; this one has ${fields.length}.`;
+    return say('edit.manyHeaders', { max: EDITED_FIELDS_MAX, count: fields.length });
   const bytes = fields.reduce((sum, [name, value]) => sum + name.length + fieldBytes(value).length + 4, 0);
   return bytes > EDITED_HEAD_MAX_BYTES
-    ? `The headers take ${EDITED_HEAD_MAX_BYTES / KIB} KiB together; these have ${Math.ceil(bytes / KIB)} KiB.`
+    ? say('edit.largeHeaders', { max: EDITED_HEAD_MAX_BYTES / KIB, size: Math.ceil(bytes / KIB) })
     : undefined;
 }
 
-function nameFault(name: string): string | undefined {
-  if (isOwnField(name)) return `The header ${name} is written by culvert, from the rest of the request.`;
-  if (!isToken(name))
-    return `The name of a header takes letters, digits and hyphens, without spaces; not "${shown(name)}".`;
+function nameFault(name: string): Said | undefined {
+  if (isOwnField(name)) return say('edit.ownHeader', { name });
+  if (!isToken(name)) return say('edit.headerName', { name: shown(name) });
   return undefined;
 }
 
-function valueFault(name: string, value: string): string | undefined {
-  if (/[\r\n]/.test(value)) return `The value of ${shown(name)} takes no line break.`;
+function valueFault(name: string, value: string): Said | undefined {
+  if (/[\r\n]/.test(value)) return say('edit.valueLines', { name: shown(name) });
   const bytes = fieldBytes(value);
-  return valueEnd(bytes, 0) < bytes.length
-    ? `The value of ${shown(name)} takes no control characters.`
-    : undefined;
+  return valueEnd(bytes, 0) < bytes.length ? say('edit.valueControls', { name: shown(name) }) : undefined;
 }
 
-function bodyFault(body: Uint8Array | undefined): string | undefined {
+function bodyFault(body: Uint8Array | undefined): Said | undefined {
   if (body === undefined || body.length <= RECORDED_BODY_MAX_BYTES) return undefined;
-  return `The body takes ${RECORDED_BODY_MAX_BYTES / KIB} KiB; this one has ${Math.ceil(body.length / KIB)} KiB.`;
+  return say('edit.largeBody', { max: RECORDED_BODY_MAX_BYTES / KIB, size: Math.ceil(body.length / KIB) });
 }
 
 function isToken(text: string): boolean {

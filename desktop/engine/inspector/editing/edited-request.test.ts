@@ -31,7 +31,7 @@ function recorded(request: string, reveal = true): RequestDetail {
 }
 
 function faults(edit: Partial<RequestEdit>): Record<string, string> {
-  return Object.fromEntries(checkEdit({ ...PLAIN, ...edit }).map(({ part, text }) => [part, text]));
+  return Object.fromEntries(checkEdit({ ...PLAIN, ...edit }).map(({ part, said }) => [part, said.text]));
 }
 
 function parsed(bytes: Buffer): { lines: unknown; fields: [string, string][]; body: string } {

@@ -1,4 +1,5 @@
 /** A request as somebody has written it, to be sent to the local service. */
+import type { Said } from '../../said/said.ts';
 
 export interface RequestEdit {
   readonly method: string;
@@ -15,7 +16,7 @@ export interface EditProblem {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
   readonly part: string;
   /** a sentence that names the part, its limit and what it takes */
-  readonly text: string;
+  readonly said: Said;
 }
 
 /** Thrown for a request that is not sent because of how it is written. */
@@ -23,7 +24,7 @@ export class EditRefused extends Error {
   readonly problems: readonly EditProblem[];
 
   constructor(problems: readonly EditProblem[]) {
-    super(problems.map(({ text }) => text).join('\n'));
+    super(problems.map(({ said }) => said.text).join('\n'));
     this.name = 'EditRefused';
     this.problems = problems;
   }

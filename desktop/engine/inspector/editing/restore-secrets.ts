@@ -1,4 +1,5 @@
 import { REDACTED } from '../../../../shared/redacted.ts';
+import { say } from '../../said/said.ts';
 import type { RequestDetail } from '../records.ts';
 import { redactField, redactTarget } from '../redaction.ts';
 import { percentEncoded } from './editable.ts';
@@ -23,10 +24,13 @@ export function restoreSecrets(edit: RequestEdit, original: RequestDetail): Rest
     if (text !== REDACTED) return text;
     const secret = known.take(place, key);
     if (secret !== undefined) return place === '' ? percentEncoded(secret) : secret;
-    const where = place === '' ? 'The path' : `The value of ${place}`;
+    const values = { mark: REDACTED, id: original.id };
     problems.push({
       part,
-      text: `${where} says ${REDACTED}, and request ${original.id} has no secret there: write it.`,
+      said:
+        place === ''
+          ? say('edit.noSecretInPath', values)
+          : say('edit.noSecretInHeader', { ...values, name: place }),
     });
     return text;
   };

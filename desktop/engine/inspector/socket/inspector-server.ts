@@ -140,7 +140,7 @@ async function replayAnswer(replay: () => Promise<number>): Promise<InspectAnswe
 
 function importAnswer({ log, host }: InspectedTunnel, request: ImportedRequest): InspectAnswer {
   const [problem] = checkEdit(request);
-  if (problem !== undefined) return refusal('edit-refused', problem.text);
+  if (problem !== undefined) return refusal('edit-refused', problem.said.text);
   return { ok: true, value: { id: addImported(log, request, host) } };
 }
 

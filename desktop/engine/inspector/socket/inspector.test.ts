@@ -17,6 +17,7 @@ import { describeOnPosix } from '../../../../shared/testing/posix.ts';
 import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
 import { EditRefused, type RequestEdit } from '../editing/request-edit.ts';
 import type { RequestSummary } from '../records.ts';
+import { say } from '../../said/said.ts';
 import { ReplayRefused } from '../replay.ts';
 import { RequestLog } from '../request-log.ts';
 import { findTunnels, type FoundTunnel, InspectRefused, Inspector } from './inspector-client.ts';
@@ -137,7 +138,7 @@ describeOnPosix('looking at a running process', () => {
       ...tunnelOf(log),
       replayer: {
         replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
-        replayEdited: () => Promise.reject(new EditRefused([{ part: 'method', text: 'No.' }])),
+        replayEdited: () => Promise.reject(new EditRefused([{ part: 'method', said: say('edit.connect') }])),
       },
     };
     const server = await serve(tunnel);

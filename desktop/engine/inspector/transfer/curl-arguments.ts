@@ -1,5 +1,7 @@
 /** The words of a `curl` command, read in its order of options and their values. */
 import { type CurlFlag, type CurlOption, FLAGS, VALUED } from './curl-options.ts';
+import { say } from '../../said/said.ts';
+import type { SayingCode } from '../../said/sayings.ts';
 import { ImportRefused } from './imported.ts';
 
 export interface CurlArguments {
@@ -39,10 +41,10 @@ export function readCurlArguments(words: readonly string[]): CurlArguments {
         return false;
       }
       const option = VALUED.get(name);
-      if (option === undefined) throw new ImportRefused(`${name} of curl is not taken here${instead(name)}.`);
+      if (option === undefined) throw new ImportRefused(say(notTaken(name), { option: name }));
       if (attached === undefined) at += 1;
       const value = attached ?? words[at];
-      if (value === undefined) throw new ImportRefused(`${name} of curl has no value.`);
+      if (value === undefined) throw new ImportRefused(say('import.noValue', { option: name }));
       values.push([option, value]);
       return true;
     }
@@ -50,8 +52,8 @@ export function readCurlArguments(words: readonly string[]): CurlArguments {
   return { values, flags };
 }
 
-function instead(name: string): string {
-  if (/^(?:-F|--form|--form-string)$/.test(name)) return ': give the body with --data-raw';
-  if (/^(?:-T|--upload-file|-K|--config)$/.test(name)) return ': no files are read';
-  return name === '--next' || name === '-:' ? ': one request is taken at a time' : '';
+function notTaken(name: string): SayingCode {
+  if (/^(?:-F|--form|--form-string)$/.test(name)) return 'import.optionForm';
+  if (/^(?:-T|--upload-file|-K|--config)$/.test(name)) return 'import.optionReads';
+  return name === '--next' || name === '-:' ? 'import.optionNext' : 'import.option';
 }

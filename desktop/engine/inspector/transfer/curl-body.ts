@@ -1,4 +1,5 @@
 import type { CurlOption } from './curl-options.ts';
+import { say } from '../../said/said.ts';
 import { ImportRefused } from './imported.ts';
 
 /** The data of a `curl` command, put together as curl does; as bytes, a character each. */
@@ -54,7 +55,5 @@ function urlEncoded(value: string): string {
 }
 
 function inFile(value: string): ImportRefused {
-  return new ImportRefused(
-    `The data ${value} is in a file, and no files are read: put what is in it in its place.`,
-  );
+  return new ImportRefused(say('import.dataFile', { value }));
 }

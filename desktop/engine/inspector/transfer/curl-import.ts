@@ -5,6 +5,7 @@ import { CUT_NOTICE } from '../curl.ts';
 import { readCurlArguments } from './curl-arguments.ts';
 import { CurlBody } from './curl-body.ts';
 import type { CurlFlag } from './curl-options.ts';
+import { say } from '../../said/said.ts';
 import { type ImportedRequest, ImportRefused } from './imported.ts';
 import { shellWords } from './shell-words.ts';
 import { targetOf } from './target-of.ts';
@@ -18,12 +19,11 @@ const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl
  * @throws ImportRefused
  */
 export function importCurl(text: string): ImportedRequest {
-  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text))
-    throw new ImportRefused('This is for cmd of Windows: copy it as cURL (bash).');
+  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw new ImportRefused(say('import.windowsCommand'));
   const piped = PIPED.exec(text);
   const input = piped?.[2] === undefined ? undefined : Buffer.from(piped[2], 'base64');
   const [program, ...words] = shellWords(piped === null ? text : text.slice(piped[0].length));
-  if (program !== 'curl') throw new ImportRefused('A command that is imported begins with curl.');
+  if (program !== 'curl') throw new ImportRefused(say('import.notCurl'));
   return { ...requestOf(words, input), isCut: text.startsWith(CUT_NOTICE), response: undefined };
 }
 
@@ -52,7 +52,7 @@ function requestOf(
         );
         break;
       case 'cookie':
-        if (!value.includes('=')) throw new ImportRefused(`-b ${value} names a file, and no files are read.`);
+        if (!value.includes('=')) throw new ImportRefused(say('import.optionFile', { option: '-b', value }));
         headers.usual('Cookie', value);
         break;
       case 'agent':
@@ -77,9 +77,8 @@ function requestOf(
     }
   }
   const [url, ...more] = urls;
-  if (url === undefined) throw new ImportRefused('The command has no address.');
-  if (more.length > 0)
-    throw new ImportRefused('The command has several addresses; one request is taken at a time.');
+  if (url === undefined) throw new ImportRefused(say('import.noAddress'));
+  if (more.length > 0) throw new ImportRefused(say('import.severalAddresses'));
   const isQuery = flags.has('get');
   if (body.isJson) {
     headers.usual('Content-Type', 'application/json');
@@ -110,7 +109,8 @@ class CurlHeaders {
 
   /** `Name: value`; `Name:` leaves out what curl would write, `Name;` is one without a value. */
   custom(text: string): void {
-    if (text.startsWith('@')) throw new ImportRefused(`-H ${text} names a file, and no files are read.`);
+    if (text.startsWith('@'))
+      throw new ImportRefused(say('import.optionFile', { option: '-H', value: text }));
     const end = text.search(/[:;]/);
     // Pseudo-headers of HTTP/2 and anything without a colon are no headers; curl leaves them out, too.
     if (end <= 0) return;

@@ -1,5 +1,6 @@
 /** Reads an HTTP archive, of whichever program, as requests with their responses. */
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
+import { say } from '../../said/said.ts';
 import { isOwnField } from '../editing/own-fields.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused } from './imported.ts';
 import { targetOf } from './target-of.ts';
@@ -49,7 +50,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new ImportRefused('This is not JSON, so it is no HAR.');
+    throw new ImportRefused(say('import.notJson'));
   }
 }
 
@@ -58,7 +59,7 @@ function checked<T>(place: string, schema: { validateSync(value: unknown): T }, 
     return schema.validateSync(value);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    throw new ImportRefused(`This is no HAR: ${place}${error.message}.`);
+    throw new ImportRefused(say('import.notHar', { problem: `${place}${error.message}` }));
   }
 }
 

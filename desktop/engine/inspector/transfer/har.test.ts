@@ -9,6 +9,7 @@ import { addImported } from './add-imported.ts';
 import type { Har } from './har.ts';
 import { harOf } from './har-export.ts';
 import { importHar } from './har-import.ts';
+import { textOf } from '../../said/said.ts';
 import { importText } from './import-text.ts';
 import { ImportRefused } from './imported.ts';
 
@@ -232,7 +233,7 @@ describe('an imported HAR', () => {
       requests.map(({ target }) => target),
       ['/1'],
     );
-    assert.deepEqual(leftOut, [
+    assert.deepEqual(leftOut.map(textOf), [
       'Request 2 is left out: The value of X takes no line break.',
       'Request 3 is left out: The body takes 64 KiB; this one has 69 KiB.',
     ]);

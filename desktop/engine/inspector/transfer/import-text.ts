@@ -1,4 +1,5 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
+import { type Said, say } from '../../said/said.ts';
 import { checkEdit } from '../editing/check-edit.ts';
 import { importCurl } from './curl-import.ts';
 import { importHar } from './har-import.ts';
@@ -8,7 +9,7 @@ import { type ImportedRequest, ImportRefused } from './imported.ts';
 export interface ImportedText {
   readonly requests: readonly ImportedRequest[];
   /** a sentence for each that is left out */
-  readonly leftOut: readonly string[];
+  readonly leftOut: readonly Said[];
 }
 
 /**
@@ -21,17 +22,14 @@ export async function importText(text: string, most = Infinity): Promise<Importe
   const isHar = /^\uFEFF?\s*\{/.test(text);
   const all = isHar ? importHar(text.replace(/^\uFEFF/, '')) : [importCurl(text)];
   const requests: ImportedRequest[] = [];
-  const leftOut: string[] = [];
+  const leftOut: Said[] = [];
   let number = 0;
   for (const request of all) {
     number += 1;
-    if (number > most)
-      throw new ImportRefused(
-        `There are more than ${most} requests, which are taken at a time: export fewer where the HAR was made.`,
-      );
+    if (number > most) throw new ImportRefused(say('import.tooMany', { max: most }));
     const [problem] = checkEdit(request);
     if (problem === undefined) requests.push(request);
-    else leftOut.push(`Request ${number} is left out: ${problem.text}`);
+    else leftOut.push(say('import.leftOut', { number, why: problem.said }));
     await otherWork();
   }
   return { requests, leftOut };

@@ -1,3 +1,4 @@
+import { type Sayable, SaidError } from '../../said/said.ts';
 import type { RequestEdit } from '../editing/request-edit.ts';
 
 /** A request that was written down elsewhere, as it goes into the request log. */
@@ -22,9 +23,9 @@ export interface ImportedResponse {
 }
 
 /** Thrown for a text that is not what it should be; the message says where and what is taken, for people. */
-export class ImportRefused extends Error {
-  constructor(message: string) {
-    super(message);
+export class ImportRefused extends SaidError {
+  constructor(said: Sayable) {
+    super(said);
     this.name = 'ImportRefused';
   }
 }

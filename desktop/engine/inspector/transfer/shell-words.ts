@@ -1,4 +1,5 @@
 /** Reads a command as a POSIX shell would, and bash where it writes `$'…'`, and does nothing of what it says. */
+import { say } from '../../said/said.ts';
 import { ImportRefused } from './imported.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -66,9 +67,9 @@ class ShellReader {
         return this.#readEscaped();
       case '$':
         if (this.#text.charAt(this.#at) === "'") return this.#readAnsi();
-        throw refused('$', 'a variable or a command');
+        throw refused('$', 'import.shellVariable');
       case '`':
-        throw refused('`', 'a command');
+        throw refused('`', 'import.shellCommand');
       case '|':
       case '&':
       case ';':
@@ -76,7 +77,7 @@ class ShellReader {
       case '>':
       case '(':
       case ')':
-        throw refused(character, 'something else to do');
+        throw refused(character, 'import.shellOther');
       default:
         return this.#add(character);
     }
@@ -99,15 +100,14 @@ class ShellReader {
   /** Behind the command. */
   #skipRest(): void {
     const rest = this.#text.slice(this.#at).replaceAll(/^[ \t]*#[^\n]*$/gm, '');
-    if (rest.trim() !== '')
-      throw new ImportRefused('There is more than one command; one is taken at a time.');
+    if (rest.trim() !== '') throw new ImportRefused(say('import.severalCommands'));
     this.#at = this.#text.length;
   }
 
   /** What stands before the next such character, which is taken too. */
   #until(end: string): string {
     const to = this.#text.indexOf(end, this.#at);
-    if (to === -1) throw new ImportRefused(`A quote (${end}) is not closed.`);
+    if (to === -1) throw new ImportRefused(say('import.openQuote', { quote: end }));
     const text = this.#text.slice(this.#at, to);
     this.#at = to + 1;
     return text;
@@ -118,9 +118,9 @@ class ShellReader {
     for (;;) {
       const character = this.#text.charAt(this.#at);
       this.#at += 1;
-      if (character === '') throw new ImportRefused('A quote (") is not closed.');
+      if (character === '') throw new ImportRefused(say('import.openQuote', { quote: '"' }));
       if (character === '"') return;
-      if (character === '$' || character === '`') throw refused(character, 'a variable or a command');
+      if (character === '$' || character === '`') throw refused(character, 'import.shellVariable');
       if (character === '\\') this.#readEscapedInDouble();
       else this.#add(character);
     }
@@ -148,7 +148,7 @@ class ShellReader {
     for (;;) {
       const character = this.#text.charAt(this.#at);
       this.#at += 1;
-      if (character === '') throw new ImportRefused("A quote ($') is not closed.");
+      if (character === '') throw new ImportRefused(say('import.openQuote', { quote: "$'" }));
       if (character === "'") return;
       this.#add(character === '\\' ? this.#readAnsiEscape() : character);
     }
@@ -174,12 +174,13 @@ class ShellReader {
 
 /** As the bytes of UTF-8. */
 function codePoint(code: number): string {
-  if (code > 0x10_ffff) throw new ImportRefused(String.raw`\U takes a character up to 10ffff.`);
+  if (code > 0x10_ffff) throw new ImportRefused(say('import.largeCharacter', { escape: String.raw`\U` }));
   return Buffer.from(String.fromCodePoint(code)).toString('latin1');
 }
 
-function refused(character: string, what: string): ImportRefused {
-  return new ImportRefused(
-    `An unquoted ${character} stands for ${what} in a shell. Nothing is run here: write what it stands for, or quote it.`,
-  );
+function refused(
+  character: string,
+  code: 'import.shellVariable' | 'import.shellCommand' | 'import.shellOther',
+): ImportRefused {
+  return new ImportRefused(say(code, { character }));
 }

@@ -1,8 +1,7 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { t } from '../../../i18n/translate.ts';
 import { REDACTED } from '../../../../shared/redacted.ts';
-import type { EditProblem } from '../../../engine/inspector/editing/request-edit.ts';
-import type { EditView } from '../../../shared/bench.ts';
+import type { EditProblemView, EditView } from '../../../shared/bench.ts';
 import { type EditDraft, withHeader } from '../../model/bench/edit-draft.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
@@ -25,7 +24,7 @@ export function RequestForm({
   view: EditView;
   draft: EditDraft;
   setDraft: (draft: EditDraft) => void;
-  problems: readonly EditProblem[];
+  problems: readonly EditProblemView[];
   sender: Sender;
   onSend: () => void;
   onUntil: () => void;

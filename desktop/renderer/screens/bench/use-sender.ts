@@ -93,6 +93,7 @@ export function useSender(key: string, id: number): Sender {
         folder = await watchedFolder();
         if (turn.current !== mine) return;
         update({ folder });
+        if (folder !== undefined) say(t('bench.watching', { folder: folder.name }));
       }
       const isChanged = await changed(wait);
       if (turn.current !== mine) return;
