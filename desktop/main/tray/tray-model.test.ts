@@ -63,6 +63,8 @@ describe('trayModel', () => {
       'Stop',
       '-',
       'New tunnel…',
+      'Share a folder…',
+      'Open a project…',
       'Open Culvert',
       '-',
       'Quit',

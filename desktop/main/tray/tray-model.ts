@@ -82,12 +82,21 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   return [
     ...copyEntry(tunnels),
     ...(list.length > 0 ? [...list, SEPARATOR] : []),
-    isSignedIn
-      ? { kind: 'action', label: t('tray.newTunnel'), action: { do: 'new' } }
-      : { kind: 'action', label: t('tray.signIn'), action: { do: 'show' } },
+    ...(isSignedIn
+      ? newEntries()
+      : [{ kind: 'action', label: t('tray.signIn'), action: { do: 'show' } } as const]),
     { kind: 'action', label: t('tray.open'), action: { do: 'show' } },
     SEPARATOR,
     { kind: 'action', label: t('tray.quit'), action: { do: 'quit' } },
+  ];
+}
+
+/** What a tunnel can begin with: a port, a folder, or a project. */
+function newEntries(): TrayEntry[] {
+  return [
+    { kind: 'action', label: t('tray.newTunnel'), action: { do: 'new' } },
+    { kind: 'action', label: t('project.openFolder'), action: { do: 'choose', channel: 'folder:choose' } },
+    { kind: 'action', label: t('project.open'), action: { do: 'choose', channel: 'project:choose' } },
   ];
 }
 
