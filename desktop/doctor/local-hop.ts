@@ -31,7 +31,7 @@ async function looksInto(folder: string): Promise<Sayable> {
     return say('doctor.folder', { folder: await locateFolder(folder) });
   } catch (error) {
     if (!(error instanceof FolderUnreadable)) throw error;
-    throw new HopFailure(error.message, say('doctor.folderFix'));
+    throw new HopFailure(error.said, say('doctor.folderFix'));
   }
 }
 

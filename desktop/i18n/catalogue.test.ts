@@ -34,7 +34,7 @@ const SAME = new Set([
 ]);
 
 function sources(): { path: string; text: string }[] {
-  return globSync('{main,renderer,doctor,engine,shared}/**/*.{ts,tsx}', { cwd: ROOT })
+  return globSync(['{main,renderer,doctor,engine,share,shared}/**/*.{ts,tsx}', 'i18n/*.ts'], { cwd: ROOT })
     .filter((path) => !path.includes('.test.') && !path.startsWith('engine/said/'))
     .map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
 }

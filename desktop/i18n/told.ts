@@ -1,9 +1,11 @@
 import type { Sayable } from '../engine/said/said.ts';
+import { refusalText } from './refusal-text.ts';
 import { t } from './translate.ts';
 
-/** What the engine has said, in the user's language. */
+/** What the engine or a relay has said, in the user's language. */
 export function told(said: Sayable): string {
   if (typeof said === 'string') return said;
+  if ('refusal' in said) return refusalText(said);
   const values = Object.entries(said.values).map(([name, value]) => {
     return [name, typeof value === 'number' ? value : told(value)] as const;
   });

@@ -1,6 +1,7 @@
 /** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user says so. */
 import { randomUUID } from 'node:crypto';
 import { OPEN } from '../../shared/access.ts';
+import { told } from '../i18n/told.ts';
 import { t } from '../i18n/translate.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import { folderName } from './folder-name.ts';
@@ -124,7 +125,7 @@ export class Drops {
       };
     } catch (error) {
       if (!(error instanceof FolderUnreadable)) throw error;
-      return refused('unreadable', t('problem.dropOther', { why: error.message }));
+      return refused('unreadable', t('problem.dropOther', { why: told(error.said) }));
     }
   }
 

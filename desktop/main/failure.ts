@@ -12,7 +12,6 @@ import {
   RelayUnreachable,
 } from '../engine/relay/errors.ts';
 import { RelayAddressError } from '../engine/relay/relay-address.ts';
-import { refusalText } from './refusal-text.ts';
 import type { CallError } from '../shared/ipc.ts';
 import type { Problem } from '../shared/snapshot.ts';
 
@@ -81,7 +80,7 @@ function hasCertificateCause(error: unknown): boolean {
 
 function refusal(error: RelayRefusal): CallError {
   const { status, retryAfterMs } = error;
-  const message = refusalText(error);
+  const message = told(error.said);
   if (refusesKey(error)) {
     return {
       code: 'key-refused',
@@ -149,7 +148,7 @@ function refusal(error: RelayRefusal): CallError {
 }
 
 function badField(error: RelayRefusal): CallError {
-  const message = refusalText(error);
+  const message = told(error.said);
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
   if (error.is(VARIABLE_API_ERRORS.invalidDomain))

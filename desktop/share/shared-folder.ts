@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, constants, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { say, type Said, SaidError } from '../engine/said/said.ts';
 import { folderHandler } from './folder-handler.ts';
 import { FOLDER_LOOKS, type FolderLooks, FolderSilent } from './folder-looks.ts';
 
-/** What is not a folder, or one that this user may not list; the message names it. */
-export class FolderUnreadable extends Error {
-  constructor(message: string) {
-    super(message);
+/** What is not a folder, or one that this user may not list; it says which. */
+export class FolderUnreadable extends SaidError {
+  constructor(said: Said) {
+    super(said);
     this.name = 'FolderUnreadable';
   }
 }
@@ -65,17 +66,14 @@ export async function locateFolder(
   try {
     return await looks.take(async () => {
       const path = await realpath(folder);
-      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(`"${folder}" is not a folder.`);
+      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(say('folder.none', { folder }));
       await access(path, constants.R_OK | constants.X_OK);
       return path;
     });
   } catch (error) {
     if (error instanceof FolderUnreadable) throw error;
-    if (error instanceof FolderSilent)
-      throw new FolderUnreadable(
-        `The folder "${folder}" does not answer: the drive or server that it is on may be gone.`,
-      );
+    if (error instanceof FolderSilent) throw new FolderUnreadable(say('folder.silent', { folder }));
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new FolderUnreadable(`The folder "${folder}" cannot be read (${code}).`);
+    throw new FolderUnreadable(say('folder.unreadable', { folder, code }));
   }
 }

@@ -1,7 +1,7 @@
 /** What can go wrong between the engine and a relay, told apart by whether the relay answered. */
 
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
-import { say, type Sayable, SaidError } from '../said/said.ts';
+import { say, type Sayable, SaidError, textOf } from '../said/said.ts';
 
 /** The relay responded with another status than the expected one. */
 export class RelayRefusal extends SaidError {
@@ -23,7 +23,7 @@ export class RelayRefusal extends SaidError {
       isOwn = true,
     }: { code?: string | undefined; retryAfterMs?: number | undefined; isOwn?: boolean } = {},
   ) {
-    super(text);
+    super(code === undefined ? text : { refusal: code, text: textOf(text) });
     this.name = 'RelayRefusal';
     this.status = status;
     this.code = code;

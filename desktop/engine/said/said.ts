@@ -11,8 +11,15 @@ export interface Said {
   readonly text: string;
 }
 
-/** A saying, or text of somebody else, such as the system or a relay, which is shown as it is. */
-export type Sayable = Said | string;
+/** What a relay has said of a refusal, with the code of the error (docs/protocol.md section 2.2). */
+export interface Refused {
+  readonly refusal: string;
+  /** in English */
+  readonly text: string;
+}
+
+/** A saying, a relay's words, or text of somebody else, such as the system, which is shown as it is. */
+export type Sayable = Said | Refused | string;
 
 /** @param values for the places of the saying */
 export function say(code: SayingCode, values: Said['values'] = {}): Said {

@@ -3,6 +3,10 @@ import type { SAYINGS } from '../../engine/said/sayings.ts';
 
 /** What the engine says. */
 export const ENGINE_DE: Translation<typeof SAYINGS> = {
+  'folder.none': '„{folder}“ ist kein Ordner.',
+  'folder.silent':
+    'Der Ordner „{folder}“ antwortet nicht: Vielleicht ist das Laufwerk oder der Server dazu nicht da.',
+  'folder.unreadable': 'Der Ordner „{folder}“ ist nicht lesbar ({code}).',
   'network.refused': 'dort lauscht nichts',
   'network.reset': 'die Verbindung wurde zurückgesetzt',
   'network.closed': 'die Verbindung wurde geschlossen',
@@ -158,7 +162,7 @@ export const ENGINE_DE: Translation<typeof SAYINGS> = {
   'edit.method': 'Die Methode besteht aus 1 bis {max} Buchstaben, Ziffern und Bindestrichen, etwa POST.',
   'edit.connect': 'Als Methode geht jede außer CONNECT, das für Proxys da ist.',
   'edit.longPath': 'Der Pfad hat mit seiner Query höchstens {max} Zeichen; dieser hat {length}.',
-  'edit.pathLines': 'Der Pfad enthält keinen Zeilenumbruch.',
+  'edit.pathLines': 'Der Pfad darf keinen Zeilenumbruch enthalten.',
   'edit.path':
     'Der Pfad beginnt mit / und besteht aus sichtbarem ASCII außer #; alles andere schreiben Sie mit %, etwa %20 für ein Leerzeichen.',
   'edit.manyHeaders': 'Eine Anfrage hat höchstens {max} Header; diese hat {count}.',
@@ -166,8 +170,8 @@ export const ENGINE_DE: Translation<typeof SAYINGS> = {
   'edit.ownHeader': 'Den Header {name} schreibt Culvert, aus dem Rest der Anfrage.',
   'edit.headerName':
     'Der Name eines Headers besteht aus Buchstaben, Ziffern und Bindestrichen, ohne Leerzeichen; nicht „{name}“.',
-  'edit.valueLines': 'Der Wert von {name} enthält keinen Zeilenumbruch.',
-  'edit.valueControls': 'Der Wert von {name} enthält keine Steuerzeichen.',
+  'edit.valueLines': 'Der Wert von {name} darf keinen Zeilenumbruch enthalten.',
+  'edit.valueControls': 'Der Wert von {name} darf keine Steuerzeichen enthalten.',
   'edit.largeBody': 'Der Body hat höchstens {max} KiB; dieser hat {size} KiB.',
   'edit.noSecretInPath':
     'Im Pfad steht {mark}, und Anfrage {id} hat dort kein Geheimnis: Schreiben Sie es hin.',

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { addImported } from '../../engine/inspector/transfer/add-imported.ts';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
+import { toCallError } from '../failure.ts';
 import { ImportRefused } from '../../engine/inspector/transfer/imported.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../engine/limits.ts';
 import { FORM, signedIn } from '../../testing/core-app.ts';
@@ -43,6 +46,8 @@ describe('requests that the window imports', () => {
   });
 
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('are in the log as the local service would get them', async () => {
     const { log, tunnel } = bench();
@@ -85,6 +90,19 @@ describe('requests that the window imports', () => {
     const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, ['Request 1 is left out: The value of X takes no line break.']);
     assert.deepEqual(ids, []);
+  });
+
+  it('are told of in the language of the user', async () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const { leftOut } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
+    assert.deepEqual(leftOut, [
+      'Anfrage 1 ist ausgelassen: Der Wert von X darf keinen Zeilenumbruch enthalten.',
+    ]);
+    const error = await importInto(bench().tunnel, 'curl -F a=b x.example').catch(toCallError);
+    assert.deepEqual(error, {
+      code: 'not-imported',
+      text: '-F von curl geht hier nicht: Geben Sie den Body mit --data-raw an.',
+    });
   });
 
   it('are refused with the reason', async () => {

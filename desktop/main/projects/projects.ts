@@ -6,6 +6,8 @@ import { ProjectFileError } from '../../config/project-error.ts';
 import type { ProjectTunnel } from '../../config/project.ts';
 import { localUrl } from '../../config/tunnel-spec.ts';
 import { RelayUnreachable } from '../../engine/relay/errors.ts';
+import { saidOf } from '../../engine/said/said.ts';
+import { told } from '../../i18n/told.ts';
 import { t } from '../../i18n/translate.ts';
 import { FolderUnreadable, locateFolder } from '../../share/shared-folder.ts';
 import type { KeptForm } from '../../shared/ipc.ts';
@@ -144,7 +146,7 @@ export class Projects {
       return { ...shown, tunnels };
     } catch (error) {
       if (error instanceof ProjectFileError || error instanceof FolderUnreadable)
-        return { ...shown, problem: error.message };
+        return { ...shown, problem: told(saidOf(error)) };
       throw error;
     }
   }

@@ -7,6 +7,8 @@ import { locateFolders } from '../../config/project-folders.ts';
 import { leadsElsewhere } from '../../config/project-trust.ts';
 import type { Project, ProjectTunnel, WithheldTunnel } from '../../config/project.ts';
 import type { RelayAddress } from '../../engine/relay/relay-address.ts';
+import { saidOf } from '../../engine/said/said.ts';
+import { told } from '../../i18n/told.ts';
 import { t } from '../../i18n/translate.ts';
 import { FOLDER_LOOKS } from '../../share/folder-looks.ts';
 import { FolderUnreadable, locateFolder } from '../../share/shared-folder.ts';
@@ -57,7 +59,7 @@ async function startable(project: Project, spec: ProjectTunnel): Promise<FoundTu
     return located ?? spec;
   } catch (error) {
     if (error instanceof FolderUnreadable || error instanceof ProjectFileError)
-      return { blocked: error.message };
+      return { blocked: told(saidOf(error)) };
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 /** What the create form may contain. */
 import * as yup from 'yup';
+import { acceptedText } from '../../i18n/accepted-text.ts';
 import { t } from '../../i18n/translate.ts';
 import { DOMAIN_RULE } from '../../../shared/domain-rules.ts';
 import {
@@ -58,7 +59,7 @@ export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
 function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   return schema.test(
     'rule',
-    () => t('problem.give', { accepted: rule.accepted }),
+    () => t('problem.give', { accepted: acceptedText(rule.accepted) }),
     (value) => value === undefined || value === '' || rule.accepts(value),
   );
 }

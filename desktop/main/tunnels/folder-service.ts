@@ -37,7 +37,7 @@ export class FolderService {
         if (isStopped) return;
         const why =
           error instanceof FolderUnreadable
-            ? error.message
+            ? error.said
             : t('problem.folderNotServed', { why: String(error) });
         // The relay still has the tunnel, which Start again takes back.
         options.onState({ name: 'offline', reason: 'refused', why });

@@ -1,5 +1,6 @@
 /** What a lock may contain, by the same rules as the relay's. */
 import * as yup from 'yup';
+import { acceptedText } from '../../i18n/accepted-text.ts';
 import { t } from '../../i18n/translate.ts';
 import { ALLOW_MAX } from '../../../shared/access.ts';
 import { NETWORK_RULE, PASSWORD_RULE } from '../../../shared/access-rules.ts';
@@ -13,7 +14,7 @@ const kinds = {
       .required()
       .test(
         'rule',
-        () => t('problem.give', { accepted: PASSWORD_RULE.accepted }),
+        () => t('problem.give', { accepted: acceptedText(PASSWORD_RULE.accepted) }),
         (value) => PASSWORD_RULE.accepts(value),
       ),
   }),
@@ -27,7 +28,7 @@ const kinds = {
           .required()
           .test(
             'rule',
-            () => t('problem.give', { accepted: NETWORK_RULE.accepted }),
+            () => t('problem.give', { accepted: acceptedText(NETWORK_RULE.accepted) }),
             (value) => NETWORK_RULE.accepts(value),
           ),
       )

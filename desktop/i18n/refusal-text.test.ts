@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
-import { ALL_API_ERRORS, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
+import {
+  ALL_API_ERRORS,
+  API_ERRORS,
+  invalidKnockAnswer,
+  tooManyTunnels,
+  ttlTooLong,
+} from '../../shared/errors.ts';
+import { TTL_RULE } from '../../shared/value-rules.ts';
+import { judge } from '../engine/control/verdict.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
-import { REFUSALS_DE } from '../i18n/de/refusals.ts';
-import { REFUSALS } from '../i18n/en/refusals.ts';
-import { DEFAULT_LOCALE } from '../i18n/locale.ts';
-import { setLocale } from '../i18n/translate.ts';
-import { refusalText } from './refusal-text.ts';
+import { REFUSALS_DE } from './de/refusals.ts';
+import { REFUSALS } from './en/refusals.ts';
+import { DEFAULT_LOCALE } from './locale.ts';
+import { told } from './told.ts';
+import { setLocale } from './translate.ts';
 
 const refused = ({ status, code, text }: { status: number; code: string; text: string }) =>
-  refusalText(new RelayRefusal(status, text, { code }));
+  told(new RelayRefusal(status, text, { code }).said);
 
 describe('the words of a refusal', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
@@ -30,6 +38,21 @@ describe('the words of a refusal', () => {
     assert.equal(
       refused(tooManyTunnels('Free', 2, '2026-03-01T10:00:00Z')),
       'der Tarif Free erlaubt 2 Tunnel zugleich; schließen Sie einen, oder warten Sie bis 2026-03-01T10:00:00Z, dann läuft der nächste ab',
+    );
+  });
+
+  it('are German as a part of what the engine says', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const { status, code, text } = API_ERRORS.rateLimited;
+    const { why } = judge({ kind: 'refused', refusal: new RelayRefusal(status, text, { code }) });
+    assert.equal(told(why), 'Das Relay hat vorerst abgelehnt: das waren zu viele Anfragen.');
+  });
+
+  it('have what a value may be in German, too', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(
+      refused(invalidKnockAnswer(`ttl must be ${TTL_RULE.accepted}`)),
+      'ungültig: ttl, erlaubt ist eine Dauer wie 90s, 30m, 4h oder 1h30m, mindestens 1s',
     );
   });
 

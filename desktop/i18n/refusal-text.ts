@@ -1,0 +1,26 @@
+/** What a relay says of a refusal, in the user's language. */
+import type { Refused } from '../engine/said/said.ts';
+import { acceptedText } from './accepted-text.ts';
+import { REFUSALS } from './en/refusals.ts';
+import { t } from './translate.ts';
+
+type RefusalCode = keyof typeof REFUSALS extends `refusal.${infer Code}` ? Code : never;
+
+/** @returns the relay's own words for an error that this app does not know, or that has a text of its own */
+export function refusalText({ refusal: code, text }: Refused): string {
+  if (!isKnown(code)) return text;
+  const values = valuesIn(text, REFUSALS[`refusal.${code}`]);
+  return values === undefined ? text : t(`refusal.${code}`, values);
+}
+
+function isKnown(code: string): code is RefusalCode {
+  return Object.hasOwn(REFUSALS, `refusal.${code}`);
+}
+
+/** What a text has in the places of a message; `undefined` if it is not of that form. */
+function valuesIn(text: string, message: string): Readonly<Record<string, string>> | undefined {
+  const form = message.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+)');
+  const groups = new RegExp(`^${form}$`, 's').exec(text)?.groups;
+  if (groups === undefined) return text === message ? {} : undefined;
+  return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, acceptedText(value)]));
+}
