@@ -5,7 +5,7 @@ import { eventually } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, scenarios } from './support/fixture.ts';
+import { card, expose, scenarios, speakGerman } from './support/fixture.ts';
 import { reads } from './support/reads.ts';
 import { visit } from './support/visit.ts';
 
@@ -63,9 +63,7 @@ scenarios('finding out why', (fixture) => {
     const { page } = await fixture.openSignedIn({ relay });
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
     const slug = await expose(page, site.port);
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.getByLabel('Language').selectOption('de');
-    await page.getByRole('button', { name: 'Zurück' }).click();
+    await speakGerman(page);
     await relay.stop('SIGKILL');
     await card(page, slug).getByText('Verbindet neu').waitFor();
     await reads(

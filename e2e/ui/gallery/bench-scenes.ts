@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
+import { EDITED } from './requests.ts';
 import type { Scene } from './scene.ts';
-import { live } from './scripted.ts';
+import { live, scripted } from './scripted.ts';
 import { SHOP } from './tunnels.ts';
 
 async function openEdit(page: Page): Promise<void> {
@@ -25,6 +26,15 @@ export const BENCH_SCENES: readonly Scene[] = [
       await page.locator('#edit-method').fill('P OST');
       await page.locator('.edit .primary').click();
       await page.locator('#edit-method-note.problem').waitFor();
+    },
+  },
+  {
+    name: 'edit-signs',
+    alt: 'A webhook that is edited, with the choice of a new signature',
+    main: scripted({ tunnels: [SHOP] }, { 'bench:open': () => ({ ...EDITED, signer: 'Stripe' }) }),
+    go: async (page) => {
+      await openEdit(page);
+      await page.locator('.edit .choice').scrollIntoViewIfNeeded();
     },
   },
   {

@@ -10,6 +10,7 @@ import type { Scene } from './scene.ts';
 import { SETS_SCENES } from './sets-scenes.ts';
 import { SETTINGS_SCENES } from './settings-scenes.ts';
 import { SIGN_IN_SCENES } from './sign-in-scenes.ts';
+import { TRANSFER_SCENES } from './transfer-scenes.ts';
 
 export const SCENES: readonly Scene[] = [
   ...SIGN_IN_SCENES,
@@ -20,6 +21,7 @@ export const SCENES: readonly Scene[] = [
   ...LOCK_SCENES,
   ...LOG_SCENES,
   ...BENCH_SCENES,
+  ...TRANSFER_SCENES,
   ...SETS_SCENES,
   ...SETTINGS_SCENES,
 ];

@@ -108,6 +108,13 @@ export async function signIn(page: Page, relay: string, key: string): Promise<vo
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Chooses German in the settings of a window that is in English. */
+export async function speakGerman(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Language').selectOption('de');
+  await page.getByRole('button', { name: 'Zurück' }).click();
+}
+
 /** The card of a tunnel. */
 export function card(page: Page, slug: string): Locator {
   return page.locator(`.card[data-slug="${slug}"]`);

@@ -1,0 +1,61 @@
+/** What is refused, in a window in German: by the window, by the relay, and by the engine. */
+import { createAccount } from '../support/accounts.ts';
+import { startSite } from '../support/services/site.ts';
+import { expose, scenarios, speakGerman } from './support/fixture.ts';
+import { reads } from './support/reads.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('in German', (fixture) => {
+  it('a tunnel that is refused says why, at the field', async () => {
+    const { page } = await fixture.openSignedIn();
+    const other = await createAccount(fixture.relay);
+    await other.api.create({ local_port: 9, name: 'taken-in-german' });
+    await speakGerman(page);
+    const port = page.getByLabel('Port', { exact: true });
+    await port.fill('99999');
+    await page.getByRole('button', { name: 'Freigeben' }).click();
+    await reads(page.locator('#port-note'), /^Ein Port ist eine ganze Zahl von 1 bis 65535\./);
+    await port.fill('3000');
+    await page.getByRole('button', { name: 'Optionen' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('taken-in-german');
+    await page.getByRole('button', { name: 'Freigeben' }).click();
+    await reads(
+      page.locator('#name-note'),
+      /^Diesen Namen hat jetzt jemand anders\. Wählen Sie einen anderen\./,
+    );
+    await page.locator('#name:focus').waitFor();
+  });
+
+  it('an edited request says what is wrong with it', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const site = await startSite(fixture.scope);
+    await expose(page, site.port);
+    await visit(`${(await app.tunnel()).url}/hook`);
+    await speakGerman(page);
+    await page.getByRole('button', { name: /GET \/hook/ }).click();
+    await page.getByRole('button', { name: 'Bearbeiten und senden' }).click();
+    await page.getByLabel('Methode').fill('GE T');
+    await page.getByLabel('Pfad').fill('hook?token=[redacted]');
+    await page.getByRole('button', { name: 'Senden', exact: true }).click();
+    const form = page.locator('.edit');
+    await reads(form, /Die Methode besteht aus 1 bis 32 Buchstaben, Ziffern und Bindestrichen, etwa POST\./);
+    await reads(form, /Im Pfad steht \[redacted\], und Anfrage \d+ hat dort kein Geheimnis/);
+  });
+
+  it('an import says why it is refused', async () => {
+    const { page } = await fixture.openSignedIn();
+    const site = await startSite(fixture.scope);
+    const slug = await expose(page, site.port);
+    await speakGerman(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Tunnel, / }).fill(`importieren ${slug}`);
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: `In ${slug} importieren` });
+    await dialog.getByLabel('curl-Befehl').fill('curl -F a=b https://elsewhere.example/hook');
+    await dialog.getByRole('button', { name: 'Importieren', exact: true }).click();
+    await reads(
+      dialog.getByRole('alert'),
+      /^-F von curl geht hier nicht: Geben Sie den Body mit --data-raw an\./,
+    );
+  });
+});
