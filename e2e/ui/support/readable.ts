@@ -35,6 +35,9 @@ async function overflowing(page: Page): Promise<readonly string[]> {
         const isOutside = width > 1 && (left < room.left - 1 || right > room.right + 1);
         // Long texts may end in an ellipsis, but a part of them must be visible.
         const isSqueezed = element.scrollWidth > element.clientWidth && element.clientWidth < ${SEEN_PX};
+        // What does nothing about a text that is too long lets it stick out.
+        const isSpilling = element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX === 'visible';
+        if (isSpilling && element.matches('button:not(.icon-button), .chip, .row span:not(.unseen)')) return true;
         return isOutside || (isSqueezed && element.matches('h1, b, .link-name, .target, .status, .took'));
       })
       .map((element) => element.outerHTML.slice(0, 200))
