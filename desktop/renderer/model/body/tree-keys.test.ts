@@ -3,8 +3,8 @@ import { readJson } from './json-document.ts';
 import { jsonRows, type Unfolded } from './json-rows.ts';
 import { treeMove } from './tree-keys.ts';
 
-const TEXT = '{"a":[1,2],"b":{"c":3},"d":4}';
-// 0 {, 1 a, 2 1, 3 2, 4 b, 5 c, 6 d
+const TEXT = '{"a":[1,2],"b":{"c":3},"bd":4}';
+// 0 {, 1 a, 2 1, 3 2, 4 b, 5 c, 6 bd
 const OPEN: Unfolded = new Map([
   [0, 100],
   [1, 100],
@@ -42,7 +42,13 @@ describe('the keys of a tree', () => {
     assert.deepEqual(move('*', 6), { kind: 'unfold', more: new Map([[4, 100]]) });
   });
 
+  it('go to the next name that begins with a letter, or to the next element by its digit, and begin again', () => {
+    assert.deepEqual([move('B', 0), move('b', 4), move('b', 6), move('a', 1)], [4, 6, 4, 1]);
+    assert.deepEqual([move('1', 0), move('0', 3)], [3, 2]);
+    assert.equal(move('c', 0), undefined, 'it is not unfolded');
+  });
+
   it('leave other keys alone', () => {
-    for (const key of ['Tab', 'Escape', 'j', 'PageDown']) assert.equal(move(key, 1), undefined);
+    for (const key of ['Tab', 'Escape', 'j', '"', 'PageDown']) assert.equal(move(key, 1), undefined);
   });
 });

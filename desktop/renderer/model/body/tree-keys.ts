@@ -2,7 +2,7 @@
  * What keys do in a tree (WAI-ARIA Authoring Practices, tree view pattern). JSON is written from left to right in every
  * language, and so is its tree: the right arrow unfolds.
  */
-import type { JsonDocument } from './json-document.ts';
+import type { JsonDocument, JsonNode } from './json-document.ts';
 import { isFoldable, type JsonRow, PAGE, type Unfolded } from './json-rows.ts';
 
 export type TreeMove =
@@ -57,7 +57,31 @@ export function treeMove(
       );
       return { kind: 'unfold', more: new Map(folded.map(({ number }) => [number, PAGE])) };
     }
-    default:
-      return undefined;
+    default: {
+      const to = placeOfName(key, nodes, rows, at);
+      return to === undefined ? undefined : go(to);
+    }
   }
+}
+
+/** The next row, from the top again after the last one, of a member whose name, or an element whose place, begins with a character. */
+function placeOfName(
+  key: string,
+  nodes: JsonDocument['nodes'],
+  rows: readonly JsonRow[],
+  at: number,
+): number | undefined {
+  if (key.length !== 1) return undefined;
+  const typed = key.toLowerCase();
+  for (let step = 1; step <= rows.length; step += 1) {
+    const place = (at + step) % rows.length;
+    const row = rows[place];
+    if (row !== undefined && !row.isMore && nameOf(nodes[row.number]).startsWith(typed)) return place;
+  }
+  return undefined;
+}
+
+function nameOf(node: JsonNode | undefined): string {
+  if (node === undefined || node.parent < 0) return '';
+  return (node.name?.slice(1) ?? String(node.index)).toLowerCase();
 }
