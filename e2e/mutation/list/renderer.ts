@@ -1,4 +1,4 @@
-import { type Mutation, ui } from '../mutation.ts';
+import { type Mutation, ui, unit } from '../mutation.ts';
 
 export const RENDERER: readonly Mutation[] = [
   {
@@ -164,5 +164,55 @@ export const RENDERER: readonly Mutation[] = [
     tests: ui(
       'requests that are kept by name are left unsent once nothing listens, and where somebody stops',
     ),
+  },
+  {
+    part: 'renderer',
+    notice: "the log's Errors leave out responses that broke off",
+    file: 'desktop/renderer/model/log-filter.ts',
+    find: "['failed', 'broken'].includes(outcome(request))",
+    replace: "outcome(request) === 'failed'",
+    tests: unit('the parts of a log have what their name says'),
+  },
+  {
+    part: 'renderer',
+    notice: 'a repetition of a repetition stands alone in the log',
+    file: 'desktop/renderer/model/log-filter.ts',
+    find: '? request : rootOf(original);',
+    replace: '? request : original;',
+    tests: unit('threads have repetitions below what they repeat, also of a repetition'),
+  },
+  {
+    part: 'renderer',
+    notice: 'one tunnel that is lost is an outage of all',
+    file: 'desktop/renderer/model/outage.ts',
+    find: 'lost.length < 2',
+    replace: 'lost.length < 1',
+    tests: unit('an outage is none if a single tunnel is lost, or nothing is'),
+  },
+  {
+    part: 'renderer',
+    notice: 'a letter that is typed in a tree of JSON leads nowhere',
+    file: 'desktop/renderer/model/body/tree-keys.ts',
+    find: '(at + step) % rows.length',
+    replace: '(at + step - 1) % rows.length',
+    tests: unit(
+      'the keys of a tree go to the next name that begins with a letter, or to the next element by its digit, and begin again',
+    ),
+  },
+  {
+    part: 'main',
+    notice: 'Undo is offered for what is final',
+    file: 'desktop/main/undo/undo-list.ts',
+    find: '    this.#entries.delete(id);\n',
+    replace: '',
+    tests: unit('UndoList undoes what it is asked for, once and never later'),
+  },
+  {
+    part: 'renderer',
+    notice: 'a request that is repeated until 2xx is sent 31 times',
+    file: 'desktop/renderer/model/bench/until-ok.ts',
+    find: 'tries >= TRIES_MAX',
+    replace: 'tries > TRIES_MAX',
+    tests: unit('a request that is repeated until it succeeds is over after 30 tries or 10 minutes'),
   },
 ];
