@@ -27,7 +27,7 @@ export function useVirtualRows(
   ids: readonly { readonly id: number }[],
   placeOf: ReadonlyMap<number, number>,
 ): VirtualRows {
-  const [rowHeight, setRowHeight] = useState(0);
+  const rowHeight = useHeight(ruler);
   const [shown, setShown] = useState(NO_ROWS);
   const look = useCallback(() => {
     if (list.current === null || rowHeight === 0) return;
@@ -35,16 +35,6 @@ export function useVirtualRows(
     const next = rowWindow(above, height, rowHeight, ids.length);
     setShown((before) => (before.from === next.from && before.to === next.to ? before : next));
   }, [list, rowHeight, ids]);
-
-  useLayoutEffect(() => {
-    if (ruler.current === null) return undefined;
-    const element = ruler.current;
-    const measure = (): void => setRowHeight(element.getBoundingClientRect().height);
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [ruler]);
 
   // What was in view is still there, at another place.
   const previous = useRef(ids);
@@ -79,6 +69,21 @@ export function useVirtualRows(
     perPage: () => Math.max(1, Math.floor(viewOf(list.current).height / (rowHeight || 1)) - 1),
     firstInView: () => Math.max(0, Math.ceil(viewOf(list.current).above / (rowHeight || 1))),
   };
+}
+
+/** px that something is high. Apart from the rows: what lives as long as this would keep those that were there first. */
+function useHeight(ruler: RefObject<HTMLElement | null>): number {
+  const [height, setHeight] = useState(0);
+  useLayoutEffect(() => {
+    if (ruler.current === null) return undefined;
+    const element = ruler.current;
+    const measure = (): void => setHeight(element.getBoundingClientRect().height);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ruler]);
+  return height;
 }
 
 /** px of the list that are above what is in view, and px that are in view of what scrolls it. */

@@ -23,7 +23,12 @@ export class ScriptedLog {
     for (let n = 0; n < count; n += 1) {
       this.#lastId += 1;
       this.#changes.push(
-        exampleRequest({ id: this.#lastId, target: `/${this.#lastId}`, ...of(this.#lastId) }),
+        exampleRequest({
+          id: this.#lastId,
+          startedAt: Date.now(),
+          target: `/${this.#lastId}`,
+          ...of(this.#lastId),
+        }),
       );
     }
     this.#changes = this.#changes.slice(-LOG_REQUESTS_MAX);

@@ -59,15 +59,7 @@ export function LogScreen({
       (event.key === 'f' && hasCommand(event) && (opened === undefined || isInLog())),
     () => document.getElementById('search-requests')?.focus(),
   );
-  // How many were found is announced once the typing pauses, not for every request that comes in.
-  const count = requests?.length ?? 0;
-  const found = useRef(count);
-  found.current = count;
-  useEffect(() => {
-    if (search === '') return undefined;
-    const timer = window.setTimeout(() => say(t('log.found', { count: found.current })), 1000);
-    return () => window.clearTimeout(timer);
-  }, [search, say]);
+  useFoundWords(search, requests?.length ?? 0);
 
   const onClear = async (): Promise<void> => {
     const answer = await clear.run('log:clear', { key: tunnelKey });
@@ -181,6 +173,21 @@ export function LogScreen({
       )}
     </Screen>
   );
+}
+
+/**
+ * Announces how many were found once the typing pauses, not for every request that comes in. Apart from the log: what waits for
+ * another search would keep the requests that were there at the last one.
+ */
+function useFoundWords(search: string, count: number): void {
+  const { say } = useShell();
+  const found = useRef(count);
+  found.current = count;
+  useEffect(() => {
+    if (search === '') return undefined;
+    const timer = window.setTimeout(() => say(t('log.found', { count: found.current })), 1000);
+    return () => window.clearTimeout(timer);
+  }, [search, say]);
 }
 
 function NoRequests({ search, url }: { search: string; url: string | undefined }): JSX.Element {

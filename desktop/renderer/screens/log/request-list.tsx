@@ -37,9 +37,6 @@ export function RequestList({
   const activePlace = active === undefined ? undefined : placeOf.get(active);
   const wantsFocus = useRef(false);
   const lastPlace = useRef(0);
-  useLayoutEffect(() => {
-    if (activePlace !== undefined) lastPlace.current = activePlace;
-  }, [activePlace]);
 
   const goTo = (place: number): void => {
     const request = requests[Math.max(0, Math.min(place, requests.length - 1))];
@@ -63,6 +60,7 @@ export function RequestList({
   // Read before the redraw: afterwards nothing says where the focus was.
   const hadFocus = list.current?.contains(document.activeElement) === true;
   useLayoutEffect(() => {
+    if (activePlace !== undefined) lastPlace.current = activePlace;
     if (wantsFocus.current && active !== undefined && focusRow(tunnelKey, active)) wantsFocus.current = false;
     if (!hadFocus || document.activeElement !== document.body) return;
     // The row is gone: it was filtered out, or is no longer kept.
