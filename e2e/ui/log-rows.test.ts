@@ -53,6 +53,18 @@ describe('a log of ten thousand requests', () => {
     }
   });
 
+  it('keeps no request in memory that is no longer in it', async () => {
+    const { page, come } = await open();
+    // What waits for another search must not keep what was there at the last one.
+    await page.getByLabel('Search requests').fill('/');
+    await come(COUNT);
+    await page
+      .locator('.log li[aria-posinset="1"]')
+      .getByText(`/${2 * COUNT}`, { exact: true })
+      .waitFor();
+    await eventually(60_000, async () => assert.ok((await requestsInMemory(page)) < 1.1 * COUNT));
+  });
+
   it('can be read by everybody', async () => {
     const { page } = await open();
     await page.keyboard.press('PageDown');
@@ -187,4 +199,22 @@ async function rested(element: Locator): ReturnType<Locator['boundingBox']> {
     assert.deepEqual(last, before);
     return last;
   });
+}
+
+/** Requests that the page keeps, wherever, once what it does not need is collected. */
+async function requestsInMemory(page: Page): Promise<number> {
+  const tab = await page.context().newCDPSession(page);
+  try {
+    await tab.send('HeapProfiler.collectGarbage');
+    const { result: all } = await tab.send('Runtime.evaluate', { expression: 'Object.prototype' });
+    const { objects } = await tab.send('Runtime.queryObjects', { prototypeObjectId: all.objectId ?? '' });
+    const { result } = await tab.send('Runtime.callFunctionOn', {
+      objectId: objects.objectId ?? '',
+      functionDeclaration: `function () { return this.filter((object) => Object.hasOwn(object, 'startedAt')).length; }`,
+      returnByValue: true,
+    });
+    return Number(result.value);
+  } finally {
+    await tab.detach();
+  }
 }
