@@ -4,7 +4,13 @@
 const LINES = Array.from({ length: 33 }, (_, level) => `\n${'  '.repeat(level)}`);
 /** A text that is longer when it is laid out is not: more than this nobody reads. */
 const LAID_OUT_MAX_CHARS = 4_000_000;
-const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
+/** The blanks of JSON are at most that, and nothing else outside of strings is. */
+const LAST_BLANK = 0x20;
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+/** 1 for what is neither blank nor a part of a number or a word, by code. */
+const STRUCTURE = new Uint8Array(0x80);
+for (const code of [COMMA, COLON, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY]) STRUCTURE[code] = 1;
 
 /**
  * The same JSON with one value a line. Values are written as they were: numbers keep every digit, names that are there twice
@@ -24,24 +30,66 @@ export function indentJson(text: string): string | undefined {
 export function laidOutJson(text: string): string | undefined {
   let depth = 0;
   let laidOut = '';
-  /** nothing stands behind its opening bracket so far */
-  let isEmpty = false;
+  /** where what is taken over as it is begins */
+  let from = 0;
+  let at = 0;
+  const take = (): void => {
+    if (at > from) laidOut += text.slice(from, at);
+  };
   const newLine = (): string => LINES[Math.min(depth, LINES.length - 1)] ?? '';
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
-    if (token === '}' || token === ']') {
-      depth -= 1;
-      laidOut += isEmpty ? token : newLine() + token;
-      isEmpty = false;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(text, at);
       continue;
     }
-    if (isEmpty) laidOut += newLine();
-    isEmpty = token === '{' || token === '[';
-    if (isEmpty) depth += 1;
-    laidOut += token === ':' ? ': ' : token;
-    if (token === ',') laidOut += newLine();
+    if (code > LAST_BLANK && STRUCTURE[code] !== 1) {
+      at += 1;
+      continue;
+    }
+    if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
+    take();
+    at += 1;
+    if (code === COMMA) laidOut += `,${newLine()}`;
+    else if (code === COLON) laidOut += ': ';
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      depth -= 1;
+      laidOut += newLine() + text.charAt(at - 1);
+    } else if (code > LAST_BLANK) {
+      const next = afterBlanks(text, at);
+      const close = text.charCodeAt(next);
+      if (close === CLOSE_OBJECT || close === CLOSE_ARRAY) {
+        laidOut += text.charAt(at - 1) + text.charAt(next);
+        at = next + 1;
+      } else {
+        depth += 1;
+        laidOut += text.charAt(at - 1) + newLine();
+      }
+    }
+    from = at;
   }
+  take();
   return laidOut;
+}
+
+/** Where a string ends that begins there. */
+function stringEnd(text: string, start: number): number {
+  let at = text.indexOf('"', start + 1);
+  while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at === -1 ? text.length : at + 1;
+}
+
+/** Whether an odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function afterBlanks(text: string, start: number): number {
+  let at = start;
+  while (text.charCodeAt(at) <= LAST_BLANK) at += 1;
+  return at;
 }
 
 function isJson(text: string): boolean {
