@@ -169,7 +169,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByLabel('Body').waitFor();
     await waitOnlyForFiles(page);
     await until(page);
-    await page.getByText('The files in shop are watched.').waitFor();
+    await page.locator('p.hint', { hasText: 'The files in shop are watched.' }).waitFor();
     await assertReadable(page, 'files that are watched');
     // What changes right after a request would be its own doing: a person takes longer than that.
     await eventually(20_000, async () => {
