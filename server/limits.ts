@@ -130,9 +130,11 @@ export const STOP_DEADLINE_MS = 30_000;
 /** ms a request that was on its way at SIGTERM has to arrive on an idle connection: a round trip, and then some. */
 export const DRAIN_IDLE_MS = 1000;
 /** ms a relay that shuts down looks for a quiet moment to close its listener, however many connections still come. */
-export const DRAIN_BACKLOG_MS = 1000;
-/** ms without any event after which a turn of the event loop counts as quiet. */
+export const DRAIN_BACKLOG_MS = 5000;
+/** ms a turn of the event loop may take that counts as quiet. */
 export const QUIET_TURN_MS = 0.2;
+/** ms of looking after which a turn that takes twice as long counts as quiet, too: a busy relay has no better one. */
+export const QUIET_DOUBLING_MS = 500;
 /**
  * ms clients have to move to another relay before this one drops them: twice the time over which they are spread, and some
  * attempts.

@@ -7,6 +7,7 @@ import {
   DEADLINE_TICK_MS,
   DRAIN_BACKLOG_MS,
   DRAIN_LOOK_MS,
+  QUIET_DOUBLING_MS,
   QUIET_TURN_MS,
   SUCCESSION_SETTLE_MS,
   SUCCESSION_STEP_MS,
@@ -166,7 +167,9 @@ export class Edge {
       const turn = this.#origins.now();
       await nextTurn();
       const now = this.#origins.now();
-      if (now - begin > DRAIN_BACKLOG_MS || (taken === this.#taken && now - turn < QUIET_TURN_MS)) return;
+      const waited = now - begin;
+      const isQuiet = now - turn < QUIET_TURN_MS * 2 ** (waited / QUIET_DOUBLING_MS);
+      if (waited > DRAIN_BACKLOG_MS || (isQuiet && taken === this.#taken)) return;
     }
   }
 
