@@ -80,6 +80,42 @@ describe('a wide window', () => {
     await page.locator('#log-shop').and(focused).waitFor();
   });
 
+  it('shows beside the requests where the keys stop among them, but leaves one that is being edited alone', async () => {
+    const page = await open(1200);
+    const keys = page.keyboard;
+    const focused = page.locator(':focus');
+    const row = (id: number): Locator => page.locator(`.log #request-shop-${id}`);
+    await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+    await row(95).waitFor();
+    await keys.press('End');
+    const last = page.locator('.log li:last-child button');
+    await last.and(focused).waitFor();
+    // Nothing is open yet.
+    await page.getByText('Choose a request').waitFor();
+    await keys.press('Enter');
+    await page.locator('.log [aria-current]').and(last).waitFor();
+    await keys.press('Home');
+    await page.locator('.log [aria-current]').and(row(95)).waitFor();
+    await row(95).and(focused).waitFor();
+    await keys.press('j');
+    await page.locator('.log [aria-current]').and(row(94)).waitFor();
+    await row(94).and(focused).waitFor();
+    // One step back, however many were shown.
+    await keys.press('Escape');
+    await page.getByText('Choose a request').waitFor();
+    await row(94).and(focused).waitFor();
+
+    await keys.press('Enter');
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Body').fill('mine');
+    await row(94).focus();
+    await keys.press('End');
+    await last.and(focused).waitFor();
+    await keys.press('Home');
+    await row(95).and(focused).waitFor();
+    assert.equal(await page.getByLabel('Body').inputValue(), 'mine');
+  });
+
   it('is one column again when it is made narrow, at the same place', async () => {
     const page = await open(720);
     await page.getByRole('button', { name: 'All requests to shop-demo' }).click();

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Dispatch, StateUpdater } from 'preact/hooks';
-import { useMemo } from 'preact/hooks';
+import { useCallback, useMemo } from 'preact/hooks';
 import { t } from '../../i18n/translate.ts';
 import type { SessionView, Snapshot, UndoView } from '../../shared/snapshot.ts';
 import type { FormDraft } from '../model/create-form.ts';
@@ -159,10 +159,25 @@ function Opened(props: PanesProps): JSX.Element | null {
   }
 }
 
-function Log({ snapshot, trail, logViews, tunnelKey }: PanesProps & { tunnelKey: string }): JSX.Element {
+function Log({
+  snapshot,
+  trail,
+  setTrail,
+  logViews,
+  tunnelKey,
+}: PanesProps & { tunnelKey: string }): JSX.Element {
   const { route, focus } = currentPlace(trail);
   const { tunnels } = snapshot;
   const opened = 'id' in route ? route.id : undefined;
+  // What is being edited stays.
+  const hasRequest = route.screen === 'request';
+  const follow = useCallback(
+    (id: number) => {
+      const focused = document.activeElement?.id;
+      setTrail((before) => beside(before, { screen: 'request', key: tunnelKey, id }, focused));
+    },
+    [setTrail, tunnelKey],
+  );
   return (
     <LogScreen
       key={tunnelKey}
@@ -172,6 +187,7 @@ function Log({ snapshot, trail, logViews, tunnelKey }: PanesProps & { tunnelKey:
       show={(view) => logViews.show(tunnelKey, view)}
       start={opened ?? requestOfRow(tunnelKey, focus)}
       opened={opened}
+      follow={hasRequest ? follow : undefined}
     />
   );
 }

@@ -26,6 +26,7 @@ export function LogScreen({
   show,
   start,
   opened,
+  follow,
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
@@ -36,6 +37,8 @@ export function LogScreen({
   start: number | undefined;
   /** number of the request that is open beside the list */
   opened?: number | undefined;
+  /** shows another one there */
+  follow?: ((id: number) => void) | undefined;
 }): JSX.Element {
   const { say, importTo, go } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
@@ -154,6 +157,7 @@ export function LogScreen({
           requests={shown}
           start={start}
           opened={opened}
+          follow={follow}
           openMenu={setMenu}
         />
       )}

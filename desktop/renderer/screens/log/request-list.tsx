@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { drawnRows } from '../../model/row-window.ts';
@@ -10,6 +10,9 @@ import type { RowMenu } from './request-menu.tsx';
 import { RequestRow, rowId } from './request-row.tsx';
 import { placeAfter } from './row-keys.ts';
 
+/** How long the keys rest on a row before it is shown beside the list. */
+const FOLLOW_MS = 150;
+
 /**
  * The requests of a log, however many. One of them can be reached with Tab, the others from there with the keys of a list; the
  * one that has the focus is always in the page.
@@ -19,6 +22,7 @@ export function RequestList({
   requests,
   start,
   opened,
+  follow,
   openMenu,
 }: {
   tunnelKey: string;
@@ -27,6 +31,8 @@ export function RequestList({
   start: number | undefined;
   /** number of the request that is open beside the list */
   opened: number | undefined;
+  /** shows another one there; `undefined` if there is none */
+  follow: ((id: number) => void) | undefined;
   openMenu: (menu: RowMenu) => void;
 }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
@@ -38,22 +44,26 @@ export function RequestList({
   const wantsFocus = useRef(false);
   const lastPlace = useRef(0);
 
-  const goTo = (place: number): void => {
+  const followLater = useFollow(follow);
+
+  const goTo = (place: number): number | undefined => {
     const request = requests[Math.max(0, Math.min(place, requests.length - 1))];
-    if (request === undefined) return;
+    if (request === undefined) return undefined;
     wantsFocus.current = true;
     // What is above the list comes with its first row.
     if (request === requests[0] && list.current !== null) scrollerOf(list.current).scrollTop = 0;
     if (request.id === active) focusRow(tunnelKey, request.id);
     else setActive(request.id);
+    return request.id;
   };
   useKey(
     (event) => placeAfter(event, list.current, 0, 1) !== undefined,
     (event) => {
       const isInside = list.current?.contains(document.activeElement) === true;
       const from = isInside ? activePlace : undefined;
-      if (from !== undefined) goTo(placeAfter(event, list.current, from, rows.perPage()) ?? from);
-      else goTo(event.key === 'End' ? requests.length - 1 : isTyping(event) ? 0 : rows.firstInView());
+      const first = event.key === 'End' ? requests.length - 1 : isTyping(event) ? 0 : rows.firstInView();
+      const next = from === undefined ? first : placeAfter(event, list.current, from, rows.perPage());
+      followLater(goTo(next ?? first));
     },
   );
 
@@ -116,6 +126,17 @@ export function RequestList({
       </ul>
     </div>
   );
+}
+
+/** @returns what shows a request beside the list once the keys have stopped at it, not all that they pass */
+function useFollow(follow: ((id: number) => void) | undefined): (id: number | undefined) => void {
+  const timer = useRef<number>(undefined);
+  useEffect(() => () => window.clearTimeout(timer.current), [follow]);
+  return (id) => {
+    window.clearTimeout(timer.current);
+    if (follow !== undefined && id !== undefined)
+      timer.current = window.setTimeout(() => follow(id), FOLLOW_MS);
+  };
 }
 
 /** @returns whether the row is in the page */
