@@ -24,7 +24,7 @@ export function readAccessOptions(values: AccessValues): AccessOptions {
   const { auth = [], password, allow = [], links = false, knock = false } = values;
   const fields = { auth, password, allow, links, knock };
   const [problem] = accessProblems(fields);
-  if (problem !== undefined) throw new UsageError(`--${problem.field}: ${problem.text}.`);
+  if (problem !== undefined) throw new UsageError(`--${problem.field}: ${problem.said.text}.`);
   const isAuthExposed = auth.some((login) => login.includes(':'));
   return {
     ...wantedAccess(fields),

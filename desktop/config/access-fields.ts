@@ -1,6 +1,8 @@
 /** Who may come into a tunnel as the user says it, by options or in `culvert.yml`: both have the same fields. */
 import { type Access, ALLOW_MAX, BASIC_USERS_MAX } from '../../shared/access.ts';
 import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from '../../shared/access-rules.ts';
+import { say, type Said } from '../engine/said/said.ts';
+import type { SayingCode } from '../engine/said/sayings.ts';
 import { inventPassword } from '../engine/access/invent-password.ts';
 
 /** The fields as given. */
@@ -21,31 +23,32 @@ export interface WantedAccess extends Omit<Access, 'basic'> {
   readonly madePassword: string | undefined;
 }
 
-/** What is wrong with a field; the text has no secret in it. */
+/** What is wrong with a field, without a secret in it. */
 export interface AccessProblem {
   readonly field: 'auth' | 'password' | 'allow';
-  readonly text: string;
+  readonly said: Said;
 }
 
 export function accessProblems({ auth, password, allow }: AccessFields): AccessProblem[] {
   const problems: AccessProblem[] = [];
-  const report = (field: AccessProblem['field'], text: string) => problems.push({ field, text });
+  const report = (field: AccessProblem['field'], code: SayingCode, values: Said['values']) =>
+    problems.push({ field, said: say(code, values) });
   const users = auth.map(splitLogin);
   for (const { user, password: own } of users) {
-    if (!USER_RULE.accepts(user)) report('auth', `the user of USER:PASSWORD takes ${USER_RULE.accepted}`);
+    if (!USER_RULE.accepts(user)) report('auth', 'access.userTakes', { accepted: USER_RULE });
     else if (own !== undefined && !USER_PASSWORD_RULE.accepts(own))
-      report('auth', `the password of ${user} takes ${USER_PASSWORD_RULE.accepted}`);
+      report('auth', 'access.passwordOf', { user, accepted: USER_PASSWORD_RULE });
   }
-  if (auth.length > BASIC_USERS_MAX) report('auth', `it takes at most ${BASIC_USERS_MAX} users`);
+  if (auth.length > BASIC_USERS_MAX) report('auth', 'access.manyUsers', { max: BASIC_USERS_MAX });
   const twice = users.find(({ user }, index) => users.findIndex((other) => other.user === user) < index);
-  if (twice !== undefined) report('auth', `there is ${twice.user} twice`);
+  if (twice !== undefined) report('auth', 'access.userTwice', { user: twice.user });
   if (typeof password === 'string' && !PASSWORD_RULE.accepts(password))
-    report('password', `it takes ${PASSWORD_RULE.accepted}`);
+    report('password', 'access.passwordTakes', { accepted: PASSWORD_RULE });
   for (const network of allow) {
     if (!NETWORK_RULE.accepts(network))
-      report('allow', `${JSON.stringify(network)} is not ${NETWORK_RULE.accepted}`);
+      report('allow', 'access.notNetwork', { network: JSON.stringify(network), accepted: NETWORK_RULE });
   }
-  if (allow.length > ALLOW_MAX) report('allow', `it takes at most ${ALLOW_MAX} addresses and networks`);
+  if (allow.length > ALLOW_MAX) report('allow', 'access.manyNetworks', { max: ALLOW_MAX });
   return problems;
 }
 

@@ -1,5 +1,7 @@
 /** The fields of `culvert.yml` that say who may come into a tunnel. What is not as it should be must not leave it open. */
 import type { Access } from '../../shared/access.ts';
+import { say, type Sayable } from '../engine/said/said.ts';
+import type { SayingCode } from '../engine/said/sayings.ts';
 import { accessProblems, type AccessFields, wantedAccess } from './access-fields.ts';
 import { type Environment, EnvironmentError, fillIn, VariableUnset } from './environment.ts';
 
@@ -7,13 +9,13 @@ export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as 
 type FieldName = (typeof ACCESS_FIELDS)[number];
 
 /** What a field takes. Values are not shown: most are secrets, or may be. */
-const ACCEPTED: Readonly<Record<FieldName, string>> = {
-  auth: 'USER:PASSWORD, or a list of them',
-  password: 'a text, or true for three words that are made up',
-  allow: 'an address or a network, or a list of them',
-  links: 'true or false',
-  knock: 'true or false',
-};
+const TAKES = {
+  auth: 'access.takesUsers',
+  password: 'access.takesPassword',
+  allow: 'access.takesNetworks',
+  links: 'access.takesFlag',
+  knock: 'access.takesFlag',
+} as const satisfies Readonly<Record<FieldName, SayingCode>>;
 
 /**
  * @param tunnel the value of one tunnel of the file
@@ -22,12 +24,12 @@ const ACCEPTED: Readonly<Record<FieldName, string>> = {
 export function readProjectAccess(
   tunnel: Readonly<Record<string, unknown>>,
   env: Environment,
-  report: (field: FieldName, text: string, isUnset: boolean) => void,
+  report: (field: FieldName, said: Sayable, isUnset: boolean) => void,
 ): { readonly access: Access; readonly madePassword: string | undefined } | undefined {
   let isValid = true;
-  const refuse = (field: FieldName, text: string, isUnset = false): void => {
+  const refuse = (field: FieldName, said: Sayable, isUnset = false): void => {
     isValid = false;
-    report(field, text, isUnset);
+    report(field, said, isUnset);
   };
   /** @throws TypeError for what is not of the kind; EnvironmentError */
   function read<T>(name: FieldName, kind: (value: unknown) => T): T | undefined {
@@ -36,8 +38,8 @@ export function readProjectAccess(
     try {
       return kind(value);
     } catch (error) {
-      if (error instanceof EnvironmentError) refuse(name, error.message, error instanceof VariableUnset);
-      else refuse(name, `it takes ${ACCEPTED[name]}`);
+      if (error instanceof EnvironmentError) refuse(name, error.said, error instanceof VariableUnset);
+      else refuse(name, say(TAKES[name]));
       return undefined;
     }
   }
@@ -50,10 +52,10 @@ export function readProjectAccess(
     links: read('links', aFlag) ?? false,
     knock: read('knock', aFlag) ?? false,
   };
-  for (const problem of accessProblems(fields)) refuse(problem.field, problem.text);
+  for (const problem of accessProblems(fields)) refuse(problem.field, problem.said);
   const { basic, madePassword, ...rest } = wantedAccess(fields);
   const users = basic.flatMap(({ user, password }) => (password === undefined ? [] : [{ user, password }]));
-  if (users.length < basic.length) refuse('auth', 'a user has no password; it takes USER:PASSWORD');
+  if (users.length < basic.length) refuse('auth', say('access.userAlone'));
   return isValid ? { access: { ...rest, basic: users }, madePassword } : undefined;
 }
 

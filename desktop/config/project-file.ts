@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 import { checkOwners, trustedOwners } from './project-owner.ts';
 import { parseProject, type Project, type ReadOptions } from './project.ts';
+import { say, SaidError, saidOf } from '../engine/said/said.ts';
 import { ProjectFileError } from './project-error.ts';
 
 export const PROJECT_FILE = 'culvert.yml';
@@ -43,8 +44,7 @@ function readFile(file: string, owners: ReadonlySet<number> | undefined, options
     return parseProject(readText(file, owners), file, options);
   } catch (error) {
     if (error instanceof ProjectFileError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ProjectFileError(`${file} cannot be read: ${why}.`);
+    throw new ProjectFileError(say('project.unreadable', { path: file, why: saidOf(error) }));
   }
 }
 
@@ -55,7 +55,8 @@ function readText(path: string, owners: ReadonlySet<number> | undefined): string
     // Checked on the open file: another may have taken its place.
     const { size, uid } = fstatSync(file);
     checkOwners(path, [link.uid, uid], owners);
-    if (size > CONFIG_FILE_MAX_BYTES) throw new Error(`it is larger than ${CONFIG_FILE_MAX_BYTES} bytes`);
+    if (size > CONFIG_FILE_MAX_BYTES)
+      throw new SaidError(say('project.tooLarge', { max: CONFIG_FILE_MAX_BYTES }));
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);

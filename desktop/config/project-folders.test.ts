@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
 import { OPEN } from '../../shared/access.ts';
-import { FOLDER_RULE, locateFolders } from './project-folders.ts';
-import { SPEC_DEFAULTS } from './tunnel-spec.ts';
+import { locateFolders } from './project-folders.ts';
+import { FOLDER_RULE, SPEC_DEFAULTS } from './tunnel-spec.ts';
 
 const tunnel = (folder: string | undefined) => ({
   ...SPEC_DEFAULTS,

@@ -1,20 +1,10 @@
 /** The folders that a `culvert.yml` shares: within its own, because the file may be somebody else's (docs/command.md). */
 import { realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, sep, win32 } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import type { ValueRule } from '../../shared/value-rules.ts';
+import { say } from '../engine/said/said.ts';
 import { ProjectFileError } from './project-error.ts';
 import type { TunnelSpec } from './tunnel-spec.ts';
-
-export const FOLDER_RULE: ValueRule = {
-  accepts: (value) => typeof value === 'string' && isBelow(value),
-  accepted: 'the path of a folder within that of culvert.yml, such as ./public',
-};
-
-function isBelow(path: string): boolean {
-  if (path === '' || path.includes('\0')) return false;
-  return !isAbsolute(path) && !win32.isAbsolute(path) && !path.split(/[\\/]/).includes('..');
-}
 
 /** A tunnel of the file, which may lead to a folder. */
 type LabelledFolder = Pick<TunnelSpec, 'folder'> & { readonly label: string };
@@ -35,7 +25,7 @@ export function locateFolders<T extends LabelledFolder>(path: string, tunnels: r
 }
 
 function locate(file: string, field: string, folder: string): string {
-  const what = `${file}: ${field}: "${escapeUnprintable(folder)}"`;
+  const what = { path: file, field, folder: escapeUnprintable(folder) };
   try {
     const own = realpathSync(dirname(file));
     const found = realpathSync(join(own, folder));
@@ -43,9 +33,7 @@ function locate(file: string, field: string, folder: string): string {
     if (!isAbsolute(below) && below.split(sep)[0] !== '..') return found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new ProjectFileError(`${what} cannot be read (${code}).`);
+    throw new ProjectFileError(say('project.folderUnreadable', { ...what, code }));
   }
-  throw new ProjectFileError(
-    `${what} leads out of the folder of the file, which shares what is in it only: "culvert share" takes any folder.`,
-  );
+  throw new ProjectFileError(say('project.folderOutside', what));
 }

@@ -1,4 +1,5 @@
 /** Whose `culvert.yml` is used: as git does with repositories (safe.directory), another user's file only if it is named. */
+import { say } from '../engine/said/said.ts';
 import { ProjectFileError } from './project-error.ts';
 
 /**
@@ -26,8 +27,5 @@ export function checkOwners(
 ): void {
   const stranger = uids.find((uid) => trusted?.has(uid) === false);
   if (stranger === undefined) return;
-  throw new ProjectFileError(
-    `${path} belongs to another user (uid ${stranger}), and says which of your ports are opened to whom: ` +
-      `read it, and if that is what you want run "culvert start --config ${path}".`,
-  );
+  throw new ProjectFileError(say('project.otherOwner', { path, uid: stranger }));
 }

@@ -1,5 +1,6 @@
 /** Reports what is wrong with `culvert.yml`. */
 import { escapeUnprintable } from '../../shared/unprintable.ts';
+import { isLines, say, type Sayable, textOf } from '../engine/said/said.ts';
 import { type Document, isMap, type LineCounter, type Node } from 'yaml';
 import { ProjectFileError } from './project-error.ts';
 
@@ -8,7 +9,7 @@ export class ProjectReport {
   readonly #path: string;
   readonly #document: Document;
   readonly #lines: LineCounter;
-  readonly #problems: { line: number; text: string }[] = [];
+  readonly #problems: { line: number; said: Sayable }[] = [];
 
   constructor(path: string, document: Document, lines: LineCounter) {
     this.#path = path;
@@ -17,20 +18,29 @@ export class ProjectReport {
   }
 
   /** @param line from 1 */
-  add(line: number, text: string): void {
-    const clean = escapeUnprintable(text);
-    const end = /[.?]$/.test(clean) ? '' : '.';
-    this.#problems.push({ line, text: `${this.#path}:${line}: ${clean}${end}` });
+  add(line: number, said: Sayable): void {
+    this.#problems.push({
+      line,
+      said: say('project.problem', { path: this.#path, line, problem: sentence(said) }),
+    });
   }
 
   /** @param path the names that lead to the field */
-  field(path: readonly string[], text: string): void {
-    this.add(this.#lineOf(path), path.length === 0 ? text : `${path.join('.')}: ${text}`);
+  field(path: readonly string[], said: Sayable): void {
+    const line = this.#lineOf(path);
+    if (path.length === 0) return this.add(line, said);
+    const values = {
+      path: this.#path,
+      line,
+      field: escapeUnprintable(path.join('.')),
+      problem: sentence(said),
+    };
+    this.#problems.push({ line, said: say('project.fieldProblem', values) });
   }
 
   error(): ProjectFileError {
     const problems = this.#problems.toSorted((a, b) => a.line - b.line);
-    return new ProjectFileError(problems.map(({ text }) => text).join('\n'));
+    return new ProjectFileError(problems.map(({ said }) => said));
   }
 
   /** @throws ProjectFileError when there is a problem */
@@ -51,4 +61,20 @@ export class ProjectReport {
     }
     return this.#lines.linePos(offset).line || 1;
   }
+}
+
+/** With an end, and without what a terminal would take for a command. */
+function sentence(said: Sayable): Sayable {
+  const clause = printable(said);
+  return /[.?]$/.test(textOf(clause)) ? clause : say('project.sentence', { clause });
+}
+
+function printable(said: Sayable): Sayable {
+  if (typeof said === 'string') return escapeUnprintable(said);
+  if (isLines(said)) return said.map(printable);
+  if (!('code' in said)) return said;
+  const values = Object.entries(said.values).map(([name, value]) => {
+    return [name, typeof value === 'number' ? value : printable(value)] as const;
+  });
+  return say(said.code, Object.fromEntries(values));
 }

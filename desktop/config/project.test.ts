@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
+import { textOf } from '../engine/said/said.ts';
 import { ProjectFileError } from './project-error.ts';
 import { parseProject } from './project.ts';
 
@@ -266,7 +267,11 @@ describe('parseProject', () => {
     );
     const [api] = withheld;
     assert.deepEqual([withheld.length, api?.label, api?.port, api?.ttl], [1, 'api', 4000, '4h']);
-    assert.equal(api?.why, 'auth: the variable ANN is not set; password: the variable DOOR is not set');
+    assert.ok(api !== undefined);
+    assert.equal(
+      textOf(api.why),
+      'auth: the variable ANN is not set\npassword: the variable DOOR is not set',
+    );
     assert.ok(!Object.hasOwn(api, 'access') && !Object.hasOwn(api, 'madePassword'));
     // What is wrong with the file is wrong all the same.
     assert.throws(

@@ -13,14 +13,14 @@ import {
   type ValueRule,
 } from '../../shared/value-rules.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
+import { say, type Said, type Sayable, textOf } from '../engine/said/said.ts';
 import type { Environment } from './environment.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
 import { nearest } from '../../shared/nearest.ts';
 import { ACCESS_FIELDS, readProjectAccess } from './project-access.ts';
 import { ProjectFileError } from './project-error.ts';
-import { FOLDER_RULE } from './project-folders.ts';
 import { ProjectReport } from './project-report.ts';
-import { FLAG_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
+import { FLAG_RULE, FOLDER_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
 export interface Project {
   /** where it was read from */
@@ -37,7 +37,7 @@ export type ProjectTunnel = TunnelSpec & { readonly label: string };
 /** A tunnel whose lock has variables that are not set. It has no `access`, so that nobody opens it without its lock. */
 export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
   /** the fields and variables */
-  readonly why: string;
+  readonly why: readonly Said[];
 };
 
 export interface ReadOptions {
@@ -51,30 +51,39 @@ const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const KEY_FIELD = /^(?:api)?[_-]?(?:key|token|secret)$/i;
 const PROJECT_FIELDS = ['relay', 'tunnels'];
 
+const RULES = {
+  port: PORT_RULE,
+  share: FOLDER_RULE,
+  name: NAME_RULE,
+  domain: DOMAIN_RULE,
+  ttl: TTL_RULE,
+  idle: FLAG_RULE,
+  host_header: HOST_HEADER_RULE,
+  local_host: LOCAL_HOST_RULE,
+  local_https: FLAG_RULE,
+  wait: WAIT_RULE,
+} as const;
 const tunnelSchema = yup
   .object({
-    port: field<number>(PORT_RULE),
-    share: field<string>(FOLDER_RULE),
-    name: field<string>(NAME_RULE),
-    domain: field<string>(DOMAIN_RULE),
-    ttl: field<string>(TTL_RULE),
-    idle: field<boolean>(FLAG_RULE),
-    host_header: field<string>(HOST_HEADER_RULE),
-    local_host: field<string>(LOCAL_HOST_RULE),
-    local_https: field<boolean>(FLAG_RULE),
-    wait: field<number>(WAIT_RULE),
+    port: field<number>(RULES.port),
+    share: field<string>(RULES.share),
+    name: field<string>(RULES.name),
+    domain: field<string>(RULES.domain),
+    ttl: field<string>(RULES.ttl),
+    idle: field<boolean>(RULES.idle),
+    host_header: field<string>(RULES.host_header),
+    local_host: field<string>(RULES.local_host),
+    local_https: field<boolean>(RULES.local_https),
+    wait: field<number>(RULES.wait),
   })
   .strict();
-const TUNNEL_FIELDS = [...Object.keys(tunnelSchema.fields), ...ACCESS_FIELDS];
+const TUNNEL_FIELDS = [...Object.keys(RULES), ...ACCESS_FIELDS];
 
 /** What is about a port, and about no folder. */
 const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
 
 function field<T extends string | number | boolean>(rule: ValueRule) {
-  return yup.mixed<T>().test((value: unknown, context) => {
-    if (value === undefined || rule.accepts(value)) return true;
-    return context.createError({ message: `is ${shown(value)}; it takes ${rule.accepted}` });
-  });
+  return yup.mixed<T>().test((value: unknown) => value === undefined || rule.accepts(value));
 }
 
 /**
@@ -93,7 +102,7 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
     value = document.toJS();
   } catch {
     // Aliases that multiply.
-    throw new ProjectFileError(`${path}: it repeats itself too often through aliases.`);
+    throw new ProjectFileError(say('project.repeats', { path }));
   }
   return new ProjectReader(path, options, report).read(value);
 }
@@ -115,7 +124,7 @@ class ProjectReader {
   read(value: unknown): Project {
     const report = this.#report;
     if (!isObject(value)) {
-      report.field([], 'it takes the field "tunnels", with a name and a port for each tunnel');
+      report.field([], say('project.takesTunnels'));
       throw report.error();
     }
     this.#checkNames(value, [], PROJECT_FIELDS);
@@ -128,24 +137,24 @@ class ProjectReader {
   #readRelay(value: unknown): RelayAddress | undefined {
     if (value === undefined) return undefined;
     try {
-      return parseRelayAddress(typeof value === 'string' ? value : shown(value));
+      return parseRelayAddress(typeof value === 'string' ? value : textOf(shown(value)));
     } catch (error) {
       if (!(error instanceof RelayAddressError)) throw error;
-      this.#report.field(['relay'], error.message);
+      this.#report.field(['relay'], error.said);
       return undefined;
     }
   }
 
   #readTunnels(value: unknown): Project['tunnels'] {
     if (!isObject(value) || Object.keys(value).length === 0) {
-      this.#report.field(['tunnels'], 'it takes a name and a port for each tunnel, at least one');
+      this.#report.field(['tunnels'], say('project.noTunnel'));
       return [];
     }
     const entries = Object.entries(value);
     if (entries.length > CONFIG_TUNNELS_MAX)
       this.#report.field(
         ['tunnels'],
-        `these are ${entries.length}; it takes at most ${CONFIG_TUNNELS_MAX} tunnels`,
+        say('project.tooMany', { count: entries.length, max: CONFIG_TUNNELS_MAX }),
       );
     return entries.flatMap(([label, tunnel]) => this.#readTunnel(label, tunnel) ?? []);
   }
@@ -153,20 +162,22 @@ class ProjectReader {
   #readTunnel(label: string, value: unknown): ProjectTunnel | undefined {
     const path = ['tunnels', label];
     if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
-      const accepted = `1 to ${LABEL_MAX_LENGTH} letters, digits, hyphens and underscores`;
-      this.#report.field(path, `is not a name for a tunnel: give ${accepted}`);
+      this.#report.field(path, say('project.label', { max: LABEL_MAX_LENGTH }));
       return undefined;
     }
     if (!isObject(value)) {
-      this.#report.field(path, `is ${shown(value)}; it takes the fields ${TUNNEL_FIELDS.join(', ')}`);
+      this.#report.field(
+        path,
+        say('project.takesFields', { value: shown(value), fields: TUNNEL_FIELDS.join(', ') }),
+      );
       return undefined;
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
     this.#checkTarget(value, path);
-    const unset: string[] = [];
-    const access = readProjectAccess(value, this.#env, (name, text, isUnset) => {
-      if (isUnset && this.#withholds) unset.push(`${name}: ${text}`);
-      else this.#report.field([...path, name], text);
+    const unset: Said[] = [];
+    const access = readProjectAccess(value, this.#env, (name, said, isUnset) => {
+      if (isUnset && this.#withholds) unset.push(say('access.unsetIn', { field: name, problem: said }));
+      else this.#report.field([...path, name], said);
     });
     try {
       const fields = tunnelSchema.validateSync(value, { abortEarly: false });
@@ -184,13 +195,20 @@ class ProjectReader {
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
       };
       if (unset.length > 0) {
-        this.#withheld.push({ ...spec, why: unset.join('; ') });
+        this.#withheld.push({ ...spec, why: unset });
         return undefined;
       }
       return { ...spec, access: access?.access ?? OPEN, madePassword: access?.madePassword };
     } catch (error) {
       if (!(error instanceof yup.ValidationError)) throw error;
-      for (const { path: name = '', message } of error.inner) this.#report.field([...path, name], message);
+      const wrong = new Set(error.inner.map(({ path: name }) => name));
+      for (const [name, rule] of Object.entries(RULES)) {
+        if (!wrong.has(name)) continue;
+        this.#report.field(
+          [...path, name],
+          say('project.takes', { value: shown(value[name]), accepted: rule }),
+        );
+      }
       return undefined;
     }
   }
@@ -199,35 +217,34 @@ class ProjectReader {
   #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
     if (tunnel['share'] === undefined) {
       if (tunnel['port'] !== undefined) return;
-      const accepted = `${PORT_RULE.accepted}; "share" in its place takes a folder`;
-      this.#report.field([...path, 'port'], `is missing; it takes ${accepted}`);
+      this.#report.field([...path, 'port'], say('project.noTarget', { accepted: PORT_RULE }));
       return;
     }
     for (const name of PORT_FIELDS.filter((one) => tunnel[one] !== undefined))
-      this.#report.field([...path, name], 'is about a port, and this tunnel leads to the folder of "share"');
+      this.#report.field([...path, name], say('project.aboutPort'));
   }
 
   #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
     for (const name of Object.keys(value)) {
       if (known.includes(name)) continue;
       const meant = nearest(name, known);
-      const fields = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
-      this.#report.field([...path, name], KEY_FIELD.test(name) ? KEY_REFUSED : `no such field; ${fields}`);
+      const unknown =
+        meant === undefined
+          ? say('project.unknownField', { fields: known.join(', ') })
+          : say('project.meantField', { field: meant });
+      this.#report.field([...path, name], KEY_FIELD.test(name) ? say('project.key') : unknown);
     }
   }
 }
-
-const KEY_REFUSED =
-  'an API key does not belong in this file, which others get to see: run "culvert login" or set CULVERT_API_KEY';
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A value in a message: short, on one line, and never a key. */
-function shown(value: unknown): string {
-  if (value === null) return 'empty';
+function shown(value: unknown): Sayable {
+  if (value === null) return say('project.empty');
   const text = JSON.stringify(value);
-  if (text.includes(API_KEY_PREFIX)) return 'an API key, which does not belong in this file';
+  if (text.includes(API_KEY_PREFIX)) return say('project.keyValue');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

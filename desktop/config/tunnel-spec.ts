@@ -62,3 +62,14 @@ export const FLAG_RULE: ValueRule = {
   accepts: (value) => typeof value === 'boolean',
   accepted: 'true or false',
 };
+
+export const FOLDER_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && isBelow(value),
+  accepted: 'the path of a folder within that of culvert.yml, such as ./public',
+};
+
+/** On every system: the file is for all who have the project. */
+function isBelow(path: string): boolean {
+  if (path === '' || path.includes('\0')) return false;
+  return !/^(?:[A-Za-z]:|[\\/])/.test(path) && !path.split(/[\\/]/).includes('..');
+}

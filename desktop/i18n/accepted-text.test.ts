@@ -3,19 +3,19 @@ import * as accessRules from '../../shared/access-rules.ts';
 import { DOMAIN_RULE } from '../../shared/domain-rules.ts';
 import * as valueRules from '../../shared/value-rules.ts';
 import type { ValueRule } from '../../shared/value-rules.ts';
+import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../config/tunnel-spec.ts';
 import { acceptedText } from './accepted-text.ts';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { setLocale } from './translate.ts';
 
-/** Users of a tunnel are no setting of the app. */
-const COMMAND_ONLY = new Set(['USER_RULE', 'USER_PASSWORD_RULE']);
 const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
   ...accessRules,
   ...valueRules,
   DOMAIN_RULE,
-}).flatMap(([name, value]) =>
-  typeof value === 'object' && !COMMAND_ONLY.has(name) ? [[name, value] as const] : [],
-);
+  FLAG_RULE,
+  FOLDER_RULE,
+  WAIT_RULE,
+}).flatMap(([name, value]) => (typeof value === 'object' ? [[name, value] as const] : []));
 
 describe('what a setting may be', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));

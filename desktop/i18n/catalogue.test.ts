@@ -8,6 +8,7 @@ import { EN } from './en/en.ts';
 const ROOT = new URL('../', import.meta.url);
 /** Texts that are the same in German. */
 const SAME = new Set([
+  'access.unsetIn',
   'bench.body',
   'body.way.hex',
   'body.way.text',
@@ -22,6 +23,9 @@ const SAME = new Set([
   'others.offline',
   'palette.group.ports',
   'port.label',
+  'project.fieldProblem',
+  'project.problem',
+  'project.sentence',
   'settings.account.relay',
   'settings.app',
   'signIn.relay',
@@ -34,7 +38,9 @@ const SAME = new Set([
 ]);
 
 function sources(): { path: string; text: string }[] {
-  return globSync(['{main,renderer,doctor,engine,share,shared}/**/*.{ts,tsx}', 'i18n/*.ts'], { cwd: ROOT })
+  return globSync(['{config,main,renderer,doctor,engine,share,shared}/**/*.{ts,tsx}', 'i18n/*.ts'], {
+    cwd: ROOT,
+  })
     .filter((path) => !path.includes('.test.') && !path.startsWith('engine/said/'))
     .map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { say } from '../engine/said/said.ts';
+import { FLAG_RULE } from '../config/tunnel-spec.ts';
+import { say, textOf } from '../engine/said/said.ts';
 import { SAYINGS } from '../engine/said/sayings.ts';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { told } from './told.ts';
@@ -18,6 +19,15 @@ describe('what the engine has said', () => {
   it('is German to its inmost part', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(told(said), 'Das Relay unter https://relay.test ist nicht erreichbar: dort lauscht nichts');
+  });
+
+  it('has lines, and what a rule accepts', () => {
+    const value = say('project.empty');
+    const both = [say('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
+    assert.equal(textOf(both), 'is empty; it takes true or false\nwhat a library says');
+    assert.equal(told(both), textOf(both));
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(told(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
   });
 
   it('has a value in each place', () => {

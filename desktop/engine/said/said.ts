@@ -18,8 +18,13 @@ export interface Refused {
   readonly text: string;
 }
 
-/** A saying, a relay's words, or text of somebody else, such as the system, which is shown as it is. */
-export type Sayable = Said | Refused | string;
+/** What a rule accepts (shared/value-rules.ts), in English. */
+export interface Accepted {
+  readonly accepted: string;
+}
+
+/** A saying, a relay's words, or text of somebody else, such as the system, which is shown as it is; several are lines. */
+export type Sayable = Said | Refused | Accepted | readonly Sayable[] | string;
 
 /** @param values for the places of the saying */
 export function say(code: SayingCode, values: Said['values'] = {}): Said {
@@ -33,7 +38,13 @@ export function say(code: SayingCode, values: Said['values'] = {}): Said {
 
 /** In English. */
 export function textOf(said: Sayable): string {
-  return typeof said === 'string' ? said : said.text;
+  if (typeof said === 'string') return said;
+  if (isLines(said)) return said.map(textOf).join('\n');
+  return 'accepted' in said ? said.accepted : said.text;
+}
+
+export function isLines(said: Sayable): said is readonly Sayable[] {
+  return Array.isArray(said);
 }
 
 /** A failure that is told to people. */

@@ -2,6 +2,7 @@
 import { DOCTOR_SAYINGS } from './doctor.ts';
 import { FOLDER_SAYINGS } from './folder.ts';
 import { NETWORK_SAYINGS } from './network.ts';
+import { PROJECT_SAYINGS } from './project.ts';
 import { REQUEST_SAYINGS } from './request.ts';
 import { TUNNEL_SAYINGS } from './tunnel.ts';
 
@@ -9,6 +10,7 @@ export const SAYINGS = {
   ...DOCTOR_SAYINGS,
   ...FOLDER_SAYINGS,
   ...NETWORK_SAYINGS,
+  ...PROJECT_SAYINGS,
   ...REQUEST_SAYINGS,
   ...TUNNEL_SAYINGS,
 } as const;

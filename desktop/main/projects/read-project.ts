@@ -45,7 +45,7 @@ export async function readTunnels(folder: string, relay: RelayAddress): Promise<
   const found: FoundTunnel[] = [];
   for (const spec of project.tunnels) found.push({ spec, start: await startable(project, spec) });
   for (const spec of project.withheld)
-    found.push({ spec, start: { blocked: t('project.unset', { why: spec.why }) } });
+    found.push({ spec, start: { blocked: t('project.unset', { why: spec.why.map(told).join('; ') }) } });
   return found;
 }
 
