@@ -39,5 +39,6 @@ export const REQUEST_SAYINGS = {
     'There are more than {max} requests, which are taken at a time: export fewer where the HAR was made.',
   'import.leftOut': 'Request {number} is left out: {why}',
   'import.notJson': 'This is not JSON, so it is no HAR.',
-  'import.notHar': 'This is no HAR: {problem}.',
+  'import.harMissing': 'This is no HAR: {field} is missing.',
+  'import.harType': 'This is no HAR: {field} is not of the type {type}.',
 } as const;

@@ -30,6 +30,9 @@ const ENTRY = object({
 });
 const HAR = object({ log: object({ entries: array().strict().required() }).required() });
 
+/** What yup calls a field that is not there. */
+const MISSING = new Set<string | undefined>(['optionality', 'nullable', 'required']);
+
 type Entry = InferType<typeof ENTRY>;
 type Body = InferType<typeof BODY>;
 
@@ -59,7 +62,11 @@ function checked<T>(place: string, schema: { validateSync(value: unknown): T }, 
     return schema.validateSync(value);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    throw new ImportRefused(say('import.notHar', { problem: `${place}${error.message}` }));
+    // Not its message, which shows the value, however large.
+    const field = `${place}${error.path ?? ''}`.replace(/\.$/, '') || 'log';
+    if (MISSING.has(error.type)) throw new ImportRefused(say('import.harMissing', { field }));
+    const type = String(error.params?.['type'] ?? error.type);
+    throw new ImportRefused(say('import.harType', { field, type }));
   }
 }
 

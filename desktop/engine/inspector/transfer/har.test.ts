@@ -196,11 +196,15 @@ describe('an imported HAR', () => {
   it('is refused with the place and the reason when it is something else', () => {
     for (const [text, reason] of [
       ['{', /not JSON/],
-      ['{}', /log/],
-      ['{"log":{}}', /log\.entries/],
-      ['{"log":{"entries":[1]}}', /log\.entries\[0\]/],
-      [entry({ method: 1 }), /log\.entries\[0\]\.request\.method must be a `string`/],
-      [entry({ headers: [{ name: 'x' }] }), /log\.entries\[0\]\.request\.headers\[0\]\.value/],
+      ['[]', /: log is not of the type object\.$/],
+      ['{}', /: log\.entries is missing\.$/],
+      ['{"log":{}}', /: log\.entries is missing\.$/],
+      ['{"log":{"entries":[1]}}', /: log\.entries\[0\] is not of the type object\.$/],
+      [entry({ method: 1 }), /: log\.entries\[0\]\.request\.method is not of the type string\.$/],
+      [
+        entry({ headers: [{ name: 'x' }] }),
+        /: log\.entries\[0\]\.request\.headers\[0\]\.value is missing\.$/,
+      ],
     ] as const)
       assert.throws(
         () => [...importHar(text)],
