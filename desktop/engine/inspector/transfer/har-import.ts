@@ -65,7 +65,8 @@ function checked<T>(place: string, schema: { validateSync(value: unknown): T }, 
     // Not its message, which shows the value, however large.
     const field = `${place}${error.path ?? ''}`.replace(/\.$/, '') || 'log';
     if (MISSING.has(error.type)) throw new ImportRefused(say('import.harMissing', { field }));
-    const type = String(error.params?.['type'] ?? error.type);
+    const wanted = error.params?.['type'];
+    const type = typeof wanted === 'string' ? wanted : (error.type ?? '');
     throw new ImportRefused(say('import.harType', { field, type }));
   }
 }
