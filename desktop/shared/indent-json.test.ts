@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { array, assert as check, dictionary, jsonValue, oneof, property, string } from 'fast-check';
-import { indentJson } from './indent-json.ts';
+import { indentJson, laidOutInPieces } from './indent-json.ts';
 
 describe('indentJson', () => {
   it('lays out as JSON.stringify does', () => {
@@ -19,6 +19,16 @@ describe('indentJson', () => {
       indentJson('{"id":12345678901234567890,"a":1.0,"a":2}'),
       '{\n  "id": 12345678901234567890,\n  "a": 1.0,\n  "a": 2\n}',
     );
+  });
+
+  it('does so in pieces where it is long', () => {
+    const value = Array.from({ length: 20_000 }, (_, id) => ({ id, name: 'cup' }));
+    const pieces = laidOutInPieces(JSON.stringify(value));
+    let count = 0;
+    let piece = pieces.next();
+    for (; piece.done !== true; piece = pieces.next()) count += 1;
+    assert.ok(count >= 10, `${count} pieces`);
+    assert.equal(piece.value, JSON.stringify(value, undefined, 2));
   });
 
   it('stays short for what is nested deeply', () => {

@@ -4,6 +4,8 @@
 const LINES = Array.from({ length: 33 }, (_, level) => `\n${'  '.repeat(level)}`);
 /** A text that is longer when it is laid out is not: more than this nobody reads. */
 const LAID_OUT_MAX_CHARS = 4_000_000;
+/** What takes a millisecond or two to lay out. */
+const PIECE_CHARS = 32 * 1024;
 /** The blanks of JSON are at most that, and nothing else outside of strings is. */
 const LAST_BLANK = 0x20;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -19,16 +21,17 @@ for (const code of [COMMA, COLON, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_A
  * @returns `undefined` for what is no JSON object or array, or too long
  */
 export function indentJson(text: string): string | undefined {
-  return /^\s*[[{]/.test(text) && isJson(text) ? laidOutJson(text) : undefined;
+  return /^\s*[[{]/.test(text) && isJson(text) ? inOneGo(laidOutInPieces(text)) : undefined;
 }
 
 /**
- * The same of a text that is known to be JSON.
+ * The same of a text that is known to be JSON, in pieces, between which something else may be done.
  *
  * @returns `undefined` for what is too long
  */
-export function laidOutJson(text: string): string | undefined {
+export function* laidOutInPieces(text: string): Generator<void, string | undefined> {
   let depth = 0;
+  let pieceEnd = PIECE_CHARS;
   let laidOut = '';
   /** where what is taken over as it is begins */
   let from = 0;
@@ -48,6 +51,10 @@ export function laidOutJson(text: string): string | undefined {
       continue;
     }
     if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
+    if (at > pieceEnd) {
+      yield;
+      pieceEnd = at + PIECE_CHARS;
+    }
     take();
     at += 1;
     if (code === COMMA) laidOut += `,${newLine()}`;
@@ -70,6 +77,14 @@ export function laidOutJson(text: string): string | undefined {
   }
   take();
   return laidOut;
+}
+
+/** What work in pieces comes to. */
+export function inOneGo<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
 }
 
 /** Where a string ends that begins there. */

@@ -2,7 +2,7 @@
 import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RecordedMessage } from '../../../engine/inspector/records.ts';
-import { laidOutJson } from '../../../shared/indent-json.ts';
+import { inOneGo, laidOutInPieces } from '../../../shared/indent-json.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
 import { type Form, readForm } from './form-parts.ts';
 import { type ImageType, imageType, isSvg } from './image-type.ts';
@@ -91,9 +91,19 @@ export function plainText({ text = '' }: Pick<BodyView, 'text'>): string {
 }
 
 /** The same laid out, if that is possible: work for each character, so not before somebody looks. */
-export function prettyText({ text = '', json }: Pick<BodyView, 'text' | 'json'>): string {
+export function prettyText(view: Pick<BodyView, 'text' | 'json'>): string {
+  return inOneGo(prettyInPieces(view));
+}
+
+/** The same in pieces, between which the window draws. */
+export function* prettyInPieces({
+  text = '',
+  json,
+}: Pick<BodyView, 'text' | 'json'>): Generator<void, string> {
   const isWhole = json !== undefined && !json.isCut;
-  return plainText({ text: (isWhole ? laidOutJson(text) : undefined) ?? text });
+  const laidOut = isWhole ? yield* laidOutInPieces(text) : undefined;
+  yield;
+  return plainText({ text: laidOut ?? text });
 }
 
 /** @returns `undefined` for what is not text; a character that is cut at the end of a truncated body is dropped */

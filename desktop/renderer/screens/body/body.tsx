@@ -2,8 +2,7 @@ import type { JSX } from 'preact';
 import { useContext, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
-import { type BodyView, bodyView, plainText, prettyText } from '../../model/body/body-view.ts';
-import { hexDump } from '../../model/body/hex-dump.ts';
+import { type BodyView, bodyView } from '../../model/body/body-view.ts';
 import { shownWays, type Way } from '../../model/body/ways.ts';
 import type { MessageKind } from '../../model/request-detail.ts';
 import { bytesText } from '../../model/numbers.ts';
@@ -12,6 +11,7 @@ import { hasCommand, useKey } from '../../view/keys.ts';
 import { FindBar } from './find-bar.tsx';
 import { ShownBody } from './shown-body.tsx';
 import { useFind } from './use-find.ts';
+import { useText } from './use-text.ts';
 import { keysText } from '../../view/shortcut.tsx';
 
 /** A body, in the way of showing it that suits it best, with the others to choose from. */
@@ -26,8 +26,8 @@ function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Elemen
   const [chosen, setChosen] = useState<Way>();
   const ways = useMemo(() => shownWays(view), [view]);
   const way = chosen !== undefined && ways.includes(chosen) ? chosen : (ways[0] ?? 'hex');
-  const text = useMemo(() => textOf(view, way), [view, way]);
-  const searched = way === 'json' ? view.json : text;
+  const read = useText(view, way);
+  const searched = read.way === 'json' ? view.json : read.text;
   const find = useFind(searched);
   const isFinding = find.query !== undefined && searched !== undefined;
   const section = useRef<HTMLDivElement>(null);
@@ -89,16 +89,9 @@ function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Elemen
         </span>
       </div>
       {isFinding && <FindBar of={of} find={find} close={endFind} />}
-      <ShownBody label={t(`body.of.${of}`)} view={view} way={way} text={text} find={find} />
+      <ShownBody label={t(`body.of.${of}`)} view={view} way={read.way} text={read.text} find={find} />
     </div>
   );
-}
-
-/** What there is to be read. */
-function textOf(view: BodyView, way: Way): string | undefined {
-  if (way === 'hex') return hexDump(view.bytes);
-  if (way === 'pretty') return prettyText(view);
-  return way === 'text' ? plainText(view) : undefined;
 }
 
 /** Whether a key means this body: that of the message with the focus, or without one the last. */
