@@ -131,11 +131,13 @@ export function RequestList({
 /** @returns what shows a request beside the list once the keys have stopped at it, not all that they pass */
 function useFollow(follow: ((id: number) => void) | undefined): (id: number | undefined) => void {
   const timer = useRef<number>(undefined);
-  useEffect(() => () => window.clearTimeout(timer.current), [follow]);
+  // Asked when the time has come: a key may be handled before it is known that something has been opened.
+  const latest = useRef(follow);
+  latest.current = follow;
+  useEffect(() => () => window.clearTimeout(timer.current), []);
   return (id) => {
     window.clearTimeout(timer.current);
-    if (follow !== undefined && id !== undefined)
-      timer.current = window.setTimeout(() => follow(id), FOLLOW_MS);
+    if (id !== undefined) timer.current = window.setTimeout(() => latest.current?.(id), FOLLOW_MS);
   };
 }
 
