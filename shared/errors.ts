@@ -324,6 +324,11 @@ export const VISITOR_ERRORS = {
     title: 'Too many at once',
     text: 'There are too many connections or requests from your address, which others may share. Try again in a moment.',
   },
+  misdirected: {
+    status: 421,
+    title: 'Not served at this address',
+    text: 'This host name leads to the relay, but the relay serves no tunnel under it. If it is your domain, verify it first. Otherwise use the address that you were given.',
+  },
   'head-too-large': {
     status: 431,
     title: 'Request head too large',

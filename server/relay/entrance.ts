@@ -157,7 +157,11 @@ export async function openEntrance(
       tunnels: {
         bySlug: (slug) => registry.bySlug(slug),
         find: service.coordination.find,
-        byDomain: (domain) => registry.byDomain(domain),
+        byDomain: (domain) => {
+          const tunnel = registry.byDomain(domain);
+          // News that the previous owner's tunnel has ended may still be on its way from another relay.
+          return tunnel?.account.id === domains.verified.ownerOf(domain) ? tunnel : undefined;
+        },
         findByDomain: service.coordination.findByDomain,
         isVerified: (domain) => domains.verified.has(domain),
       },

@@ -1,19 +1,21 @@
 /** Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
+import { isIP } from 'node:net';
 import { hostname } from '../../../shared/host.ts';
 import { REMEMBERED_HOSTS_MAX } from '../../limits.ts';
 
 /** What a Host header names. */
 export type HostTarget =
+  /** the relay itself: its public host, an IP address, a loopback name or a name of one label */
   | { readonly kind: 'own' }
   /** `account` is the account's subdomain, in the account form */
   | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
   /** below a tunnel domain, but no tunnel can have it */
   | { readonly kind: 'unknown' }
-  /** not the relay's: a domain of somebody's, or else the relay's own, too; `name` as {@link hostname} has it */
+  /**
+   * any other host: a verified domain of a user's, or one where the relay offers its API alone. `name` as {@link hostname}
+   * returns it; empty if the request names no host
+   */
   | { readonly kind: 'other'; readonly name: string };
-
-/** Neither an address nor a name with one label. */
-const MAYBE_DOMAIN = /\.(?!\d+$)[^.\]]+$/;
 
 const OWN: HostTarget = { kind: 'own' };
 const UNKNOWN: HostTarget = { kind: 'unknown' };
@@ -96,7 +98,13 @@ export function resolveHost(host: string, domains: Domains): HostTarget {
   if (belowService?.length === 2)
     return { kind: 'tunnel', slug: belowService[0] ?? '', account: belowService[1] };
   if (below !== undefined || belowService !== undefined) return UNKNOWN;
-  return MAYBE_DOMAIN.test(name) ? { kind: 'other', name } : OWN;
+  return isLocalName(name) ? OWN : { kind: 'other', name };
+}
+
+/** Whether no user can have the host as a domain: an IP address, a loopback name (RFC 6761 section 6.3), a single label. */
+function isLocalName(name: string): boolean {
+  if (name.startsWith('[')) return isIP(name.slice(1, -1)) === 6;
+  return !name.includes('.') || name.endsWith('.localhost') || isIP(name) === 4;
 }
 
 /** The labels of a name before the domain; `undefined` when it is not below it. */

@@ -11,6 +11,8 @@ const tunnels = {
   byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
   isVerified: (domain: string) => domain.endsWith('shop.example'),
 };
+// Its tunnel is still known here, although the domain is no longer verified.
+const afterRemoval = { ...tunnels, isVerified: () => false };
 
 function head(text: string) {
   const parsed = parseRequestHead(Buffer.from(`${text}\r\n\r\n`), { target: 1000, fields: 20 });
@@ -113,11 +115,37 @@ describe('route', () => {
     ['GET http://localhost/x HTTP/1.1\r\nHost: shop.example', 'bad-request'],
     ['GET /v1/tunnels HTTP/1.1\r\nHost: old.shop.example', 'domain-offline'],
     ['GET /v1/tunnels HTTP/1.1\r\nHost: elsewhere.example', 'relay /v1/tunnels'],
-    ['GET /t/abc/x HTTP/1.1\r\nHost: elsewhere.example', 'tunnel /t/abc /x'],
+    ['GET /healthz HTTP/1.1\r\nHost: elsewhere.example', 'relay /healthz'],
+    ['GET /healthz HTTP/1.0', 'relay /healthz'],
+    ['TRACE /healthz HTTP/1.1\r\nHost: elsewhere.example', 'method-not-allowed'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: 192.0.2.1:8080', 'tunnel /t/abc /x'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: [2001:db8::1]:8080', 'tunnel /t/abc /x'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: relay', 'tunnel /t/abc /x'],
+    ['GET / HTTP/1.1\r\nHost: relay', 'relay /'],
+    ['GET /invite/x HTTP/1.1\r\nHost: localhost', 'relay /invite/x'],
   ];
   for (const [text, expected] of cases) {
     it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text), expected));
   }
+
+  for (const host of ['elsewhere.example', 'Elsewhere.Example.:8080', '192.0.2', 'a.1', '[::::]'])
+    for (const target of ['/t/abc/x', '/t/abc', '/t/xyz', '/', '/?x', '/invite/x', '/invite/'])
+      it(`refuses ${target} at ${host}, where only the API is`, () =>
+        assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: ${host}`), 'misdirected'));
+
+  for (const target of ['http://elsewhere.example/t/abc', 'http://elsewhere.example', 'http://elsewhere.example?x'])
+    it(`refuses ${target} in absolute form`, () =>
+      assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: elsewhere.example`), 'misdirected'));
+
+  for (const target of ['/t/abc/x', '/t/xyz', '/', '/invite/x'])
+    it(`refuses ${target} of HTTP/1.0 without a Host`, () =>
+      assert.equal(to(`GET ${target} HTTP/1.0`), 'misdirected'));
+
+  it('refuses a tunnel at a domain that is no longer verified', () => {
+    const refused = { kind: 'refuse', code: 'misdirected' };
+    const context = { hosts, tunnels: afterRemoval, pathForm: true };
+    assert.deepEqual(route(head('GET / HTTP/1.1\r\nHost: shop.example'), context), refused);
+  });
 });
 
 describe('route without the path form', () => {
@@ -127,6 +155,7 @@ describe('route without the path form', () => {
     ['GET /t/xyz/ HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
     ['GET http://localhost/t/abc?x HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
     ['GET /t/abc/x HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /t/abc/x'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: elsewhere.example', 'misdirected'],
     ['GET /v1/tunnels HTTP/1.1\r\nHost: localhost', 'relay /v1/tunnels'],
   ];
   for (const [text, expected] of cases) {

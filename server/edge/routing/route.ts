@@ -34,6 +34,7 @@ export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
   /** Asks further, in case another relay has created the tunnel. */
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** The tunnel at a verified domain, if it belongs to the account that owns the domain now. */
   byDomain(domain: string): LiveTunnel | undefined;
   /** Asks further for the tunnel of a verified domain. */
   readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
@@ -49,9 +50,11 @@ export interface RouteContext {
   readonly pathForm: boolean;
 }
 
-const OWN: HostTarget = { kind: 'own' };
+const NO_HOST: HostTarget = { kind: 'other', name: '' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
+/** What people open in browsers, besides tunnels: the start page and invitations. */
+const PAGE = /^\/(?:$|\?|invite\/)/;
 
 export function route(head: RequestHead, context: RouteContext): Route {
   const { hosts, tunnels } = context;
@@ -68,12 +71,18 @@ export function route(head: RequestHead, context: RouteContext): Route {
   return toTunnel(tunnel, '', target);
 }
 
-/** A host that nobody has proven to be theirs is the relay's own. */
+/**
+ * At a host that is not verified as a user's domain, the relay offers its API, but nothing that a browser would show under
+ * that name: whoever controls its DNS could pass off other users' tunnels as its content.
+ */
 function domainRoute(domain: string, head: RequestHead, target: string, context: RouteContext): Route {
   const { tunnels } = context;
+  if (!tunnels.isVerified(domain)) {
+    const isShown = PATH_FORM.test(target) || PAGE.test(target);
+    return isShown ? refuse('misdirected') : ownRoute(head, target, context);
+  }
   const tunnel = tunnels.byDomain(domain);
   if (tunnel !== undefined) return toTunnel(tunnel, '', target);
-  if (!tunnels.isVerified(domain)) return ownRoute(head, target, context);
   const { findByDomain } = tunnels;
   if (findByDomain === undefined) return refuse('domain-offline');
   return toTunnel(new TunnelLookup(() => findByDomain(domain), 'domain-offline'), '', target);
@@ -135,10 +144,7 @@ function tunnelOf(
   return new TunnelLookup(async () => belongs(await find(slug)));
 }
 
-/**
- * What the Host names, the relay itself for an HTTP/1.0 request without one; `undefined` when it is missing, repeated
- * or malformed.
- */
+/** What the Host names; `undefined` when it is missing (which HTTP/1.0 permits), repeated or malformed. */
 function namedByHost(head: RequestHead, hosts: HostResolver): HostTarget | undefined {
   let host: Field | undefined;
   for (const field of head.fields) {
@@ -146,7 +152,7 @@ function namedByHost(head: RequestHead, hosts: HostResolver): HostTarget | undef
     if (host !== undefined) return undefined;
     host = field;
   }
-  if (host === undefined) return head.minor === 0 ? OWN : undefined;
+  if (host === undefined) return head.minor === 0 ? NO_HOST : undefined;
   return hosts.resolve(host.value);
 }
 
