@@ -7,8 +7,11 @@ import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Plan } from '../routing/request-plan.ts';
 import { TunnelLookup } from '../routing/tunnel-lookup.ts';
 
-/** Whoever reads the log must not get what an invitation gives. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?]*/i;
 const INVITATION = /^(\/(?:v1\/invites|invite)\/).*/;
+/** As long as the token of an invitation or longer, in any spelling. */
+const LONG_WORD = /(?:[\w-]|%[0-9A-Fa-f]{2}){32,}/g;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** How far a connection has come. */
 export interface Progress {
@@ -46,7 +49,7 @@ export class AccessRecord {
       address: this.#address,
       method: head?.method,
       host: head && fieldValue(head.fields, 'host'),
-      path: head && pathOf(head.target, this.#plan),
+      path: head && pathOf(head.target, tunnel !== undefined),
       status,
       outcome,
       error,
@@ -66,7 +69,15 @@ function tunnelOf(plan: Plan | undefined): LiveTunnel | undefined {
   return tunnel instanceof TunnelLookup ? tunnel.found : tunnel;
 }
 
-function pathOf(target: string, plan: Plan | undefined): string {
-  const path = target.split('?', 1)[0] ?? '';
-  return plan?.route.kind === 'relay' ? path.replace(INVITATION, '$1…') : path;
+/**
+ * The path of a target, without what grants access. An invitation's token stays good after a request that was refused, was
+ * sent to the wrong host or was misspelled, so that every word that could be one is hidden, unless a tunnel serves the path.
+ *
+ * @param target as sent, in any form (RFC 9112 section 3.2)
+ */
+function pathOf(target: string, isTunnels: boolean): string {
+  const [sent = ''] = target.replace(ABSOLUTE_FORM, '').split('?', 1);
+  const path = sent === '' ? '/' : sent;
+  if (isTunnels) return path;
+  return path.replace(INVITATION, '$1…').replaceAll(LONG_WORD, (word) => (UUID.test(word) ? word : '…'));
 }

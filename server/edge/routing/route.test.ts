@@ -133,7 +133,11 @@ describe('route', () => {
       it(`refuses ${target} at ${host}, where only the API is`, () =>
         assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: ${host}`), 'misdirected'));
 
-  for (const target of ['http://elsewhere.example/t/abc', 'http://elsewhere.example', 'http://elsewhere.example?x'])
+  for (const target of [
+    'http://elsewhere.example/t/abc',
+    'http://elsewhere.example',
+    'http://elsewhere.example?x',
+  ])
     it(`refuses ${target} in absolute form`, () =>
       assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: elsewhere.example`), 'misdirected'));
 
