@@ -4,7 +4,7 @@ import type { DnsRecord } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import { DOMAIN_LOOKS_MAX, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import { DOMAIN_GRACE_MS, DOMAIN_LOOKS_MAX, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
@@ -111,7 +111,7 @@ export class DomainService {
    * @throws ApiError 404; 409 if another account has it, whose proof is still there; 429; 503
    */
   async verify(account: AccountRecord, id: string): Promise<LookedAt> {
-    const { lookup, own, held, log } = this.#deps;
+    const { lookup, own, held, clock, log } = this.#deps;
     const claim = await this.get(account, id);
     await this.#takeCall(account);
     const look = await this.#bounded(() => lookAt(claim, own.host, lookup));
@@ -121,6 +121,9 @@ export class DomainService {
       if (claim.verifiedAt === null) log('domain verified', { domain: claim.domain, account: account.id });
     } else if (isRight === false && claim.verifiedAt !== null) {
       await held.noteFailing(claim);
+      const ends_at = new Date(clock.now() + DOMAIN_GRACE_MS).toISOString();
+      if (claim.failingSince === null)
+        log('domain failing', { domain: claim.domain, account: account.id, ends_at });
     }
     return { claim: await this.get(account, id), look };
   }

@@ -38,6 +38,7 @@ describe('DomainWatch', () => {
   let logged: string[];
   let displaced: string[];
   let verified: VerifiedDomains;
+  let held: HeldDomains;
   let watch: DomainWatch;
 
   beforeEach(async () => {
@@ -48,7 +49,7 @@ describe('DomainWatch', () => {
     const { store } = test;
     verified = new VerifiedDomains(store, clock);
     const coordination = { displace: (ids: readonly string[]) => void displaced.push(...ids) };
-    const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
+    held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
     watch = new DomainWatch({
       store,
       clock,
@@ -118,6 +119,17 @@ describe('DomainWatch', () => {
     assert.deepEqual(await test.store.findTunnels([tunnel.id]), []);
     assert.deepEqual(logged, ['domain failing', 'domain let go']);
     assert.notEqual(id, '');
+  });
+
+  it('lets go of one whose owner looks at it twice a day, all the same', async () => {
+    await verify('a.test');
+    txt = NONE;
+    for (let half = 0; half < 18; half += 1) {
+      const claim = await stored();
+      if (claim !== undefined) await held.noteFailing(claim);
+      await pass(DAY_MS / 2);
+    }
+    assert.deepEqual([await stored(), verified.has('a.test')], [undefined, false]);
   });
 
   it('forgets that they were wrong once they are right', async () => {

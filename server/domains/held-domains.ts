@@ -53,13 +53,14 @@ export class HeldDomains {
   }
 
   /**
-   * The records of a verified domain are wrong.
+   * Notes that an account found the records of its verified domain wrong. The relay's own checks stay due when they were:
+   * otherwise an account could put them off for as long as it looks itself.
    *
    * @throws ApiError 503
    */
   async noteFailing({ id, failingSince }: DomainRecord): Promise<void> {
     const { store, clock } = this.#deps;
-    await orUnavailable(store.noteDomain(id, failingSince ?? clock.now(), this.nextCheck()));
+    if (failingSince === null) await orUnavailable(store.noteDomain(id, clock.now(), null));
   }
 
   /**

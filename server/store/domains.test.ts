@@ -126,6 +126,9 @@ describe('domains in the store', () => {
     assert.deepEqual(await store.takeDueDomains(8999, 9999, 10), []);
     await store.noteDomain(id, 7000, 20_000);
     assert.deepEqual(await store.takeDueDomains(19_999, 30_000, 10), []);
+    await store.noteDomain(id, 7500, null);
+    assert.deepEqual(await store.takeDueDomains(19_999, 30_000, 10), []);
+    await store.noteDomain(id, 7000, null);
     assert.equal((await store.takeDueDomains(20_000, 30_000, 10))[0]?.failingSince, 7000);
   });
 

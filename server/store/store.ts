@@ -255,9 +255,9 @@ export interface Store {
    * Says what was found when a verified domain was looked at.
    *
    * @param failingSince as of {@link DomainRecord}
-   * @param checkAt when it is looked at again, wall time in ms
+   * @param checkAt when it is looked at again, wall time in ms; `null` leaves that as it is
    */
-  noteDomain(id: string, failingSince: number | null, checkAt: number): Promise<void>;
+  noteDomain(id: string, failingSince: number | null, checkAt: number | null): Promise<void>;
   /**
    * Removes a tunnel, as {@link releaseTunnels} does, for relays that serve to end it.
    *

@@ -173,11 +173,11 @@ export async function noteDomain(
   db: Kysely<Database>,
   id: string,
   failingSince: number | null,
-  checkAt: number,
+  checkAt: number | null,
 ): Promise<void> {
   await db
     .updateTable('domains')
-    .set({ failing_since: failingSince, check_at: checkAt })
+    .set({ failing_since: failingSince, ...(checkAt !== null && { check_at: checkAt }) })
     .where('id', '=', id)
     .where('verified_at', 'is not', null)
     .execute();
