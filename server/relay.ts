@@ -110,8 +110,8 @@ async function startParts(
   // Before anybody comes: other relays can find what waits here only under a number of its own.
   await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });
   const alone = config.cluster === undefined && takeover === undefined;
-  const { names } = domains;
-  const certificates = await openCertificates(config, { store, log, names, listeners, alone });
+  const { names, verified } = domains;
+  const certificates = await openCertificates(config, { store, log, names, verified, listeners, alone });
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),

@@ -14,7 +14,7 @@ import { httpPort } from './http-port.ts';
 import { KnownCertificates } from './known-certificates.ts';
 import { Orders } from './orders.ts';
 import type { PresentedChallenges } from './presented.ts';
-import type { HolderOf, MayHave, PlanFor, Planning } from './solver.ts';
+import type { HolderOf, IsServed, MayHave, PlanFor, Planning } from './solver.ts';
 import { CertificateUpkeep } from './upkeep.ts';
 
 /** ms that orders get to end when the relay does. */
@@ -42,6 +42,7 @@ export interface CertificatesDeps {
   readonly planning: Planning;
   readonly mayHave: MayHave;
   readonly holderOf: HolderOf;
+  readonly isServed: IsServed;
   /** what answers challenges in the DNS */
   readonly dns: Pick<DnsServer, 'leave' | 'close'> | undefined;
   /** port of https in addresses, if it is not 443 */
@@ -75,7 +76,7 @@ export class Certificates {
 
   constructor({ email, directory, ca, ordersPerHour }: AcmeSettings, deps: CertificatesDeps) {
     this.#deps = deps;
-    const { store, clock, log, own, challenges, planning, mayHave, holderOf, publicPort } = deps;
+    const { store, clock, log, own, challenges, planning, mayHave, holderOf, isServed, publicPort } = deps;
     const planFor: PlanFor = (name) => planning.planFor(name);
     const always = (): Promise<readonly string[]> => planning.always();
     const transport = httpsTransport(ca, `culvert-relay/${VERSION}`, clock);
@@ -85,10 +86,11 @@ export class Certificates {
     this.#known = known;
     this.#account = new AcmeAccount(store, session, { directory, email }, clock);
     const account = this.#account;
-    this.#orders = new Orders({ store, known, session, account, perHour: ordersPerHour, clock, log });
+    const perHour = ordersPerHour;
+    this.#orders = new Orders({ store, known, session, account, isServed, perHour, clock, log });
     const serveOwn = (): Promise<void> => this.#serveOwn();
     const common = { known, orders: this.#orders, planFor, clock };
-    this.handshakes = new CertifiedHandshakes({ ...common, holderOf, own, challenges, serveOwn });
+    this.handshakes = new CertifiedHandshakes({ ...common, holderOf, isServed, own, challenges, serveOwn });
     this.#upkeep = new CertificateUpkeep({ ...common, mayHave, own, always, looked: serveOwn });
     this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
   }
@@ -131,6 +133,19 @@ export class Certificates {
   start(useOwn: UseOwn): void {
     this.#useOwn = useOwn;
     void this.#upkeep.start();
+  }
+
+  /**
+   * A domain is no longer anybody's: its certificate goes, with one that another relay has stored since the domain went.
+   * Never rejects: a store that fails keeps a key that no relay uses, until its certificate ends.
+   */
+  async release(domain: string): Promise<void> {
+    this.#known.forget(domain);
+    try {
+      await this.#deps.store.forgetCertificates([domain]);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
   }
 
   /**

@@ -26,6 +26,7 @@ describe('handshakes', () => {
   let accounts: (string | undefined)[];
   let finish: (() => void)[];
   let alive: Set<string>;
+  let gone: Set<string>;
   let served: number;
   let handshakes: CertifiedHandshakes;
 
@@ -37,6 +38,7 @@ describe('handshakes', () => {
     accounts = [];
     finish = [];
     alive = new Set(['a.tunnels.test']);
+    gone = new Set();
     served = 0;
     handshakes = make();
   });
@@ -56,6 +58,7 @@ describe('handshakes', () => {
       challenges: new PresentedChallenges(store, clock, true),
       planFor: (subject) => Promise.resolve({ subject, solvers: [] }),
       holderOf: (name) => Promise.resolve(alive.has(name) ? 'ann' : undefined),
+      isServed: (name) => !gone.has(name),
       serveOwn: () => Promise.resolve(void (served += 1)),
       clock,
       ...given,
@@ -81,6 +84,16 @@ describe('handshakes', () => {
     assert.ok(handshakes.context('a.tunnels.test'));
     assert.equal(handshakes.prepare('a.tunnels.test'), undefined);
     assert.equal(handshakes.waits, 0);
+  });
+
+  it('do not get the certificate of a domain that is no longer verified, nor wait for another', async () => {
+    await issue('shop.test');
+    await handshakes.prepare('shop.test');
+    assert.ok(handshakes.context('shop.test'));
+    gone.add('shop.test');
+    assert.equal(handshakes.prepare('Shop.test'), undefined);
+    assert.equal(handshakes.context('Shop.test'), undefined);
+    assert.deepEqual(ordered, []);
   });
 
   it('order nothing for names that nobody has, or that cannot have one', async () => {

@@ -8,7 +8,7 @@ import type { KnownCertificates } from './known-certificates.ts';
 import { certifiable } from './names.ts';
 import type { Orders } from './orders.ts';
 import type { PresentedChallenges } from './presented.ts';
-import type { HolderOf, PlanFor } from './solver.ts';
+import type { HolderOf, IsServed, PlanFor } from './solver.ts';
 
 export interface HandshakesDeps {
   /** the relay's own name, whose certificate is the one of the listener itself */
@@ -18,6 +18,7 @@ export interface HandshakesDeps {
   readonly challenges: PresentedChallenges;
   readonly planFor: PlanFor;
   readonly holderOf: HolderOf;
+  readonly isServed: IsServed;
   /** Makes the listener have the certificate of the own name, if there is a new one. */
   readonly serveOwn: () => Promise<void>;
   readonly clock: Clock;
@@ -43,9 +44,9 @@ export class CertifiedHandshakes {
    * @returns what it needs; `undefined`: the listener's own
    */
   context(serverName: string): SecureContext | undefined {
-    const { own, known } = this.#deps;
+    const { own, known, isServed } = this.#deps;
     const host = certifiable(serverName);
-    if (host === undefined || host === own) return undefined;
+    if (host === undefined || host === own || !isServed(host)) return undefined;
     const summary = known.covering(host);
     return summary && known.context(summary);
   }
@@ -57,9 +58,9 @@ export class CertifiedHandshakes {
    * @returns `undefined` if there is nothing to wait for; else it never rejects, and is fulfilled in a bounded time
    */
   prepare(serverName: string | undefined): Promise<void> | undefined {
-    const { own, known } = this.#deps;
+    const { own, known, isServed } = this.#deps;
     const host = certifiable(serverName ?? own);
-    if (host === undefined) return undefined;
+    if (host === undefined || !isServed(host)) return undefined;
     const summary = known.covering(host);
     if (summary !== undefined)
       return host === own || known.context(summary) !== undefined ? undefined : this.#load(host);

@@ -115,11 +115,14 @@ export class KnownCertificates {
     const now = this.#clock.now();
     const ended = [...this.#summaries.values()].filter(({ notAfter }) => notAfter < now);
     if (ended.length > 0) await this.#store.removeCertificates(now);
-    for (const { name } of ended) {
-      this.#summaries.delete(name);
-      this.#ready.delete(name);
-      this.#unstored.delete(name);
-    }
+    for (const { name } of ended) this.forget(name);
+  }
+
+  /** Lets go of the certificate of a name, whose key is no longer used from now on. */
+  forget(name: string): void {
+    this.#summaries.delete(name);
+    this.#ready.delete(name);
+    this.#unstored.delete(name);
   }
 
   #learn(summary: CertificateSummary): void {

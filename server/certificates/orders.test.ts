@@ -33,12 +33,14 @@ describe('Orders', () => {
   let orders: Orders;
   let logged: [LogEvent, LogFields | undefined][];
   let perHour: number;
+  let gone: Set<string>;
 
   beforeEach(async () => {
     clock = new FakeClock();
     store = await openTestStore(() => {});
     authority = new FakeAuthority(() => clock.now());
     perHour = 20;
+    gone = new Set();
     logged = [];
     orders = await relay();
   });
@@ -55,7 +57,8 @@ describe('Orders', () => {
     );
     await account.ensure();
     known = new KnownCertificates(of, clock);
-    return new Orders({ store: of, known, session, account, perHour, clock, log });
+    const isServed = (name: string): boolean => !gone.has(name);
+    return new Orders({ store: of, known, session, account, isServed, perHour, clock, log });
   }
 
   function planFor(subject: string): Plan {
@@ -90,6 +93,18 @@ describe('Orders', () => {
     assert.ok((await store.findCertificate('a.test')) !== undefined);
     await obtain();
     assert.equal(authority.orders, 1);
+  });
+
+  it('keep nothing of a domain that went meanwhile', async () => {
+    authority.finds = (_type) => {
+      gone.add('a.test');
+      return true;
+    };
+    await obtain();
+    assert.equal(authority.orders, 1);
+    assert.equal(known.get('a.test'), undefined);
+    assert.equal(await store.findCertificate('a.test'), undefined);
+    assert.equal(failures().length, 1);
   });
 
   it('are none where nothing could prove the name, and no failure either', async () => {

@@ -21,7 +21,7 @@ import type { AcmeSession } from './acme/session.ts';
 import { certificateOf, isTooEarly } from './issued.ts';
 import type { KnownCertificates } from './known-certificates.ts';
 import { type Cause, Pauses } from './pauses.ts';
-import type { ChallengeSolver, Plan } from './solver.ts';
+import type { ChallengeSolver, IsServed, Plan } from './solver.ts';
 
 /** Share of them that visitors cannot use up, because renewals and the relay's own name need it. */
 const ORDERS_RESERVED_SHARE = 0.25;
@@ -37,6 +37,7 @@ export interface OrdersDeps {
   readonly known: KnownCertificates;
   readonly session: AcmeSession;
   readonly account: AcmeAccount;
+  readonly isServed: IsServed;
   /** orders in an hour, of all names and relays */
   readonly perHour: number;
   readonly clock: Clock;
@@ -152,13 +153,15 @@ export class Orders {
   }
 
   async #order(plan: Plan, cause: Cause, failures: number): Promise<void> {
-    const { account, clock, log } = this.#deps;
+    const { account, isServed, clock, log } = this.#deps;
     const { subject } = plan;
     const begin = clock.monotonic();
     try {
       log('certificate ordered', { name: subject, cause });
       const issued = await account.with((signer) => this.#issue(plan, cause, signer));
       this.#pauses.over(cause);
+      // Nobody may keep a key for a domain that went while its certificate was issued.
+      if (!isServed(subject)) throw new Error('the domain is no longer verified');
       certificateOrders.issued += 1;
       await this.#keep(subject, issued, failures, Math.round(clock.monotonic() - begin));
     } catch (error) {

@@ -45,6 +45,9 @@ export function eachForItself(solvers: readonly ChallengeSolver[]): Planning {
   };
 }
 
+/** Whether a certificate of this name may be presented and kept: not that of a domain that is no longer verified. */
+export type IsServed = (name: string) => boolean;
+
 /**
  * Whether a host may have a certificate: it is the relay's, a live tunnel's or a verified domain's; or whether a wildcard of this
  * name is needed. Rejects if that cannot be found out.

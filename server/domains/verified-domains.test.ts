@@ -19,6 +19,7 @@ describe('VerifiedDomains', () => {
   /** answers that the test gives; each was right when its question came */
   let held: (() => void)[] | undefined;
   let domains: VerifiedDomains;
+  let gone: string[];
 
   async function answer(found: DomainOwner[]): Promise<DomainOwner[]> {
     if (down) throw new StoreError(new Error('down'));
@@ -50,7 +51,9 @@ describe('VerifiedDomains', () => {
         return answer(owners(names));
       },
     };
+    gone = [];
     domains = new VerifiedDomains(store, clock);
+    domains.onGone = (domain) => void gone.push(domain);
   });
 
   afterEach(() => domains.stop());
@@ -70,6 +73,21 @@ describe('VerifiedDomains', () => {
     stored.delete('a.test');
     await domains.follow('a.test');
     assert.ok(!domains.has('a.test'));
+    assert.deepEqual(gone, ['a.test']);
+  });
+
+  it('says which are gone, once for each, and not those that have moved to another account', async () => {
+    for (const name of ['a.test', 'b.test', 'c.test']) stored.set(name, 'one');
+    await domains.start();
+    stored.delete('a.test');
+    stored.set('b.test', 'two');
+    domains.review();
+    await settled();
+    await domains.follow('a.test');
+    await domains.follow('b.test');
+    await domains.follow('never.test');
+    assert.deepEqual(gone, ['a.test']);
+    assert.equal(domains.ownerOf('b.test'), 'two');
   });
 
   it('reads again what has changed while it was read: what comes late never wins', async () => {

@@ -15,6 +15,8 @@ import type { Store } from '../store/store.ts';
 export class VerifiedDomains {
   readonly #store: Pick<Store, 'verifiedDomains' | 'findVerifiedDomains'>;
   readonly #clock: Clock;
+  /** Called with each domain that was an account's and is nobody's now. */
+  onGone: (domain: string) => void = () => {};
   /** ids of accounts by domain */
   #owners = new Map<string, string>();
   /** domains that have changed since they were read */
@@ -105,7 +107,9 @@ export class VerifiedDomains {
         if (end === undefined || batch.length < DOMAINS_BATCH) break;
         last = end.domain;
       }
+      const before = this.#owners;
       this.#owners = owners;
+      for (const domain of before.keys()) if (!owners.has(domain)) this.onGone(domain);
     } catch (error) {
       this.#allChanged = true;
       throw error;
@@ -124,8 +128,8 @@ export class VerifiedDomains {
     const owners = new Map(found.map(({ domain, accountId }) => [domain, accountId]));
     for (const domain of domains) {
       const owner = owners.get(domain);
-      if (owner === undefined) this.#owners.delete(domain);
-      else this.#owners.set(domain, owner);
+      if (owner !== undefined) this.#owners.set(domain, owner);
+      else if (this.#owners.delete(domain)) this.onGone(domain);
     }
   }
 }

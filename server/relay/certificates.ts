@@ -6,6 +6,7 @@ import { systemClock as clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { boundPort } from '../edge/listener/listen.ts';
 import { readAuthorities } from '../edge/listener/tls-files.ts';
+import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import { uriHost } from '../../shared/host.ts';
 import type { Listeners } from '../listeners.ts';
 import type { Log } from '../log.ts';
@@ -16,7 +17,8 @@ import type { Names } from './names.ts';
 export interface CertificatesParts {
   readonly store: Store;
   readonly log: Log;
-  readonly names: Pick<Names, 'mayHave' | 'holderOf'>;
+  readonly names: Pick<Names, 'mayHave' | 'holderOf' | 'isServed'>;
+  readonly verified: Pick<VerifiedDomains, 'onGone'>;
   readonly listeners: Listeners;
   /** whether no other relay on the database orders certificates; one that is being replaced may */
   readonly alone: boolean;
@@ -30,7 +32,7 @@ export interface CertificatesParts {
  */
 export async function openCertificates(
   config: Config,
-  { store, log, names, listeners, alone }: CertificatesParts,
+  { store, log, names, verified, listeners, alone }: CertificatesParts,
 ): Promise<Certificates | undefined> {
   const { acme, publicUrl, host, reusePort } = config;
   if (acme === undefined) return undefined;
@@ -58,10 +60,12 @@ export async function openCertificates(
       planning,
       mayHave: mayHaveAny,
       holderOf: (name) => names.holderOf(name),
+      isServed: (name) => names.isServed(name),
       dns: dns?.server,
       publicPort,
     },
   );
+  verified.onGone = (domain) => void certificates.release(domain);
   await certificates.prepare();
   await listeners.open('http', certificates.http, { host, port: httpPort, reusePort });
   log('http listening', { url: `http://${uriHost(host)}:${boundPort(certificates.http)}` });

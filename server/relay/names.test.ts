@@ -34,4 +34,17 @@ describe('Names', () => {
       assert.equal(await names.mayHave(host), holder !== undefined);
     });
   }
+
+  it('say that certificates are for the relay, everything below its domains, and verified domains', () => {
+    const served = [
+      'relay.example',
+      'gone.tunnels.example',
+      '*.tunnels.example',
+      '*.acme.service.example',
+      'App.Shop.test',
+    ];
+    for (const host of served) assert.ok(names.isServed(host), host);
+    for (const host of ['other.shop.test', '*.shop.test', 'tunnels.example', 'x.elsewhere.example'])
+      assert.ok(!names.isServed(host), host);
+  });
 });

@@ -1,7 +1,7 @@
 /** Which hosts are served here: what a certificate may be ordered for. */
 import type { OwnNames } from '../domains/own-names.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
-import { resolveHost } from '../edge/routing/host-resolver.ts';
+import { type HostTarget, resolveHost } from '../edge/routing/host-resolver.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 
@@ -19,6 +19,17 @@ export class Names {
     this.#deps = deps;
   }
 
+  /**
+   * Whether a certificate of this name may be presented and kept: it is the relay's, below one of its domains (whether there
+   * is a tunnel or not), or a verified domain's.
+   *
+   * @param name a host, or `*.` and a domain, in any case
+   */
+  isServed(name: string): boolean {
+    const target = this.#resolve(name);
+    return target.kind !== 'other' || this.#deps.verified.ownerOf(target.name) !== undefined;
+  }
+
   /** Whether {@link holderOf} knows anybody. @throws StoreError */
   async mayHave(host: string): Promise<boolean> {
     return (await this.holderOf(host)) !== undefined;
@@ -33,11 +44,7 @@ export class Names {
    */
   async holderOf(host: string): Promise<string | undefined> {
     const { own, registry, coordination, verified } = this.#deps;
-    const target = resolveHost(host, {
-      own: own.host,
-      tunnel: own.tunnelDomain,
-      service: own.serviceDomain,
-    });
+    const target = this.#resolve(host);
     if (target.kind === 'own') return host.toLowerCase() === own.host ? 'relay' : undefined;
     if (target.kind === 'other') return verified.ownerOf(target.name);
     if (target.kind === 'unknown') return undefined;
@@ -45,5 +52,10 @@ export class Names {
     if (tunnel === undefined) return undefined;
     const { id, subdomain } = tunnel.account;
     return (target.account ?? subdomain) === subdomain ? id : undefined;
+  }
+
+  #resolve(host: string): HostTarget {
+    const { host: own, tunnelDomain: tunnel, serviceDomain: service } = this.#deps.own;
+    return resolveHost(host, { own, tunnel, service });
   }
 }

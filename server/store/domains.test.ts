@@ -116,6 +116,47 @@ describe('domains in the store', () => {
     assert.equal(await store.findTunnel(tunnel.id), undefined);
   });
 
+  describe('with a certificate', () => {
+    beforeEach(async () => {
+      const times = { renewAt: 5000, notAfter: 9000, storedAt: 1000 };
+      for (const name of ['a.test', 'b.test', 'relay.test'])
+        await store.storeCertificate({ name, chain: 'chain', key: 'key', ...times }, 0);
+    });
+
+    async function certificates(): Promise<string[]> {
+      return (await store.certificateSummaries(0)).map(({ name }) => name);
+    }
+
+    it('take it along when they are removed', async () => {
+      const id = await verified(ann.id, 'a.test');
+      await store.removeDomain({ id, accountId: ann.id }, release);
+      assert.deepEqual(await certificates(), ['b.test', 'relay.test']);
+    });
+
+    it('take it along when their account is removed', async () => {
+      await verified(ann.id, 'a.test');
+      await verified(bob.id, 'b.test');
+      await store.removeAccount('ann');
+      assert.deepEqual(await certificates(), ['b.test', 'relay.test']);
+    });
+
+    it('keep it when they move to another account, or when a claim of somebody else goes', async () => {
+      const old = await verified(ann.id, 'a.test');
+      const id = await verified(bob.id, 'a.test', old);
+      const other = await claim(ann.id, 'a.test');
+      await store.removeDomain({ id: other.id, accountId: ann.id }, release);
+      assert.deepEqual(await certificates(), ['a.test', 'b.test', 'relay.test']);
+      assert.notEqual(id, other.id);
+    });
+
+    it('lose one that was stored after they were removed, but none of a domain that is there', async () => {
+      await verified(ann.id, 'a.test');
+      await store.forgetCertificates(['a.test', 'b.test', 'c.test']);
+      await store.forgetCertificates([]);
+      assert.deepEqual(await certificates(), ['a.test', 'relay.test']);
+    });
+  });
+
   it('are taken by one relay when they are due', async () => {
     const id = await verified(ann.id, 'a.test');
     assert.deepEqual(await store.takeDueDomains(4999, 9000, 10), []);

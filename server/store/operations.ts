@@ -69,6 +69,7 @@ export const OPERATIONS = {
   certificateSummaries: 'read',
   findCertificate: 'read',
   removeCertificates: 'write',
+  forgetCertificates: 'write',
   beginOrder: 'write',
   beginFurtherOrder: 'write',
   failOrder: 'write',

@@ -237,7 +237,7 @@ export interface Store {
    */
   verifyDomain(verification: Verification): Promise<readonly string[] | undefined>;
   /**
-   * Removes a domain with the tunnels that have it.
+   * Removes a domain with the tunnels that have it, and with its certificate unless another account has it verified.
    *
    * @returns the ids of those tunnels; `undefined` if there is no such domain
    */
@@ -335,6 +335,8 @@ export interface Store {
    * @returns their names
    */
   removeCertificates(endedBefore: number): Promise<string[]>;
+  /** Removes the certificates and keys of domains, but for those that an account has verified. */
+  forgetCertificates(domains: readonly string[]): Promise<void>;
   /** Begins to order a certificate, unless there is a reason not to; relays do so one after the other. */
   beginOrder(begin: OrderBegin): Promise<OrderTurn>;
   /** Counts another order for a name for which one has begun. */

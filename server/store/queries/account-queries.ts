@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
 import type { AccountRecord } from '../records.ts';
 import type { AccountsTable, Database } from '../schema.ts';
+import { forgetCertificates } from './certificate-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
 
@@ -107,7 +108,16 @@ export function removeAccount(db: Kysely<Database>, name: string): Promise<Accou
   return db.transaction().execute(async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;
-    for (const table of ['released_names', 'tunnels', 'domains', 'invitations', 'api_keys'] as const) {
+    const domains = await transaction
+      .deleteFrom('domains')
+      .where('account_id', '=', account.id)
+      .returning('domain')
+      .execute();
+    await forgetCertificates(
+      transaction,
+      domains.map(({ domain }) => domain),
+    );
+    for (const table of ['released_names', 'tunnels', 'invitations', 'api_keys'] as const) {
       await transaction.deleteFrom(table).where('account_id', '=', account.id).execute();
     }
     await transaction.deleteFrom('accounts').where('id', '=', account.id).execute();

@@ -78,6 +78,21 @@ export async function removeCertificates(db: Kysely<Database>, endedBefore: numb
   return rows.map(({ name }) => name);
 }
 
+/** See {@link Store.forgetCertificates}. In the transaction that removes domains, a key goes with its domain. */
+export async function forgetCertificates(db: Kysely<Database>, domains: readonly string[]): Promise<void> {
+  if (domains.length === 0) return;
+  const verified = db
+    .selectFrom('domains')
+    .select('domain')
+    .where('domain', 'in', domains)
+    .where('verified_at', 'is not', null);
+  await db
+    .deleteFrom('certificates')
+    .where('name', 'in', domains)
+    .where('name', 'not in', verified)
+    .execute();
+}
+
 /** See {@link Store.beginOrder}. */
 export function beginOrder(db: Kysely<Database>, begin: OrderBegin): Promise<OrderTurn> {
   const { name, now, heldUntil, ignoreWait } = begin;

@@ -4,6 +4,7 @@ import type { DomainOwner, DomainRecord } from '../records.ts';
 import type { Database, DomainsTable } from '../schema.ts';
 import type { DomainRelease, DomainToRemove, Verification } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
+import { forgetCertificates } from './certificate-queries.ts';
 import { releaseTunnelsOf } from './tunnel-queries.ts';
 
 /** See {@link Store.insertDomain}. */
@@ -135,6 +136,7 @@ export function removeDomain(
       .returning('domain')
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    await forgetCertificates(transaction, [row.domain]);
     return await releaseTunnelsOf(transaction, { domain: row.domain, accountId }, release);
   });
 }
