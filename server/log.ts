@@ -162,7 +162,7 @@ export const LOG_EVENTS = {
   'certificate order limit': {
     level: 'warn',
     meaning:
-      'no certificate is ordered for `name` before `retry_at`: there were CULVERT_ACME_ORDERS_PER_HOUR in the last hour, or half of what visitors may have for its account',
+      'no certificate is ordered for `name` before `retry_at`: there were CULVERT_ACME_ORDERS_PER_HOUR in the last hour, or half of what visitors may have, and its account has had one of them',
   },
   'certificate not stored': {
     level: 'error',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
+import { DnsServer } from '../../server/testing/dns-server.ts';
+import type { Domain } from '../../shared/domains.ts';
 import { ChangingClock } from '../support/changing-clock.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
@@ -8,6 +10,7 @@ import { FaultyAuthority } from '../support/faulty-authority.ts';
 import { createNamed, shake, visit } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import type { RelayProgram } from '../support/programs.ts';
+import { openRelayDatabase } from '../support/relay-database.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 
 const OWN = 'relay.test';
@@ -37,14 +40,18 @@ describe('certificates of a cluster', function () {
   let pebble: Pebble;
   let cluster: RelayCluster;
   let root: string;
+  let dns: DnsServer;
   let ports: readonly number[] = [];
 
   before(async () => {
     pebble = await Pebble.start(scope, { nonceReject: 30 });
     // The authority looks at another relay each time, mostly not the one that orders.
     await balance(scope, pebble.tlsPort, () => ports);
+    dns = await DnsServer.start();
+    scope.defer(() => dns.stop());
     const { CULVERT_ACME_EMAIL, CULVERT_ACME_DIRECTORY, CULVERT_ACME_CA } = pebble.settings;
     cluster = await RelayCluster.start(scope, 3, {
+      CULVERT_RESOLVER: dns.address,
       CULVERT_ACME_EMAIL: CULVERT_ACME_EMAIL ?? '',
       CULVERT_ACME_DIRECTORY: CULVERT_ACME_DIRECTORY ?? '',
       CULVERT_ACME_CA: CULVERT_ACME_CA ?? '',
@@ -68,6 +75,11 @@ describe('certificates of a cluster', function () {
     );
   }
 
+  async function storedKeys(name: string): Promise<number> {
+    const database = await openRelayDatabase(scope, cluster.relay(0));
+    return (await database.rows(`select key from certificates where name = '${name}'`)).length;
+  }
+
   it('of the own name are one, ordered by one relay and served by all', async () => {
     await eventually(150_000, async () => {
       assert.equal(new Set(await serials(OWN)).size, 1);
@@ -79,6 +91,35 @@ describe('certificates of a cluster', function () {
     const before = pebble.orders;
     assert.equal(new Set(await serials('shared.tunnels.test')).size, 1);
     assert.equal(pebble.orders, before + 1);
+  });
+
+  it('go with their domain, on all relays and from the database', async () => {
+    const domain = 'app.shop.test';
+    const call = async (method: string, path: string, body?: string): Promise<Domain> => {
+      const headers = { authorization: `Bearer ${cluster.key}` };
+      const { status, text } = await visit(
+        { port: ports[0] ?? 0, host: OWN, method, path, headers, ...(body && { body }) },
+        root,
+      );
+      assert.ok(status < 300, text);
+      return JSON.parse(text) as Domain;
+    };
+    const { id, records } = await call('POST', '/v1/domains', JSON.stringify({ domain }));
+    dns.enter(records);
+    assert.equal((await call('POST', `/v1/domains/${id}/verify`)).status, 'verified');
+    await eventually(60_000, async () => {
+      assert.equal(new Set(await serials(domain)).size, 1);
+    });
+    assert.equal(await storedKeys(domain), 1);
+    await call('DELETE', `/v1/domains/${id}`);
+    assert.equal(await storedKeys(domain), 0);
+    await eventually(30_000, async () => {
+      for (const port of ports)
+        assert.equal((await shake(port, domain, root)).certificate.subjectaltname, `DNS:${OWN}`);
+    });
+    const before = pebble.orders;
+    await Promise.all(ports.map((port) => shake(port, domain, root)));
+    assert.equal(pebble.orders, before);
   });
 
   it('lead from plain HTTP to https at each of them', async () => {

@@ -260,6 +260,22 @@ describe('Orders', () => {
     assert.equal(authority.orders, 9);
   });
 
+  it('are still to be had for seven further accounts once two have taken all they can', async () => {
+    const ofAccount = (name: string, account: string): Promise<void> =>
+      done(orders.obtain({ ...planFor(name), account }, 'visitor'));
+    for (let index = 0; index < 10; index += 1)
+      for (const account of ['ann', 'bob']) await ofAccount(`${account}-${index}.test`, account);
+    const taken = authority.orders;
+    for (let index = 0; taken + index < 15; index += 1) {
+      await ofAccount(`shop-${index}.test`, `account ${index}`);
+      assert.ok(known.get(`shop-${index}.test`) !== undefined, String(index));
+    }
+    assert.ok(taken <= 8, String(taken));
+    assert.equal(authority.orders, 15);
+    await obtain('relay.test', 'upkeep');
+    assert.equal(authority.orders, 16);
+  });
+
   it('are no more for one account in an hour than half of those for visitors, so that others get theirs', async () => {
     perHour = 8;
     orders = await relay();
@@ -268,10 +284,10 @@ describe('Orders', () => {
     for (let count = 0; count < 10; count += 1) await ofAccount(`a${count}.test`, 'ann');
     assert.equal(authority.orders, 3);
     for (let count = 0; count < 10; count += 1) await ofAccount(`b${count}.test`, 'bob');
-    assert.equal(authority.orders, 6);
+    assert.equal(authority.orders, 4);
     clock.advance(HOUR);
     await ofAccount('a9.test', 'ann');
-    assert.equal(authority.orders, 7);
+    assert.equal(authority.orders, 5);
   });
 
   it('are 32 at a time', async () => {

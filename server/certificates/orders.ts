@@ -26,8 +26,8 @@ import type { ChallengeSolver, IsServed, Plan } from './solver.ts';
 /** Share of them that visitors cannot use up, because renewals and the relay's own name need it. */
 const ORDERS_RESERVED_SHARE = 0.25;
 
-/** Share of what visitors can use that those of one account can. */
-const ORDERS_OF_ACCOUNT_SHARE = 0.5;
+/** Share of what visitors can use that is not kept for the first order of each account, however many accounts want more. */
+const ORDERS_BEYOND_FIRST_SHARE = 0.5;
 
 /** ms between two looks at an order of another relay. */
 const HELD_ORDER_LOOK_MS = 1000;
@@ -147,8 +147,8 @@ export class Orders {
     const reserved = cause === 'visitor' ? Math.floor(perHour * ORDERS_RESERVED_SHARE) : 0;
     const heldUntil = now + 2 * ACME_ORDER_TIMEOUT_MS;
     const most = perHour - reserved;
-    const perAccount = Math.ceil(most * ORDERS_OF_ACCOUNT_SHARE);
-    const limits = { perHour: most, account: account ?? null, perAccount };
+    const beyondFirst = Math.ceil(most * ORDERS_BEYOND_FIRST_SHARE);
+    const limits = { perHour: most, account: account ?? null, beyondFirst };
     return { name, attempt: randomUUID(), now, heldUntil, ...limits, ignoreWait: false };
   }
 

@@ -16,15 +16,15 @@ function begin(given: Partial<OrderBegin> = {}): OrderBegin {
     heldUntil: 1100,
     perHour: 3,
     account: null,
-    perAccount: 3,
+    beyondFirst: 3,
     ignoreWait: false,
     ...given,
   };
 }
 
-/** One of two in an hour. */
+/** One of an account's. */
 function ofAccount(account: string, now: number): OrderBegin {
-  return begin({ name: `${account}-${now}.test`, account, now, perHour: 9, perAccount: 2 });
+  return begin({ name: `${account}-${now}.test`, account, now, perHour: 5, beyondFirst: 3 });
 }
 
 function aCertificate(given: Partial<CertificateRecord> = {}): CertificateRecord {
@@ -129,14 +129,22 @@ describe('certificates in the store', () => {
     assert.equal((await store.beginOrder(later)).kind, 'begun');
   });
 
-  it('are ordered so many times in an hour for an account, until the first of its own is an hour ago', async () => {
-    assert.equal((await store.beginOrder(ofAccount('bob', 1000))).kind, 'begun');
-    for (const now of [1010, 1020])
-      assert.equal((await store.beginOrder(ofAccount('ann', now))).kind, 'begun');
-    const full = { kind: 'wait', until: 1010 + HOUR, cause: 'limit' };
-    assert.deepEqual(await store.beginOrder(ofAccount('ann', 1030)), full);
-    assert.equal((await store.beginOrder(ofAccount('bob', 1040))).kind, 'begun');
-    assert.equal((await store.beginOrder(ofAccount('ann', 1010 + HOUR))).kind, 'begun');
+  it('are ordered once in an hour for each account, and more often only while there were few for all accounts', async () => {
+    await store.beginOrder(begin({ now: 990, perHour: 5 }));
+    for (const [account, now] of [
+      ['ann', 1000],
+      ['ann', 1010],
+      ['bob', 1020],
+    ] as const)
+      assert.equal((await store.beginOrder(ofAccount(account, now))).kind, 'begun');
+    const full = { kind: 'wait', until: 1000 + HOUR, cause: 'limit' };
+    for (const account of ['ann', 'bob'])
+      assert.deepEqual(await store.beginOrder(ofAccount(account, 1030)), full);
+    assert.deepEqual(await store.beginFurtherOrder(ofAccount('bob', 1030)), full);
+    assert.equal((await store.beginOrder(ofAccount('eve', 1040))).kind, 'begun');
+    assert.deepEqual(await store.beginOrder(ofAccount('joe', 1050)), { ...full, until: 990 + HOUR });
+    assert.equal((await store.beginOrder(ofAccount('joe', 990 + HOUR))).kind, 'begun');
+    assert.equal((await store.beginOrder(ofAccount('ann', 1020 + HOUR))).kind, 'begun');
   });
 
   it('wait no more than an hour after the clock was set back', async () => {

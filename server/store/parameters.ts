@@ -110,8 +110,8 @@ export interface OrderBegin {
   readonly perHour: number;
   /** whose it is; `null`: nobody's */
   readonly account: string | null;
-  /** orders of that account in an hour */
-  readonly perAccount: number;
+  /** orders of all accounts in an hour, from which on only those begin that are the first of their account */
+  readonly beyondFirst: number;
   /** whether it begins though earlier ones have failed */
   readonly ignoreWait: boolean;
 }

@@ -136,17 +136,18 @@ export function beginFurtherOrder(db: Kysely<Database>, begin: OrderBegin): Prom
 /** Counts an order among those of this hour, if there is room for it. */
 async function takeRoom(
   transaction: Kysely<Database>,
-  { attempt, now, perHour, account, perAccount }: OrderBegin,
+  { attempt, now, perHour, account, beyondFirst }: OrderBegin,
 ): Promise<Extract<OrderTurn, { kind: 'begun' | 'wait' }>> {
   await transaction
     .deleteFrom('acme_attempts')
     .where('started_at', '<=', now - HOUR_MS)
     .execute();
-  const others = await transaction.selectFrom('acme_attempts').select(['started_at', 'account_id']).execute();
-  const own = others.filter(({ account_id }) => account !== null && account_id === account);
+  const all = await transaction.selectFrom('acme_attempts').select(['started_at', 'account_id']).execute();
+  const ofAccounts = all.filter(({ account_id }) => account_id !== null);
+  const isFirst = account === null || all.every(({ account_id }) => account_id !== account);
   for (const [attempts, most] of [
-    [others, perHour],
-    [own, perAccount],
+    [all, perHour],
+    [ofAccounts, isFirst ? perHour : beyondFirst],
   ] as const) {
     // A clock that was set back leaves times in the future, which end no later than an hour from now.
     const oldest = Math.min(now, ...attempts.map(({ started_at }) => started_at));
