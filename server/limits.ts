@@ -365,12 +365,9 @@ export const LEAVING_REPEAT_MS = 500;
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
 /** ms another relay has to say whether it takes a data socket: it may have to ask the store whose key it is. */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
-/** ms in which a connection from another relay must have said what it is for. */
+/** ms in which a connection from another relay must have proven that it comes from one. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
-/**
- * Bytes in which it must do so, and bytes that say whom a data socket is for: an id, and two keys of at most some hundred
- * bytes each.
- */
+/** Bytes that say whom a data socket is for: an id, and two keys of at most some hundred bytes each. */
 export const HOP_LINE_MAX_BYTES = 4096;
 /** ms a connection to another relay is kept for the next data socket. */
 export const HOP_IDLE_MS = 30_000;

@@ -1,6 +1,6 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
-import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
 import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../../limits.ts';
 import type { Hop, UpgradeToPass } from '../../link/other-relays.ts';
 import { relayOf } from '../connection-id.ts';
@@ -8,7 +8,7 @@ import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
 import { HopPool } from './hop-pool.ts';
 import { HopResponse } from './hop-response.ts';
-import { writeGreeting, writeRequest } from './hop.ts';
+import { HOP_TLS, hopKey, writeRequest } from './hop.ts';
 import type { RelayAddress } from '../member-record.ts';
 import type { Membership } from '../membership.ts';
 
@@ -106,18 +106,32 @@ export class HopDialer {
     response.replay(carrier);
   }
 
-  async #connect(address: RelayAddress): Promise<HopConnection | undefined> {
+  /** @returns `undefined` if the relay cannot be reached in time, or does not prove that it is the one that was meant */
+  async #connect({ host, port, incarnation }: RelayAddress): Promise<HopConnection | undefined> {
+    const from = this.#incarnation;
+    const psk = hopKey({ from, to: incarnation }, this.#secret);
+    if (psk === undefined) return undefined;
     return await new Promise((resolve) => {
-      const { host, port, incarnation } = address;
-      const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-      const socket = connect({ host, port, ...options });
-      socket.setTimeout(HOP_CONNECT_TIMEOUT_MS);
+      const socket = connect({
+        host,
+        port,
+        ...HOP_TLS,
+        pskCallback: () => ({ psk, identity: from }),
+        // Called only for a peer that shows a certificate because it does not know the key.
+        checkServerIdentity: () => new Error('the other end is no relay of this cluster'),
+      });
+      // Not one that bytes put off.
+      const timer = setTimeout(() => socket.destroy(), HOP_CONNECT_TIMEOUT_MS);
       socket.on('timeout', () => socket.destroy());
       socket.on('error', () => socket.destroy());
-      socket.once('close', () => resolve(undefined));
-      socket.once('connect', () => {
-        socket.setTimeout(0);
-        socket.write(writeGreeting(this.#incarnation, incarnation, this.#secret));
+      socket.once('close', () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      });
+      socket.once('secureConnect', () => {
+        clearTimeout(timer);
+        socket.setNoDelay(true);
+        socket.setKeepAlive(true, KEEP_ALIVE_MS);
         resolve(new HopConnection(socket, NOBODY));
       });
     });

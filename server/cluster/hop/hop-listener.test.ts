@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mock } from 'node:test';
+import { connect as connectTls, type ConnectionOptions, createServer as createTlsServer } from 'node:tls';
 import { HOP_LINE_MAX_BYTES, HOP_RESPONSE_TIMEOUT_MS, HOPS_ASKED_MAX } from '../../limits.ts';
+import { challengeCertificate, newKey, pemOf } from '../../certificates/acme/x509.ts';
 import { until } from '../../testing/edge-fixture.ts';
 import { connectionId } from '../connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
 import type { TakeHop } from './hop-receiver.ts';
-import { writeGreeting, writeRequest } from './hop.ts';
+import { HOP_TLS, hopKey, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
 /** Connections that a test opens before it waits for them. */
 const AT_ONCE = 16;
 const request = { id: connectionId(7, SECRET), key: 'key', authorization: undefined };
-const GREETING = writeGreeting('two', 'one', SECRET);
 
 /** A frame on a connection between relays. */
 function frame(bytes: Buffer): Buffer {
@@ -51,22 +52,44 @@ describe('HopListener', () => {
 
   afterEach(() => listener.close());
 
-  function say(...pieces: (string | Buffer)[]): Socket {
-    const socket = connect(listener.port, '127.0.0.1');
+  /** Connects as a relay does, and sends frames. */
+  function say(...pieces: Buffer[]): Socket {
+    return sayAs({}, ...pieces);
+  }
+
+  function sayAs(given: ConnectionOptions & { to?: string; secret?: string }, ...pieces: Buffer[]): Socket {
+    const { to = 'one', secret = SECRET, ...options } = given;
+    const psk = hopKey({ from: 'two', to }, secret) ?? assert.fail();
+    const socket = connectTls({
+      port: listener.port,
+      host: '127.0.0.1',
+      ...HOP_TLS,
+      pskCallback: () => ({ psk, identity: 'two' }),
+      ...options,
+    });
     socket.on('error', () => {});
     for (const piece of pieces) socket.write(piece);
+    return socket;
+  }
+
+  /** Connects and sends bytes as they are. */
+  function sayPlainly(bytes: string | Buffer): Socket {
+    const socket = connect(listener.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(bytes);
     return socket;
   }
 
   /** Waits until the listener has cut the connection. */
   async function cut(socket: Socket): Promise<void> {
     socket.resume();
-    if (!socket.destroyed) await once(socket, 'close');
+    // An error of TLS is an end like any other.
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
     assert.deepEqual(taken, []);
   }
 
   it('takes a data socket with what follows the request for it', async () => {
-    const socket = say(GREETING, frame(writeRequest(request)), frame(Buffer.from('more')));
+    const socket = say(frame(writeRequest(request)), frame(Buffer.from('more')));
     await until(() => taken.length === 1);
     const [first] = taken;
     assert.deepEqual([first?.id, first?.via], [request.id, 'two']);
@@ -75,7 +98,7 @@ describe('HopListener', () => {
   });
 
   it('takes the next one on the same connection, once both have ended the one before', async () => {
-    const socket = say(GREETING, frame(writeRequest(request)), frame(Buffer.alloc(0)));
+    const socket = say(frame(writeRequest(request)), frame(Buffer.alloc(0)));
     await until(() => taken.length === 1);
     taken[0]?.stream.destroy();
     socket.write(frame(writeRequest({ ...request, id: 'the next' })));
@@ -84,25 +107,44 @@ describe('HopListener', () => {
     socket.destroy();
   });
 
-  for (const [name, text] of [
-    ['for another relay', writeGreeting('two', 'two', SECRET)],
-    ['under another secret', writeGreeting('two', 'one', 'x'.repeat(32))],
-    ['that is none', 'GET / HTTP/1.1\n'],
-  ] as const) {
-    it(`cuts a connection with a line ${name}`, async () => cut(say(text, frame(writeRequest(request)))));
-  }
+  for (const [name, given] of [
+    ['with the key for another relay', { to: 'two' }],
+    ['with the key of another secret', { secret: 'x'.repeat(32) }],
+    ['under the name of another relay', { pskCallback: undefined }],
+    ['with an earlier version of TLS', { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', ciphers: 'PSK' }],
+  ] as const)
+    it(`cuts a connection ${name}`, async () => cut(sayAs(given, frame(writeRequest(request)))));
 
-  it('cuts a connection whose line is longer than 4 KiB', async () => {
-    await cut(say('x'.repeat(HOP_LINE_MAX_BYTES)));
+  it('cuts a connection under a name that no relay has, or that the key does not belong to', async () => {
+    const psk = hopKey({ from: 'two', to: 'one' }, SECRET) ?? assert.fail();
+    for (const identity of ['three', 'two one', ''])
+      await cut(sayAs({ pskCallback: () => ({ psk, identity }) }, frame(writeRequest(request))));
+  });
+
+  for (const bytes of ['GET / HTTP/1.1\r\n\r\n', 'culvert-hop/2 a b c\n', Buffer.alloc(20_000, 0x16)])
+    it(`cuts a connection that begins with ${String(bytes).slice(0, 10)} in clear text`, async () =>
+      cut(sayPlainly(bytes)));
+
+  it('takes nothing from a recording of another connection, in which nothing can be read', async () => {
+    const { port, recorded } = await recorder(listener.port);
+    const socket = sayAs({ port }, frame(writeRequest(request)));
+    await until(() => taken.length === 1);
+    socket.destroy();
+    await once(socket, 'close');
+    taken = [];
+    const bytes = Buffer.concat(recorded);
+    assert.ok(bytes.length > 100);
+    assert.ok(!bytes.includes(request.id));
+    await cut(sayPlainly(bytes));
   });
 
   it('cuts a connection with a request that is longer than 4 KiB', async () => {
-    await cut(say(GREETING, frame(Buffer.alloc(HOP_LINE_MAX_BYTES + 1))));
+    await cut(say(frame(Buffer.alloc(HOP_LINE_MAX_BYTES + 1))));
   });
 
   for (const text of ['no JSON', 'null', '{}', '["id"]', '[1,2,3]']) {
     it(`cuts a connection with the request ${text}`, async () => {
-      await cut(say(GREETING, frame(Buffer.from(text))));
+      await cut(say(frame(Buffer.from(text))));
     });
   }
 
@@ -145,6 +187,22 @@ describe('HopListener', () => {
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
       const large = 'x'.repeat(1_000_000);
       assert.equal(await carried(large), `HTTP/1.1 101 head ${large}`);
+    });
+
+    it('tells nothing to a listener that does not know the key, whatever certificate it has', async () => {
+      const key = await newKey();
+      const cert = challengeCertificate('one', 'x', key, Date.now());
+      let heard = 0;
+      const server = createTlsServer({ key: pemOf(key), cert }, (socket) => {
+        socket.on('data', () => (heard += 1)).on('error', () => {});
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const address = { incarnation: 'one', host: '127.0.0.1', port };
+      assert.equal(await new HopDialer({ find: () => address }, 'two', SECRET).dial(request), undefined);
+      assert.equal(heard, 0);
+      server.close();
     });
 
     it('finds no way if an id names no other relay', async () => {
@@ -264,4 +322,20 @@ async function pair(): Promise<[Socket, Socket]> {
   const [far] = (await once(server, 'connection')) as [Socket];
   server.close();
   return [near, far];
+}
+
+/** Passes connections on, and keeps what comes from those who connect. */
+async function recorder(to: number): Promise<{ port: number; recorded: Buffer[] }> {
+  const recorded: Buffer[] = [];
+  const server = createServer((near) => {
+    const far = connect(to, '127.0.0.1');
+    near.on('data', (chunk: Buffer) => recorded.push(chunk));
+    near.on('error', () => far.destroy()).on('close', () => far.destroy());
+    far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    near.pipe(far).pipe(near);
+    server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, recorded };
 }

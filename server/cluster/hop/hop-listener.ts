@@ -1,8 +1,9 @@
 /** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
-import { readGreeting } from './hop.ts';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
+import { HOP_TLS, hopKey } from './hop.ts';
 import { HopReceiver, type TakeHop } from './hop-receiver.ts';
 
 export interface HopListenerOptions {
@@ -17,22 +18,35 @@ export interface HopListenerOptions {
   readonly take: TakeHop;
 }
 
-const LINE_FEED = 10;
-
 export class HopListener {
   readonly #server: Server;
-  readonly #incarnation: string;
-  readonly #secret: string;
   readonly #take: TakeHop;
+  /** TCP connections, from their first moment on */
   readonly #sockets = new Set<Socket>();
+  /** incarnations of the relays that connections prove to come from */
+  readonly #from = new WeakMap<TLSSocket, string>();
 
   private constructor({ incarnation, secret, take }: HopListenerOptions) {
-    this.#incarnation = incarnation;
-    this.#secret = secret;
     this.#take = take;
-    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-    this.#server = createServer(options, (socket) => this.#accept(socket));
+    this.#server = createServer(
+      {
+        ...HOP_TLS,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: KEEP_ALIVE_MS,
+        handshakeTimeout: HOP_LINE_TIMEOUT_MS,
+        pskCallback: (socket, from) => {
+          this.#from.set(socket, from);
+          // Without a key there is nothing to go on with: no certificate either.
+          return hopKey({ from, to: incarnation }, secret) ?? null;
+        },
+      },
+      (socket) => this.#secured(socket),
+    );
     this.#server.maxConnections = CLIENT_SOCKETS_MAX;
+    this.#server.on('connection', (socket: Socket) => this.#accept(socket));
+    // A peer that does not prove to be a relay of this cluster is told nothing.
+    this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
   /** @throws Error when the address cannot be bound */
@@ -60,22 +74,12 @@ export class HopListener {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#sockets.delete(socket));
-    socket.setTimeout(HOP_LINE_TIMEOUT_MS, () => socket.destroy());
-    let read = Buffer.alloc(0);
-    const readGreetingLine = (chunk: Buffer): void => {
-      read = Buffer.concat([read, chunk]);
-      const end = read.indexOf(LINE_FEED);
-      if (end === -1 && read.length < HOP_LINE_MAX_BYTES) return;
-      socket.off('data', readGreetingLine).setTimeout(0);
-      this.#greeted(socket, end === -1 ? '' : read.toString('latin1', 0, end), read.subarray(end + 1));
-    };
-    socket.on('data', readGreetingLine);
   }
 
-  /** A peer that does not prove to be a relay of this cluster is told nothing. */
-  #greeted(socket: Socket, line: string, rest: Buffer): void {
-    const via = readGreeting(line, this.#incarnation, this.#secret);
-    if (via === undefined) socket.destroy();
-    else new HopReceiver(socket, via, this.#take).read(rest);
+  #secured(socket: TLSSocket): void {
+    socket.on('error', () => socket.destroy());
+    const via = this.#from.get(socket);
+    if (via === undefined) return void socket.destroy();
+    new HopReceiver(socket, via, this.#take);
   }
 }

@@ -31,11 +31,6 @@ export class HopReceiver implements HopHandler {
     this.#connection = new HopConnection(socket, this);
   }
 
-  /** Takes bytes that were read before. */
-  read(bytes: Buffer): void {
-    this.#connection.read(bytes);
-  }
-
   onPiece(piece: Buffer, isLast: boolean): void {
     if (this.#isReading) return this.#stream?.receive(piece);
     this.#request = Buffer.concat([this.#request, piece]);

@@ -1,42 +1,33 @@
 import assert from 'node:assert/strict';
 import { HOP_LINE_MAX_BYTES } from '../../limits.ts';
-import { readGreeting, readRequest, writeGreeting, writeRequest } from './hop.ts';
+import { hopKey, readRequest, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
 const request = { id: 'id', key: 'key', authorization: `Bearer cvt_${'x'.repeat(200)}` };
 
-function line(): string {
-  return writeGreeting('two', 'one', SECRET).trimEnd();
-}
+describe('the key of a hop', () => {
+  const ends = { from: 'two', to: 'one' };
 
-describe('the greeting of a relay', () => {
-  it('says who it is', () => {
-    assert.equal(readGreeting(line(), 'one', SECRET), 'two');
+  it('is the same at both ends', () => {
+    assert.equal(hopKey(ends, SECRET)?.length, 32);
+    assert.deepEqual(hopKey(ends, SECRET), hopKey({ ...ends }, SECRET));
   });
 
-  it('is one line within its limit, and never the same twice', () => {
-    assert.match(writeGreeting('two', 'one', SECRET), /^[^\n]+\n$/);
-    assert.ok(line().length < HOP_LINE_MAX_BYTES);
-    assert.notEqual(line(), line());
+  it('is another one for any other relay, in the other direction, and with another secret', () => {
+    const keys = [
+      hopKey(ends, SECRET),
+      hopKey({ ...ends, from: 'three' }, SECRET),
+      hopKey({ ...ends, to: 'three' }, SECRET),
+      hopKey({ from: 'one', to: 'two' }, SECRET),
+      hopKey({ from: 'two-one', to: '' }, SECRET),
+      hopKey(ends, 't'.repeat(32)),
+    ];
+    assert.equal(new Set(keys.map((key) => key?.toString('hex'))).size, keys.length);
   });
 
-  it('means nothing to another relay, or with another secret', () => {
-    assert.equal(readGreeting(line(), 'two', SECRET), undefined);
-    assert.equal(readGreeting(line(), 'one', 'another'), undefined);
-  });
-
-  it('is refused with any character changed', () => {
-    const good = line();
-    for (let at = 0; at < good.length; at += 1) {
-      const changed = good.slice(0, at) + (good[at] === 'a' ? 'b' : 'a') + good.slice(at + 1);
-      assert.equal(readGreeting(changed, 'one', SECRET), undefined, `at ${at}`);
-    }
-  });
-
-  it('is distinguished from anything else', () => {
-    for (const text of ['', 'GET / HTTP/1.1', 'culvert-hop/2 a b c']) {
-      assert.equal(readGreeting(text, 'one', SECRET), undefined);
-    }
+  it('does not exist for names that no relay has', () => {
+    for (const from of ['', 'two one', 'two\n', 'x'.repeat(65), 'ä'])
+      assert.equal(hopKey({ ...ends, from }, SECRET), undefined);
   });
 });
 

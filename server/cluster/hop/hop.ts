@@ -1,38 +1,47 @@
 /**
- * What relays send each other on a connection that carries data sockets one after the other: a line that proves that a relay
- * of this cluster opened it, `culvert-hop/2 NONCE MAC VIA`, then frames (hop-connection.ts). The first frame of each data
- * socket says who it is for (docs/decisions/0009-cluster.md).
+ * What relays send each other on a connection that carries data sockets one after the other: TLS 1.3 with a key of which only
+ * the relays of the cluster know, then frames (hop-connection.ts). The first frame of each data socket says who it is for
+ * (docs/decisions/0009-cluster.md).
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { HopRequest, UpgradeToPass } from '../../link/other-relays.ts';
 
-const GREETING = /^culvert-hop\/2 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;
-
 /**
- * @param via incarnation of the relay that says it
- * @param incarnation the relay it is for: a line means nothing to any other
+ * Both ends of the connection (RFC 8446 section 2.2, `psk_dhe_ke`): no certificate, no earlier version, no early data. The key
+ * exchange makes each handshake unique, so that none can be replayed, and recorded traffic stays secret if the cluster's
+ * secret becomes known. The cipher suite is one whose hash is SHA-256, which keys without a hash of their own belong to.
  */
-export function writeGreeting(via: string, incarnation: string, secret: string): string {
-  const nonce = randomBytes(16).toString('hex');
-  return `culvert-hop/2 ${nonce} ${macOf(nonce, via, incarnation, secret).toString('hex')} ${via}\n`;
+export const HOP_TLS = {
+  minVersion: 'TLSv1.3',
+  maxVersion: 'TLSv1.3',
+  ciphers: 'TLS_AES_128_GCM_SHA256',
+  ecdhCurve: 'X25519',
+} as const;
+
+const INCARNATION = /^[\w-]{1,64}$/;
+
+/** What the key of a connection belongs to: no other pair of relays can use it, nor the same two in the other direction. */
+export interface HopEnds {
+  /** incarnation of the relay that connects */
+  readonly from: string;
+  /** incarnation of the relay that listens */
+  readonly to: string;
 }
 
 /**
- * @param line without its end
- * @returns who has sent it; `undefined` for a line that no relay of this cluster has sent to this incarnation
+ * @param secret known to the relays of the cluster alone
+ * @returns the key, 32 bytes; `undefined` for a name that no relay has
  */
-export function readGreeting(line: string, incarnation: string, secret: string): string | undefined {
-  const [, nonce = '', mac = '', via = ''] = GREETING.exec(line) ?? [];
-  const given = Buffer.from(mac, 'hex');
-  const wanted = macOf(nonce, via, incarnation, secret);
-  return given.length === wanted.length && timingSafeEqual(given, wanted) ? via : undefined;
+export function hopKey({ from, to }: HopEnds, secret: string): Buffer | undefined {
+  if (!INCARNATION.test(from)) return undefined;
+  return createHmac('sha256', secret).update(`culvert-hop/3 ${from} ${to}`).digest();
 }
 
 export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer {
   return Buffer.from(JSON.stringify([id, key, authorization ?? '']));
 }
 
-/** @returns `undefined` for anything that no relay sends: somebody who is not a relay can replay a greeting */
+/** @returns `undefined` for anything that no relay of this version sends */
 export function readRequest(bytes: Buffer, via: string): HopRequest | undefined {
   let fields: unknown;
   try {
@@ -45,8 +54,4 @@ export function readRequest(bytes: Buffer, via: string): HopRequest | undefined 
   if (typeof id !== 'string' || typeof key !== 'string' || typeof authorization !== 'string')
     return undefined;
   return { id, key, authorization: authorization === '' ? undefined : authorization, via };
-}
-
-function macOf(nonce: string, via: string, incarnation: string, secret: string): Buffer {
-  return createHmac('sha256', secret).update(`culvert-hop/2 ${nonce} ${incarnation} ${via}`).digest();
 }
