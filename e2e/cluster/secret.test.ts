@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import { spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
 
 describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
   const scope = suiteScope();
@@ -42,5 +47,47 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
       `SET culvert:relay:${number} "stranger 127.0.0.1:1~${'0'.repeat(64)}" PX 10000`,
     );
     await eventually(20_000, () => assert.match(cluster.relay(0).child.stderr, /cluster stranger/));
+  });
+});
+
+describe('a stranger who can read and write Redis messages', () => {
+  const scope = suiteScope();
+  let cluster: RelayCluster;
+  let client: SpecClient;
+
+  before(async () => {
+    cluster = await RelayCluster.start(scope, 2);
+    const service = await startEchoService(scope);
+    client = await SpecClient.start(scope, cluster.relay(0), cluster.key, { local_port: service.port });
+  });
+
+  function visitAt(index: number): Promise<{ readonly status: number }> {
+    return visit(cluster.relay(index).port, { host: `${client.tunnel.slug}.localhost`, target: '/' });
+  }
+
+  it('ends no tunnel', async () => {
+    const { id } = client.tunnel;
+    for (const text of [`ended ${id} closed`, `ended ${id} displaced`, `sealed forged ${id}`])
+      await cluster.redis.command(`PUBLISH culvert:all "${text}"`);
+    // What a relay says after that is heard after that.
+    const other = await cluster.api(1).create({ local_port: 9 });
+    const control = await ControlSocket.open(scope, cluster.relay(0), cluster.key, other.id);
+    await cluster.api(1).send('DELETE', `/v1/tunnels/${other.id}`);
+    assert.equal((await control.closed).code, 4001);
+    for (const index of [0, 1]) assert.equal((await visitAt(index)).status, 200);
+  });
+
+  it('learns no id with which a visitor could be taken over', async () => {
+    const heard: string[] = [];
+    const listener = connect(cluster.redis.port, '127.0.0.1');
+    listener.on('error', () => {}).on('data', (chunk: Buffer) => heard.push(chunk.toString('latin1')));
+    scope.defer(() => void listener.destroy());
+    listener.write('PSUBSCRIBE culvert:*\r\n');
+    await eventually(20_000, () => assert.match(heard.join(''), /psubscribe/));
+    assert.equal((await visitAt(1)).status, 200);
+    await eventually(20_000, () =>
+      assert.match(heard.join(''), /culvert:to:[0-9a-f]{16}\r\n\$\d+\r\nsealed /),
+    );
+    assert.doesNotMatch(heard.join(''), /announce/);
   });
 });

@@ -11,7 +11,7 @@ import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
 import { Membership } from './membership.ts';
-import { ALL_CHANNEL, channelOf, MISSED, readNews, writeLeaving, writeNews } from './news.ts';
+import { ALL_CHANNEL, channelOf, MISSED, NewsSeal, readNews, writeLeaving, writeNews } from './news.ts';
 import type { PeeredParts, Peering } from './peering.ts';
 import { Pulse } from './pulse.ts';
 import { RedisLink } from './redis-link.ts';
@@ -52,6 +52,7 @@ export class Cluster implements Peering {
   readonly #membership: Membership;
   readonly #pulse: Pulse;
   readonly #upkeep: Upkeep;
+  readonly #seal: NewsSeal;
   readonly #log: Log;
   /** Told about the others, once there is somebody to tell. */
   #parts: PeeredParts | undefined;
@@ -69,11 +70,13 @@ export class Cluster implements Peering {
       steady: () => this.#parts?.hub.resume(),
     });
     const membership = this.#membership;
-    this.presence = new RedisPresence({ redis, membership, pulse: this.#pulse, secret, clock });
+    const seal = new NewsSeal(incarnation, secret);
+    this.#seal = seal;
+    this.presence = new RedisPresence({ redis, membership, pulse: this.#pulse, secret, seal, clock });
     const onDown = (): void => this.#parts?.tunnels.review();
     this.#upkeep = new Upkeep({ redis, membership, presence: this.presence, clock, onDown });
     this.#hops = new HopDialer(membership, incarnation, secret);
-    this.peers = { tell: (news) => redis.publish(ALL_CHANNEL, writeNews(news)) };
+    this.peers = { tell: (news) => this.#tellAll(writeNews(news)) };
     this.#log = log;
   }
 
@@ -130,7 +133,7 @@ export class Cluster implements Peering {
   }
 
   sayLeaving(): void {
-    this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
+    this.#tellAll(writeLeaving(this.#membership.incarnation));
   }
 
   /** The others are asked, again and again, not to reuse any of its data sockets. */
@@ -156,6 +159,10 @@ export class Cluster implements Peering {
     else this.#parts.openHop(request, socket);
   }
 
+  #tellAll(text: string): void {
+    this.#redis.publish(ALL_CHANNEL, this.#seal.seal(text));
+  }
+
   /** The others were not told something. */
   #owe(): void {
     this.#owesNews = true;
@@ -164,7 +171,7 @@ export class Cluster implements Peering {
   #hear(text: string): void {
     if (this.#parts === undefined) return;
     const { hub, tunnels, domains } = this.#parts;
-    const news = readNews(text);
+    const news = readNews(text, this.#seal);
     switch (news?.kind) {
       case undefined:
         return;
@@ -205,7 +212,7 @@ export class Cluster implements Peering {
     this.#joined.resolve();
     if (!this.#owesNews) return;
     this.#owesNews = false;
-    this.#redis.publish(ALL_CHANNEL, MISSED);
+    this.#tellAll(MISSED);
   }
 
   /** Others may have taken over what this relay holds. */

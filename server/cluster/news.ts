@@ -1,17 +1,29 @@
-/** What relays tell each other through Redis, as texts: words with single spaces between them. */
+/**
+ * What relays tell each other through Redis, as texts: words with single spaces between them. What a relay says is sealed;
+ * what a script says that runs in Redis is not, because Redis does not know the cluster's secret.
+ */
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
 
 /** The channel that all relays listen to. */
 export const ALL_CHANNEL = 'culvert:all';
+
+const SEALED = 'sealed';
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Keys of relays that are kept, more than a cluster has relays. */
+const SEAL_KEYS_MAX = 256;
 
 /** The channel of one relay. */
 export function channelOf(incarnation: string): string {
   return `culvert:to:${incarnation}`;
 }
 
-export type News =
-  /** to one relay: announce the connection that waits elsewhere */
-  | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
+export type News = RedisNews | RelayNews;
+
+/** What scripts say about what is in Redis, which whoever may write to Redis can change anyway. */
+type RedisNews =
   /** to one relay: another one has a control socket with this fencing number */
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
   /** to all: a client has come to one of them, with this fencing number */
@@ -25,7 +37,12 @@ export type News =
       readonly incarnation: string;
       /** where it is, with its proof: member-record.ts */
       readonly record: string;
-    }
+    };
+
+/** What relays say. It gives and ends access, so that only relays of the cluster may say it, or read it. */
+type RelayNews =
+  /** to one relay: announce the connection that waits elsewhere */
+  | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
   /** to all: a relay is shutting down, and data sockets should not pass through it longer than they must */
   | { readonly kind: 'leaving'; readonly incarnation: string }
   /** to all: one of them could not tell what happened to tunnels */
@@ -56,12 +73,81 @@ export function writeNews(news: TunnelNews | DomainNews): string {
   }
 }
 
-/** @returns `undefined` for news that this version does not know: a newer one may run beside it */
-export function readNews(text: string): News | undefined {
-  const [kind = '', first = '', second = '', third = ''] = text.split(' ');
+/** To be told to the relay that has the client of a tunnel. */
+export function writeAnnouncement(tunnelId: string, connectionId: string): string {
+  return `announce ${tunnelId} ${connectionId}`;
+}
+
+/**
+ * Seals texts for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each life of a relay, and a
+ * counter as the nonce. A text that is sealed may be heard again: it says nothing then that was not true before.
+ */
+export class NewsSeal {
+  readonly #incarnation: string;
+  readonly #secret: string;
+  /** by incarnation */
+  readonly #keys = new Map<string, Buffer>();
+  #count = 0n;
+
+  /**
+   * @param incarnation of this relay
+   * @param secret known to the relays of the cluster alone
+   */
+  constructor(incarnation: string, secret: string) {
+    this.#incarnation = incarnation;
+    this.#secret = secret;
+  }
+
+  /** @returns three words: `sealed`, the incarnation of this relay, and what only relays of the cluster can read */
+  seal(text: string): string {
+    const nonce = Buffer.alloc(NONCE_BYTES);
+    nonce.writeBigUInt64BE((this.#count += 1n));
+    const cipher = createCipheriv(CIPHER, this.#keyOf(this.#incarnation), nonce);
+    const sealed = Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
+    return `${SEALED} ${this.#incarnation} ${sealed.toString('base64url')}`;
+  }
+
+  /**
+   * @param incarnation of the relay that has sealed it
+   * @returns `undefined` if no relay of the cluster has
+   */
+  open(incarnation: string, sealed: string): string | undefined {
+    const bytes = Buffer.from(sealed, 'base64url');
+    if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
+    const decipher = createDecipheriv(CIPHER, this.#keyOf(incarnation), bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    try {
+      return Buffer.concat([text, decipher.final()]).toString();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #keyOf(incarnation: string): Buffer {
+    const known = this.#keys.get(incarnation);
+    if (known !== undefined) return known;
+    if (this.#keys.size >= SEAL_KEYS_MAX) this.#keys.clear();
+    const key = createHmac('sha256', this.#secret).update(`culvert-news/1 ${incarnation}`).digest();
+    this.#keys.set(incarnation, key);
+    return key;
+  }
+}
+
+/** @returns `undefined` for news that this version does not know, and for what no relay of the cluster has sealed but should have */
+export function readNews(text: string, seal: NewsSeal): News | undefined {
+  const words = text.split(' ');
+  const [kind, incarnation = '', sealed = ''] = words;
+  if (kind !== SEALED) return readRedisNews(words);
+  const opened = words.length === 3 ? seal.open(incarnation, sealed) : undefined;
+  return opened === undefined ? undefined : readRelayNews(opened.split(' '));
+}
+
+function readRedisNews([kind, first = '', second = '', third = '']: readonly string[]):
+  RedisNews | undefined {
   switch (kind) {
-    case 'announce':
-      return { kind, tunnelId: first, connectionId: second };
     case 'replaced':
     case 'online':
       return { kind, tunnelId: first, fence: Number(second) };
@@ -69,6 +155,15 @@ export function readNews(text: string): News | undefined {
       return { kind, tunnelId: first, code: Number(second) };
     case 'relay':
       return { kind, number: Number(first), incarnation: second, record: third };
+    default:
+      return undefined;
+  }
+}
+
+function readRelayNews([kind, first = '', second = '']: readonly string[]): RelayNews | undefined {
+  switch (kind) {
+    case 'announce':
+      return { kind, tunnelId: first, connectionId: second };
     case 'leaving':
       return { kind, incarnation: first };
     case MISSED:

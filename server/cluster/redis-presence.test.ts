@@ -3,6 +3,7 @@ import { PRESENCE_BATCH, PRESENCE_KEEP_MS, PRESENCE_REPEAT_MS } from '../limits.
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './membership.ts';
 import type { Announced, HeldControl } from '../link/presence.ts';
+import { NewsSeal, readNews } from './news.ts';
 import { RedisError } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
@@ -17,6 +18,7 @@ describe('RedisPresence', () => {
   let calls: (readonly (string | number)[])[];
   let presence: RedisPresence;
   let replaced: string[];
+  const seal = new NewsSeal('me', 's'.repeat(32));
 
   beforeEach(async () => {
     calls = [];
@@ -47,6 +49,7 @@ describe('RedisPresence', () => {
       membership,
       pulse: { isSteady: true },
       secret: 's'.repeat(32),
+      seal,
       clock: new FakeClock(),
     });
     calls = [];
@@ -120,6 +123,15 @@ describe('RedisPresence', () => {
     presence.release(second, 1000);
     presence.release(second, 1000);
     assert.equal(calls.length, 1);
+  });
+
+  it('tells Redis no id of a connection, but to the relay that is to announce it', async () => {
+    await announced();
+    const [, tunnel, sealed] = calls[0] ?? [];
+    assert.deepEqual(
+      [tunnel, readNews(String(sealed), seal)],
+      ['t', { kind: 'announce', tunnelId: 't', connectionId: 'c' }],
+    );
   });
 
   it('reports what became of an announcement', async () => {

@@ -5,6 +5,7 @@ import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './membership.ts';
 import type { Announced, Announcement, Found, HeldControl, Presence } from '../link/presence.ts';
+import { type NewsSeal, writeAnnouncement } from './news.ts';
 import type { Pulse } from './pulse.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
@@ -27,6 +28,7 @@ export interface RedisPresenceDeps {
   readonly pulse: Pick<Pulse, 'isSteady'>;
   /** known to the relays of the cluster alone */
   readonly secret: string;
+  readonly seal: Pick<NewsSeal, 'seal'>;
   readonly clock: Clock;
 }
 
@@ -36,15 +38,17 @@ export class RedisPresence implements Presence {
   readonly #membership: Membership;
   readonly #pulse: Pick<Pulse, 'isSteady'>;
   readonly #secret: string;
+  readonly #seal: Pick<NewsSeal, 'seal'>;
   readonly #clock: Clock;
   /** by tunnel */
   readonly #held = new Map<string, Held>();
 
-  constructor({ redis, membership, pulse, secret, clock }: RedisPresenceDeps) {
+  constructor({ redis, membership, pulse, secret, seal, clock }: RedisPresenceDeps) {
     this.#redis = redis;
     this.#membership = membership;
     this.#pulse = pulse;
     this.#secret = secret;
+    this.#seal = seal;
     this.#clock = clock;
   }
 
@@ -78,7 +82,9 @@ export class RedisPresence implements Presence {
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
-    this.#redis.run(ANNOUNCE, tunnelId, announcement.id, this.#membership.incarnation).then(
+    // The id is all that a data socket needs: whoever reads what passes through Redis must not learn it.
+    const sealed = this.#seal.seal(writeAnnouncement(tunnelId, announcement.id));
+    this.#redis.run(ANNOUNCE, tunnelId, sealed, this.#membership.incarnation).then(
       (reply) => announcement.announced(readAnnounced(reply)),
       () => announcement.announced({ kind: 'apart' }),
     );

@@ -141,7 +141,7 @@ end`,
 };
 
 /**
- * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, connection id, incarnation of
+ * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, the sealed announcement, incarnation of
  * the relay that asks.
  *
  * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. A client that was
@@ -154,7 +154,7 @@ local held = entry(ARGV[1])
 if not held then held = {'-', redis.call('GET', 'culvert:since') or '0'} end
 if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
 if held[2] == ARGV[3] then return 0 end
-if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], 'announce ' .. ARGV[1] .. ' ' .. ARGV[2]) > 0 then
+if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], ARGV[2]) > 0 then
   return held[4] .. ' ' .. held[3]
 end
 local left = string.format('%.0f', micros())
