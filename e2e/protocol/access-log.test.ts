@@ -90,6 +90,28 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.deepEqual([own['status'], own['outcome'], own['slug']], [200, 'answered', undefined]);
   });
 
+  it('has no token of an invitation, however a request for it is written', async () => {
+    const token = 'Ab3-_'.repeat(6) + 'xy';
+    const spelled = [...token].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('');
+    const before = lines().length;
+    const targets = [
+      `/invite/${token}`,
+      `http://localhost/invite/${token}`,
+      `/%69nvite/${token}`,
+      `/invite/${spelled}`,
+      `//invite/${token}/?${token}`,
+    ];
+    for (const target of targets) await visit(relay.port, { host: 'localhost', target });
+    const headers: [string, string][] = [['Referer', `http://localhost/invite/${token}`]];
+    for (const at of ['elsewhere.example', 'nobody.localhost', 'localhost'])
+      await visit(relay.port, { host: at, target: `/invite/${token}`, headers });
+    await visit(relay.port, { host: 'localhost', target: '/last-of-them', headers });
+    await lineOf('/last-of-them');
+    assert.equal(lines().length, before + targets.length + 4);
+    const text = readFileSync(file, 'utf8') + relay.child.stderr;
+    for (const secret of [token, spelled]) assert.ok(!text.includes(secret));
+  });
+
   it('has visitors who left, and sockets of clients', async () => {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(`POST /left HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\nhalf`);

@@ -156,10 +156,15 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       assert.equal(await connection.ending, 'end');
     });
 
-    it('an HTTP/1.0 request without Host reaches the path form too', async () => {
-      const connection = await RawConnection.open(scope, relay.port);
-      await connection.write('GET /t/shop/old HTTP/1.0\r\n\r\n');
-      assert.equal(readEcho(await connection.response()).url, '/old');
+    it('an HTTP/1.0 request reaches the path form only with a Host', async () => {
+      for (const [field, status] of [
+        ['', 421],
+        ['Host: localhost\r\n', 200],
+      ] as const) {
+        const connection = await RawConnection.open(scope, relay.port);
+        await connection.write(`GET /t/shop/old HTTP/1.0\r\n${field}\r\n`);
+        assert.equal((await connection.response()).status, status);
+      }
     });
   });
 
@@ -257,6 +262,57 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       }
       assert.equal((await visit(other.port, { host: 'relay.example', target: '/t/shop/' })).status, 200);
       assert.equal((await visit(other.port, { host: 'relay.example', target: '/healthz' })).status, 200);
+    });
+
+    describe('at a host that is neither theirs nor below them', () => {
+      const HOSTS = ['shop.customer.example', 'elsewhere.org:443', 'relay.example.evil.org', '203.0.113'];
+
+      for (const host of HOSTS)
+        it(`${host} has the API, but no tunnel, page or invitation`, async () => {
+          assert.equal((await visit(other.port, { host, target: '/healthz' })).status, 200);
+          assert.equal((await visit(other.port, { host, target: '/v1/tunnels' })).status, 401);
+          for (const target of [
+            '/t/shop/',
+            '/t/shop',
+            '/t/nobody/',
+            '/',
+            '/?x',
+            `/invite/${'x'.repeat(32)}`,
+          ]) {
+            const { status, head, text } = await visit(other.port, { host, target });
+            assert.deepEqual([status, head.field('culvert-error')], [421, 'misdirected'], target);
+            assert.equal((JSON.parse(text) as { code: string }).code, 'misdirected');
+          }
+        });
+
+      it('says so on a page to people', async () => {
+        const headers: [string, string][] = [['Accept', 'text/html,*/*;q=0.8']];
+        const { status, head, text } = await visit(other.port, { host: 'elsewhere.org', headers });
+        assert.deepEqual([status, head.field('culvert-error')], [421, 'misdirected']);
+        assert.match(head.field('content-type') ?? '', /^text\/html/);
+        assert.match(text, /Not served at this address/);
+      });
+
+      it('goes on with the next request of the connection', async () => {
+        const connection = await RawConnection.open(scope, other.port);
+        assert.equal((await connection.request({ host: 'elsewhere.org', target: '/t/shop/' })).status, 421);
+        assert.equal((await connection.request({ host: 'relay.example', target: '/t/shop/' })).status, 200);
+      });
+
+      it('is what an HTTP/1.0 request without Host gets', async () => {
+        const answers: number[] = [];
+        for (const target of ['/t/shop/', '/', '/healthz']) {
+          const connection = await RawConnection.open(scope, other.port);
+          await connection.write(`GET ${target} HTTP/1.0\r\n\r\n`);
+          answers.push((await connection.response()).status);
+        }
+        assert.deepEqual(answers, [421, 421, 200]);
+      });
+    });
+
+    it('has tunnels in the path form at addresses and local names, too', async () => {
+      for (const host of ['127.0.0.1', '[::1]:8443', 'localhost', 'app.localhost', 'intranet'])
+        assert.equal((await visit(other.port, { host, target: '/t/shop/' })).status, 200, host);
     });
   });
 });

@@ -95,7 +95,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
   });
 
-  it('keep nothing of a domain that went meanwhile', async () => {
+  it('keep nothing of a domain that was removed in the meantime', async () => {
     authority.finds = (_type) => {
       gone.add('a.test');
       return true;

@@ -1,6 +1,6 @@
 /**
- * What relays tell each other through Redis, as texts: words with single spaces between them. What a relay says is sealed;
- * what a script says that runs in Redis is not, because Redis does not know the cluster's secret.
+ * Messages that relays send each other through Redis, as texts: words with single spaces between them. Those that a relay
+ * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';

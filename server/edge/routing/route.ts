@@ -53,7 +53,7 @@ export interface RouteContext {
 const NO_HOST: HostTarget = { kind: 'other', name: '' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
-/** What people open in browsers, besides tunnels: the start page and invitations. */
+/** Targets that people open in browsers: the start page and invitations. */
 const PAGE = /^\/(?:$|\?|invite\/)/;
 
 export function route(head: RequestHead, context: RouteContext): Route {
