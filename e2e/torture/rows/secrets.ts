@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../../support/accounts.ts';
@@ -12,7 +13,7 @@ import { Faults } from '../tools/faults.ts';
 import { straight } from '../tools/fronts.ts';
 import { inParallel } from '../tools/in-parallel.ts';
 import { crash, shippedCoreLimits } from './secrets/core-dump.ts';
-import { useKeys } from './secrets/exercise.ts';
+import { useInvitations, useKeys } from './secrets/exercise.ts';
 import { KeySearch } from './secrets/search.ts';
 
 type Figure = 'logs' | 'metrics' | 'answers' | 'processes' | 'files' | 'dumps' | 'searched';
@@ -22,7 +23,7 @@ const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 export const secrets: Row<Figure> = {
   name: 'secrets',
   title:
-    'API keys, right and wrong, used in every way, at the most talkative log level, with an access log, with a store that fails ' +
+    'API keys, right and wrong, and tokens of invitations, used in every way, at the most talkative log level, with an access log, with a store that fails ' +
     'and programs that end: where they can be read afterwards',
   thresholds: {
     searched: { meaning: 'KiB looked through', atLeast: 100 },
@@ -47,7 +48,8 @@ export const secrets: Row<Figure> = {
     const wrong = [newApiKey(), newApiKey()];
     const keys = [relay.bootstrapKey, key, ...wrong];
     const faults = new Faults();
-    const search = new KeySearch(keys, faults);
+    const tokens = [1, 2].map(() => randomBytes(24).toString('base64url'));
+    const search = new KeySearch([...keys, ...tokens], faults);
     const address = { url: `http://127.0.0.1:${relay.port}` };
     const service = await startEchoService(scope);
     const culverts = [
@@ -61,6 +63,8 @@ export const secrets: Row<Figure> = {
     const hosts = [SHIPPED.relayHost, `nobody.${SHIPPED.tunnelDomain}`];
     const responses = await useKeys(front, keys, hosts);
     for (const response of responses) search.look('answers', 'a response', response);
+    const invited = await useInvitations(front, tokens, [...hosts, 'elsewhere.example.org']);
+    for (const response of invited) search.look('answers', 'a response', response);
     // The local service may know what its visitors send; the relay's logs may not.
     await useKeys(front, [key], [host]);
     for (const { pid } of [relay.child, ...culverts.map(({ child }) => child)])
@@ -96,7 +100,7 @@ export const secrets: Row<Figure> = {
         ...faults.counts('logs', 'metrics', 'answers', 'processes', 'files', 'dumps'),
       },
       done:
-        `${keys.length} keys, ${responses.length} requests with them. What is kept out of core dumps is the dump itself, by the unit's ` +
+        `${keys.length} keys and ${tokens.length} invitations, ${responses.length + invited.length} requests with them. What is kept out of core dumps is the dump itself, by the unit's ` +
         "limit: the relay's memory has the keys of requests in progress, and who may read that may read them",
       faults: faults.first,
     };

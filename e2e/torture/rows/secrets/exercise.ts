@@ -25,9 +25,27 @@ export async function useKeys(
   keys: readonly string[],
   hosts: readonly string[],
 ): Promise<string[]> {
+  return await send(front, keys, hosts, requests);
+}
+
+/** The same with the tokens of invitations. */
+export async function useInvitations(
+  front: Front,
+  tokens: readonly string[],
+  hosts: readonly string[],
+): Promise<string[]> {
+  return await send(front, tokens, hosts, invitationRequests);
+}
+
+async function send(
+  front: Front,
+  secrets: readonly string[],
+  hosts: readonly string[],
+  requestsOf: (secret: string, host: string) => Buffer[],
+): Promise<string[]> {
   const responses: string[] = [];
-  for (const key of keys) {
-    for (const bytes of hosts.flatMap((host) => requests(key, host))) {
+  for (const secret of secrets) {
+    for (const bytes of hosts.flatMap((host) => requestsOf(secret, host))) {
       const scope = new Scope();
       const connection = await front.open(scope);
       responses.push((await talk(connection, bytes, PATIENCE)).text);
@@ -79,5 +97,37 @@ function requests(key: string, host: string): Buffer[] {
     Buffer.from(`${head}X\0: ${key}\r\n\r\n`),
     Buffer.from(`${head}X: ${key.repeat(1000)}\r\n\r\n`),
     Buffer.from(`${head}Host: ${key}\r\n\r\n`),
+  ];
+}
+
+function invitationRequests(token: string, host: string): Buffer[] {
+  const spelled = [...token].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('');
+  const targets = [
+    ...[token, `${token}.`, `${token}/`, `${token}?${token}`, `x${token}`, spelled, token.slice(0, -1)].map(
+      (end) => `/invite/${end}`,
+    ),
+    `https://${host}/invite/${token}`,
+    `HTTP://${host.toUpperCase()}/invite/${token}?x`,
+    `https://${host}?${token}`,
+    `/Invite/${token}`,
+    `//invite/${token}`,
+    `/%69nvite/${token}`,
+    `/invite%2f${token}`,
+    `/x/../invite/${token}`,
+    `/v1/invites/${token}`,
+    `/${token}`,
+  ];
+  const headers: readonly Field[] = [
+    ['Referer', `https://${host}/invite/${token}`],
+    ['User-Agent', token],
+  ];
+  return [
+    ...targets.flatMap((target) => [
+      formatRequest({ host, target, headers }),
+      formatRequest({ host, method: 'POST', target, headers, body: '{}' }),
+    ]),
+    Buffer.from(`GET /invite/${token} HTTP/1.0\r\n\r\n`),
+    Buffer.from(`GET /invite/${token} HTTP/1.1\r\nHost: ${host}\r\nA B: c\r\n\r\n`),
+    Buffer.from(`GET /invite/${token} HTTP/3.0\r\nHost: ${host}\r\n\r\n`),
   ];
 }

@@ -39,6 +39,7 @@ export function spellingsOf(names: Names, random: Random): Spelling[] {
       ...rightHosts(place, names, random),
       ...wrongHosts(place, other, names),
       ...paths(place, other, names),
+      ...foreignHosts(place, names),
       ...contradictions(place, other, names),
     ];
   });
@@ -217,6 +218,30 @@ function paths({ name }: Place, other: Place, { relayHost }: Names): Spelling[] 
     target: target.replaceAll('OTHER', other.name),
     may,
   }));
+}
+
+/** Hosts that lead to the relay, but are neither its own nor a verified domain: they have no path form. */
+function foreignHosts({ name }: Place, { relayHost }: Names): Spelling[] {
+  const hosts = [
+    'shop.example.org',
+    `${relayHost}.example.org`,
+    `x${relayHost}`,
+    `${relayHost}..`,
+    `www.${relayHost}`,
+    'SHOP.example.org.:443',
+    '192.0.2',
+    '192.0.2.1.1',
+    '1.2.3.4.example.org',
+    'localhost.example.org',
+    'xlocalhost.example',
+    '[::1].example.org',
+    '',
+  ];
+  return hosts.flatMap((host) => [
+    { host, target: `/t/${name}/`, may: [] },
+    { host, target: `/t/${name}`, may: [] },
+    { host, target: `https://${host}/t/${name}/`, may: [] },
+  ]);
 }
 
 /** Requests that name two tunnels, or one and the relay. */
