@@ -157,6 +157,21 @@ describe('domains in the store', () => {
     });
   });
 
+  it('are followed by relays that hear nothing of each other, when they go or move and only then', async () => {
+    const seen: string[] = [];
+    const look = async (): Promise<void> => void seen.push(await store.accessRevision(0));
+    await look();
+    const old = await verified(ann.id, 'a.test');
+    const { id: pending } = await claim(ann.id, 'b.test');
+    await store.removeDomain({ id: pending, accountId: ann.id }, release);
+    await look();
+    const id = await verified(bob.id, 'a.test', old);
+    await look();
+    await store.removeDomain({ id, accountId: bob.id }, release);
+    await look();
+    assert.deepEqual(seen, ['0/0', '0/0', '1/0', '2/0']);
+  });
+
   it('are taken by one relay when they are due', async () => {
     const id = await verified(ann.id, 'a.test');
     assert.deepEqual(await store.takeDueDomains(4999, 9000, 10), []);

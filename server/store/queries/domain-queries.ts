@@ -4,6 +4,7 @@ import type { DomainOwner, DomainRecord } from '../records.ts';
 import type { Database, DomainsTable } from '../schema.ts';
 import type { DomainRelease, DomainToRemove, Verification } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
+import { raiseAccessRevision } from './account-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import { releaseTunnelsOf } from './tunnel-queries.ts';
 
@@ -108,6 +109,7 @@ export function verifyDomain(
             { domain: claim.domain, accountId: before.account_id },
             release,
           );
+    if (before !== undefined) await raiseAccessRevision(transaction);
     const holder = await verifiedClaim(transaction, claim.domain);
     if (holder !== undefined && holder.id !== id) throw new ConflictError('domain');
     const { numUpdatedRows } = await transaction
@@ -133,9 +135,10 @@ export function removeDomain(
     const row = await (
       failingSince === undefined ? removal : removal.where('failing_since', '=', failingSince)
     )
-      .returning('domain')
+      .returning(['domain', 'verified_at'])
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    if (row.verified_at !== null) await raiseAccessRevision(transaction);
     await forgetCertificates(transaction, [row.domain]);
     return await releaseTunnelsOf(transaction, { domain: row.domain, accountId }, release);
   });
