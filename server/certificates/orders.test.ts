@@ -57,8 +57,16 @@ describe('Orders', () => {
     );
     await account.ensure();
     known = new KnownCertificates(of, clock);
-    const isServed = (name: string): boolean => !gone.has(name);
-    return new Orders({ store: of, known, session, account, isServed, perHour, clock, log });
+    return new Orders({
+      store: of,
+      known,
+      session,
+      account,
+      isServed: (name) => !gone.has(name),
+      perHour,
+      clock,
+      log,
+    });
   }
 
   function planFor(subject: string): Plan {
@@ -81,6 +89,10 @@ describe('Orders', () => {
 
   function obtain(name = 'a.test', cause: Cause = 'visitor'): Promise<void> {
     return done(orders.obtain(planFor(name), cause));
+  }
+
+  function ofAccount(name: string, account: string): Promise<void> {
+    return done(orders.obtain({ ...planFor(name), account }, 'visitor'));
   }
 
   function failures(): unknown[] {
@@ -261,8 +273,6 @@ describe('Orders', () => {
   });
 
   it('are still to be had for seven further accounts once two have taken all they can', async () => {
-    const ofAccount = (name: string, account: string): Promise<void> =>
-      done(orders.obtain({ ...planFor(name), account }, 'visitor'));
     for (let index = 0; index < 10; index += 1)
       for (const account of ['ann', 'bob']) await ofAccount(`${account}-${index}.test`, account);
     const taken = authority.orders;
@@ -279,8 +289,6 @@ describe('Orders', () => {
   it('are no more for one account in an hour than half of those for visitors, so that others get theirs', async () => {
     perHour = 8;
     orders = await relay();
-    const ofAccount = (name: string, account: string): Promise<void> =>
-      done(orders.obtain({ ...planFor(name), account }, 'visitor'));
     for (let count = 0; count < 10; count += 1) await ofAccount(`a${count}.test`, 'ann');
     assert.equal(authority.orders, 3);
     for (let count = 0; count < 10; count += 1) await ofAccount(`b${count}.test`, 'bob');

@@ -145,7 +145,7 @@ export function readNews(text: string, seal: NewsSeal): News | undefined {
   return opened === undefined ? undefined : readRelayNews(opened.split(' '));
 }
 
-function readRedisNews([kind, first = '', second = '', third = '']: readonly string[]):
+function readRedisNews([kind = '', first = '', second = '', third = '']: readonly string[]):
   RedisNews | undefined {
   switch (kind) {
     case 'replaced':
@@ -160,7 +160,7 @@ function readRedisNews([kind, first = '', second = '', third = '']: readonly str
   }
 }
 
-function readRelayNews([kind, first = '', second = '']: readonly string[]): RelayNews | undefined {
+function readRelayNews([kind = '', first = '', second = '']: readonly string[]): RelayNews | undefined {
   switch (kind) {
     case 'announce':
       return { kind, tunnelId: first, connectionId: second };

@@ -28,6 +28,10 @@ describe('domains in the store', () => {
     return id;
   }
 
+  async function certificates(): Promise<string[]> {
+    return (await store.certificateSummaries(0)).map(({ name }) => name);
+  }
+
   it('are claimed by several accounts, once by each', async () => {
     const first = await claim(ann.id, 'a.test');
     assert.deepEqual(await claim(ann.id, 'a.test'), first);
@@ -122,10 +126,6 @@ describe('domains in the store', () => {
       for (const name of ['a.test', 'b.test', 'relay.test'])
         await store.storeCertificate({ name, chain: 'chain', key: 'key', ...times }, 0);
     });
-
-    async function certificates(): Promise<string[]> {
-      return (await store.certificateSummaries(0)).map(({ name }) => name);
-    }
 
     it('take it along when they are removed', async () => {
       const id = await verified(ann.id, 'a.test');

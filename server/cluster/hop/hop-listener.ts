@@ -80,6 +80,6 @@ export class HopListener {
     socket.on('error', () => socket.destroy());
     const via = this.#from.get(socket);
     if (via === undefined) return void socket.destroy();
-    new HopReceiver(socket, via, this.#take);
+    HopReceiver.serve(socket, via, this.#take);
   }
 }

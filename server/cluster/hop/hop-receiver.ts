@@ -21,14 +21,20 @@ export class HopReceiver implements HopHandler {
   /** whether more of it may come */
   #isReading = false;
 
-  /**
-   * @param socket of a relay that has proved to be one of the cluster
-   * @param via its incarnation
-   */
-  constructor(socket: Socket, via: string, take: TakeHop) {
+  private constructor(socket: Socket, via: string, take: TakeHop) {
     this.#via = via;
     this.#take = take;
     this.#connection = new HopConnection(socket, this);
+  }
+
+  /**
+   * Takes what comes on a connection, until that ends.
+   *
+   * @param socket of a relay that has proved to be one of the cluster
+   * @param via its incarnation
+   */
+  static serve(socket: Socket, via: string, take: TakeHop): HopReceiver {
+    return new HopReceiver(socket, via, take);
   }
 
   onPiece(piece: Buffer, isLast: boolean): void {

@@ -101,7 +101,7 @@ function requests(key: string, host: string): Buffer[] {
 }
 
 function invitationRequests(token: string, host: string): Buffer[] {
-  const spelled = [...token].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('');
+  const spelled = Buffer.from(token).toString('hex').replaceAll(/../g, '%$&');
   const targets = [
     ...[token, `${token}.`, `${token}/`, `${token}?${token}`, `x${token}`, spelled, token.slice(0, -1)].map(
       (end) => `/invite/${end}`,
