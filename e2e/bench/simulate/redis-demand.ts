@@ -2,7 +2,13 @@
  * The load of relays on Redis (docs/decisions/0009-cluster.md) per second: a model on paper, checked by
  * `e2e/cluster/traffic-model.test.ts`.
  */
-import { channelOf, ALL_CHANNEL } from '../../../server/cluster/news.ts';
+import {
+  ALL_CHANNEL,
+  channelOf,
+  NewsSeal,
+  writeAnnouncement,
+  writeNews,
+} from '../../../server/cluster/news.ts';
 import {
   ANNOUNCE,
   ASSERT,
@@ -27,6 +33,9 @@ const FENCE = '1'.repeat(16);
 const CLOSE_CODE = '1001';
 const KEEP_MS = '900000';
 const OWN_CHANNEL = channelOf(INCARNATION);
+const SEAL = new NewsSeal(INCARNATION, 'x'.repeat(32));
+const CHANGE = SEAL.seal(writeNews({ kind: 'extended', id: ID, expiresAt: 1_800_000_000_000 }));
+const ANNOUNCEMENT = SEAL.seal(writeAnnouncement(ID, ID));
 const RELAY_LISTED = [NUMBER, INCARNATION, ADDRESS];
 const NUMBER_ANSWER_BYTES = 4;
 const NULL_ANSWER_BYTES = 5;
@@ -68,8 +77,7 @@ export function redisDemand(scenario: Scenario): RedisDemand {
   const sum = (of: (kind: Kind) => number): number =>
     kinds.reduce((total, kind) => total + kind.perSecond * of(kind), 0);
   // Relays tell everyone about a change without a script.
-  const change = `extended ${ID} 1800000000000`;
-  const changeBytes = messageBytes(ALL_CHANNEL, change);
+  const changeBytes = messageBytes(ALL_CHANNEL, CHANGE);
   const toAll = sum(({ toAll: bytes }) => (bytes === undefined ? 0 : 1)) + changes;
   const toOne = sum(({ toOne: bytes }) => (bytes === undefined ? 0 : 1));
   const toAllBytes = sum(({ toAll: bytes = 0 }) => bytes) + changes * changeBytes;
@@ -78,7 +86,7 @@ export function redisDemand(scenario: Scenario): RedisDemand {
     scriptsPerSecond: sum(() => 1),
     published: toAll + toOne,
     delivered: toAll * relays + toOne,
-    bytesIn: sum(({ bytesIn }) => bytesIn) + changes * listBytes(['publish', ALL_CHANNEL, change]),
+    bytesIn: sum(({ bytesIn }) => bytesIn) + changes * listBytes(['publish', ALL_CHANNEL, CHANGE]),
     bytesOut:
       sum(({ bytesOut, toOne: bytes = 0 }) => bytesOut + bytes) +
       toAllBytes * relays +
@@ -136,10 +144,10 @@ function kindsOf(scenario: Scenario): Kind[] {
     {
       script: ANNOUNCE,
       perSecond: (requests / requestsPerConnection) * elsewhere,
-      bytesIn: callBytes([ID, ID, INCARNATION]),
+      bytesIn: callBytes([ID, ANNOUNCEMENT, INCARNATION]),
       bytesOut: textBytes(ID),
       us: REDIS_US.announce,
-      toOne: messageBytes(OWN_CHANNEL, `announce ${ID} ${ID}`),
+      toOne: messageBytes(OWN_CHANNEL, ANNOUNCEMENT),
     },
   ];
 }
