@@ -4,6 +4,8 @@
  * its own state) is defined where it is used.
  */
 
+// ## API
+
 /** Bytes of a request body (docs/protocol.md section 2.2: 413 above). A create request needs a few hundred. */
 export const BODY_MAX_BYTES = 16 * 1024;
 
@@ -37,6 +39,8 @@ export const ACCOUNT_WRITES_MAX = 2;
 
 /** Tunnels of a list that are written in one turn: this takes about as long as another request. */
 export const LIST_BATCH = 50;
+
+// ## Tunnels and the store
 
 /**
  * ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
@@ -108,6 +112,8 @@ export const EXPIRED_GRACE_MS = 60_000;
 /** Slugs drawn for one tunnel before giving up; with 50 random bits a second draw is already extremely rare. */
 export const SLUG_ATTEMPTS = 5;
 
+// ## Log and metrics
+
 /** Bytes of log lines that wait for a slow reader; some thousands of lines. */
 export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms that writing the last lines of the log may take at exit: a reader that stalls must not keep the program running. */
@@ -124,6 +130,8 @@ export const READY_TIMEOUT_MS = 2000;
 export const METRICS_CONNECTIONS_MAX = 16;
 /** ms a request for `/metrics` may take to arrive. */
 export const METRICS_REQUEST_TIMEOUT_MS = 5000;
+
+// ## Start, shutdown and replacement
 
 /** ms open connections get to finish after the first SIGTERM (docs/protocol.md section 7). */
 export const STOP_DEADLINE_MS = 30_000;
@@ -161,6 +169,8 @@ export const REPLACED_IDLE_MS = 10_000;
 /** ms after a refused connection to the relay that has replaced this one until the next try: its queue was full. */
 export const SUCCESSION_RETRY_MS = 20;
 
+// ## Largest values of settings
+
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry within what JavaScript dates can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 
@@ -180,6 +190,8 @@ export const CONNECTIONS_CEILING = 500_000;
 /** The most that `CULVERT_ADDRESS_REQUESTS` can be, a second: a relay serves fewer, so that more would not be a limit. */
 export const ADDRESS_REQUESTS_CEILING = 100_000;
 
+// ## Changed keys, and memory
+
 /** ms between two looks at whether keys or accounts were changed while the relay runs, which it must act on within 1 s. */
 export const ACCESS_POLL_MS = 300;
 /** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
@@ -190,6 +202,8 @@ export const ACCESS_BATCH = 500;
  * Measured: V8's own choice, up to 300, takes as much CPU.
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 100;
+
+// ## Connections of visitors
 
 /** Visitors' connections at a time; the default of a setting. Each may cost some 170 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;
@@ -212,16 +226,13 @@ export const ADDRESS_CONNECTIONS_MAX = 256;
 export const ADDRESS_BURST_SECONDS = 10;
 /** Buckets that a rate limiter keeps; some 10 MB. Beyond it, the one used longest ago is forgotten. */
 export const RATE_BUCKETS_MAX = 100_000;
+
+// ## Clients
+
 /** Control and data sockets at a time, at some 7 KB each; fewer than the file descriptors that systems allow a process. */
 export const CLIENT_SOCKETS_MAX = 100_000;
 /** Visitors of one tunnel that wait for its client: announced, or held over. The client takes no more at once. */
 export const WAITING_MAX = 4096;
-
-/**
- * Seconds for which a browser is not shown the warning page of a tunnel on the free plan again: longer than nearly all of
- * them live.
- */
-export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
 /** ms visitors wait for a client that has just left (docs/protocol.md section 4.2). */
 export const HOLD_OVER_MS = 10_000;
@@ -270,8 +281,18 @@ export const TRUNK_FLUSH_MS = 60_000;
 export const RETIRED_TRUNKS_MAX = 8;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
-/** ms a client has to answer the Close frame of its control socket. */
+/**
+ * ms a client has to answer the Close frame of its control socket. A tunnel keeps at most one replaced control socket meanwhile.
+ */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
+
+// ## Requests of visitors
+
+/**
+ * Seconds for which a browser is not shown the warning page of a tunnel on the free plan again: longer than nearly all of
+ * them live.
+ */
+export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
 /** Bytes of a request head (docs/protocol.md section 4.5: 431 above). */
 export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
@@ -322,6 +343,8 @@ export const SESSION_SECONDS = 12 * 3600;
 export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;
+
+// ## Several relays as one
 
 /** ms a start waits for Redis, so that a relay that reports that it listens is part of the cluster. */
 export const CLUSTER_START_TIMEOUT_MS = 5000;
@@ -403,6 +426,8 @@ export const IDLE_GRACE_MS = 500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */
 export const RECENT_MS = 30_000;
 
+// ## Access to tunnels
+
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;
 /** Passwords of one tunnel, or of one account that sets them, that may wait for that; some 1 s. */
@@ -426,6 +451,8 @@ export const PASS_KEY_MS = 7 * 24 * 3600_000;
 /** ms after which a store that failed is asked for the next key again; the one before is used meanwhile. */
 export const STORE_RETRY_MS = 10_000;
 
+// ## Visitors who knock
+
 /** Visitors of a tunnel who knock and wait for an answer. */
 export const KNOCKS_WAITING_MAX = 32;
 /** Those among them from one address (a /64 for IPv6), with those who were refused lately. */
@@ -443,14 +470,19 @@ export const KNOCK_LOOK_SECONDS = 5;
 /** Times that a write is tried again because another relay was faster. */
 export const KNOCK_WRITE_ATTEMPTS = 5;
 
-/** Questions for challenges of other relays that the store is asked at a time; strangers who ask more get none. */
-export const CHALLENGE_LOOKUPS_MAX = 32;
+// ## Keys
+
 /** ms between two tellings of the store which keys were used: the last use of a key is known to within a minute. */
 export const KEY_USES_FLUSH_MS = 30_000;
 /** The longest life of a key that has an end, in seconds. */
 export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 /** Characters of a key's label. */
 export const KEY_LABEL_MAX_LENGTH = 100;
+
+// ## DNS, where the relay is the authority for challenges
+
+/** Questions for challenges of other relays that the store is asked at a time; strangers who ask more get none. */
+export const CHALLENGE_LOOKUPS_MAX = 32;
 
 /** Bytes of a DNS query: a name is 255 at most, and what else resolvers send is some tens. */
 export const DNS_QUERY_MAX_BYTES = 512;
@@ -482,6 +514,9 @@ export const DNS_ANSWER_MS = 8000;
 export const DNS_SHOWN_MAX = 4;
 /** Characters of each. */
 export const DNS_SHOWN_LENGTH = 100;
+
+// ## Domains
+
 /** Domains that are looked at at a time because somebody asks for it; each takes six questions. */
 export const DOMAIN_LOOKS_MAX = 32;
 /** Times that an account may add a domain or have one looked at in a minute in the long run. */
@@ -510,6 +545,9 @@ export const DOMAINS_BATCH = 1000;
 export const DOMAIN_RETRY_MS = 1000;
 /** ms for which the addresses of the relay are remembered, which are shown as records of some domains. */
 export const OWN_ADDRESSES_MS = 5 * 60_000;
+
+// ## Administration
+
 /** ms for which it is kept that a tunnel was closed by whoever runs the relay: a relay hears of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
 /** Administrative acts that are kept, the newest. */
@@ -524,6 +562,8 @@ export const INVITE_TRIES_PER_MINUTE = 30;
 export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
 /** Invitations that one command makes. */
 export const INVITES_AT_ONCE_MAX = 1000;
+
+// ## `culvert-relay doctor`
 
 /** ms that `culvert-relay doctor` gives each of its checks. */
 export const DIAGNOSIS_CHECK_MS = 15_000;
@@ -543,6 +583,8 @@ export const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
 export const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
 /** ms before its end at which a certificate should have been renewed long ago. */
 export const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
+
+// ## Certificates
 
 /** Bytes of a response of a certificate authority: a chain has some 6 KB. */
 export const ACME_ANSWER_MAX_BYTES = 128 * 1024;

@@ -1,11 +1,14 @@
 /** Who may come into a tunnel, as the REST interface has it (docs/protocol.md section 11). */
 
-/** Addresses and networks in `allow`. */
+/** @limit Addresses and networks in `allow`. */
 export const ALLOW_MAX = 64;
-/** Users in `basic`. */
+/** @limit Users in `basic`. */
 export const BASIC_USERS_MAX = 16;
+/** @limit Characters of a user's name. */
 export const USER_MAX_LENGTH = 64;
+/** @limit Characters of a password: fewer are guessed within the tries that an address has. */
 export const PASSWORD_MIN_LENGTH = 4;
+/** @limit Characters of a password: the upper bound keeps hashing cheap. */
 export const PASSWORD_MAX_LENGTH = 128;
 
 export interface BasicCredentials {

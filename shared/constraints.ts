@@ -5,15 +5,15 @@ export const API_KEY_PREFIX = 'cvt_';
 /** `cvt_` and at least 32 base62 characters; the upper bound keeps hashing cheap. */
 export const API_KEY_PATTERN = /^cvt_[0-9A-Za-z]{32,200}$/;
 
-/** A tunnel with a shorter life is over before the response arrives. */
+/** @limit A tunnel with a shorter life is over before the response arrives. */
 export const TTL_MIN_SECONDS = 1;
 
 export const LOCAL_PORT_MIN = 1;
 export const LOCAL_PORT_MAX = 65_535;
 
-/** Shorter names are for the operator to hand out. */
+/** @limit Shorter names are for the operator to hand out. */
 export const NAME_MIN_LENGTH = 2;
-/** RFC 1035 section 2.3.4: a DNS label has at most 63 octets. */
+/** @limit RFC 1035 section 2.3.4: a DNS label has at most 63 octets. */
 export const NAME_MAX_LENGTH = 63;
 /**
  * A DNS label (RFC 1123 section 2.1) in lower case. `xn--` is kept back: browsers would show such a name as other

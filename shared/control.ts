@@ -32,23 +32,23 @@ export interface KnockMessage {
 
 export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 
-/** Characters of what says who knocks; more than that is cut off. */
+/** @limit Characters of what says who knocks; more than that is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
-/** ms a client has from the `connection` message to its data WebSocket. */
+/** @limit ms a client has from the `connection` message to its data WebSocket. */
 export const PENDING_TIMEOUT_MS = 10_000;
-/** ms between two WebSocket pings of the relay. */
+/** @limit ms between two WebSocket pings of the relay. */
 export const PING_INTERVAL_MS = 30_000;
-/** ms after a ping without a pong after which a control connection is dead. */
+/** @limit ms after a ping without a pong after which a control connection is dead. */
 export const PONG_TIMEOUT_MS = 60_000;
-/** Bytes of the largest message on a control socket, in either direction. */
+/** @limit Bytes of the largest message on a control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
 /**
- * Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the
+ * @limit Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the
  * last one comes.
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
-/** Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
+/** @limit Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
 export const CONTROL_PIECES_MAX = 256;
 
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */

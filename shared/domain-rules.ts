@@ -3,7 +3,7 @@ import type { ValueRule } from './value-rules.ts';
 import { isIPv6 } from './host.ts';
 import { PROOF_LABEL } from './domains.ts';
 
-/** RFC 1035 section 2.3.4, less the label of its proof and a dot: that is a name, too. */
+/** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot: that is a name, too. */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

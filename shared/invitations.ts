@@ -2,7 +2,7 @@
 
 /** What an invitation's address ends with. */
 export const INVITATION_TOKEN = /^[\w-]{32}$/;
-/** Characters of the name of a machine, which becomes the label of its key. */
+/** @limit Characters of the name of a machine, which becomes the label of its key. */
 export const MACHINE_MAX_LENGTH = 100;
 const ADDRESS_PATH = /^\/invite\/([\w-]{32})$/;
 

@@ -2,11 +2,11 @@
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
 
-/** s for which a visitor waits for an answer. */
+/** @limit s for which a visitor waits for an answer. */
 export const KNOCK_SECONDS = 5 * 60;
-/** s for which somebody is let in where the owner says nothing. */
+/** @limit s for which somebody is let in where the owner says nothing. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** The most s for which somebody is let in: as long as a signed link may be good. */
+/** @limit The most s for which somebody is let in: as long as a signed link may be good. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';

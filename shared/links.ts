@@ -1,12 +1,12 @@
 /** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
 
-/** Characters of a note. */
+/** @limit Characters of a note. */
 export const LINK_NOTE_MAX_LENGTH = 64;
-/** Characters of a path. */
+/** @limit Characters of a path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** s for which a link is good where its owner says nothing. */
+/** @limit s for which a link is good where its owner says nothing. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** The most s for which a link is good. */
+/** @limit The most s for which a link is good. */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
 /** What the query of a link's address has, and no local service ever sees. */

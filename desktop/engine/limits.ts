@@ -1,8 +1,8 @@
 /** Every limit of the engine, with its reason. Times are in ms. */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
 
-/** A server that has broken off a request without TLS is asked this long whether TLS is what it speaks. */
-export const TLS_PROBE_TIMEOUT_MS = 2000;
+// ## The relay
+
 /** One REST call, response included. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
 /** The largest response is a list of tunnels, at about 700 bytes each. */
@@ -45,6 +45,11 @@ export const DATA_KEEP_ALIVE_MS = 30_000;
 /** The relay's 101 has four fields; proxies in between add some. */
 export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
+// ## The local service
+
+/** A server that has broken off a request without TLS is asked this long whether TLS is what it speaks. */
+export const TLS_PROBE_TIMEOUT_MS = 2000;
+
 /** A loopback connection takes microseconds; only a full accept queue or a packet filter makes it wait. */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 /** How often a restarting dev server is asked whether it is listening again. */
@@ -76,8 +81,11 @@ export const DEADLINE_TICK_MS = 250;
 /** Each takes two file descriptors and at most some 200 KiB; twice this stays below usual limits of a process. */
 export const CONNECTIONS_MAX = 4096;
 
+// ## Coming back
+
 /** Retry delays are random between 0 and `base * 2^attempt`, so that many clients do not come back at once. */
 export const RETRY_BASE_MS = 500;
+/** The most that these delays grow to: a relay that is back is noticed soon enough. */
 export const RETRY_CAP_MS = 15_000;
 /** While nothing responds at all, which costs the relay nothing: the tunnel is back within 2 s of the network. */
 export const RETRY_QUICK_CAP_MS = 1500;
@@ -91,6 +99,20 @@ export const STABLE_CONNECTION_MS = 10_000;
 /** A relay that shuts down tells all its clients at once: they move to the others spread over this time. */
 export const DRAIN_SPREAD_MS = 2000;
 
+/** A machine that was about to sleep and has not by then will not. */
+export const SUSPENDED_RETRY_MS = 60_000;
+/** Looking at clocks and network addresses takes microseconds; a change is noticed at most this much later. */
+export const MACHINE_LOOK_MS = 2000;
+/** A clock that jumps this far ahead means the machine was asleep. A busy program loses less. */
+export const SLEEP_MIN_MS = 5000;
+/**
+ * How much V8's memory for old objects may grow before garbage is searched in it, in % of what was in use the last time, some
+ * 8 MB. Measured with bodies of 100 KB: a third of the CPU of V8's own choice, for 35 MB more.
+ */
+export const OLD_GENERATION_GROWTH_PERCENT = 600;
+
+// ## The request log
+
 /** Requests of one tunnel that are kept, unless whoever opens a log wants more; also what `culvert inspect` lists. */
 export const RECORDED_REQUESTS_MAX = 200;
 /** What their messages may take together, for each tunnel: enough for the last 200, each with heads and bodies as large as may be. */
@@ -101,13 +123,6 @@ export const RECORDED_TARGET_MAX_CHARS = 512;
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 /** Of each body that is recorded, as it was sent, chunked coding included. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
-/** A machine that was about to sleep and has not by then will not. */
-export const SUSPENDED_RETRY_MS = 60_000;
-
-/** Looking at clocks and network addresses takes microseconds; a change is noticed at most this much later. */
-export const MACHINE_LOOK_MS = 2000;
-/** A clock that jumps this far ahead means the machine was asleep. A busy program loses less. */
-export const SLEEP_MIN_MS = 5000;
 
 /** A request that is repeated by hand; whoever asked for it waits. */
 export const REPLAY_TIMEOUT_MS = 60_000;
@@ -137,6 +152,7 @@ export const SIGNATURE_TOLERANCE_SECONDS = 300;
 export const INSPECTORS_MAX = 16;
 /** The longest line: an imported request and its response, bodies of 64 KiB as base64 and heads in JSON. */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
+/** How long a connection of `culvert inspect` may take to ask for something: the command asks at once. */
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /** The longest answer: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as base64 in JSON. */
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
@@ -146,9 +162,3 @@ export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
 /** Content codings of one body that are removed to show it; servers apply one. Each costs as much as the largest body. */
 export const DECODED_CODINGS_MAX = 4;
-
-/**
- * How much V8's memory for old objects may grow before garbage is searched in it, in % of what was in use the last time, some
- * 8 MB. Measured with bodies of 100 KB: a third of the CPU of V8's own choice, for 35 MB more.
- */
-export const OLD_GENERATION_GROWTH_PERCENT = 600;

@@ -7,8 +7,11 @@ export const RELAY_MAX_CHARS = 300;
 export const INVITATION_MAX_CHARS = 340;
 /** A key has at most 204 characters; spaces around it are tolerated. */
 export const KEY_MAX_CHARS = 300;
+/** The key of a tunnel in the list of the window: a UUID. */
 export const TUNNEL_KEY_MAX_CHARS = 64;
+/** A lifetime as people type it, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
+/** What is typed to find requests: more than anybody types. */
 export const SEARCH_MAX_CHARS = 200;
 /** The longest path on Windows; other systems have shorter ones. */
 export const PATH_MAX_CHARS = 32_767;
@@ -43,6 +46,7 @@ export const PORTS_INTERVAL_MS = 4000;
 export const PORTS_MAX = 200;
 /** A program that lists ports takes well under a second. */
 export const PORT_PROGRAM_TIMEOUT_MS = 5000;
+/** What that program may print: a line of some 100 bytes for each port and process. */
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
 /** Processes that are examined; a busy desktop has some 500. */
 export const PROCESSES_MAX = 3000;
@@ -89,6 +93,7 @@ export const QUIT_TIMEOUT_MS = 5000;
 
 /** First check for an update after the start, so that it does not slow the start down. */
 export const UPDATE_FIRST_MS = 60_000;
+/** How often an update is looked for after that; releases are days apart. */
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
 /** How often a downloaded update looks for a moment at which no tunnel is online. */
 export const UPDATE_RETRY_MS = 60_000;
@@ -106,8 +111,9 @@ export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
 /** A `curl` command that is pasted: the largest body with each byte written as four characters, or a small HAR. */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-/** Folders of a project that are watched, those higher up first, and files and folders that are looked at to find them. */
+/** Folders of a project that are watched, those higher up first. */
 export const WATCHED_FOLDERS_MAX = 1000;
+/** Files and folders that are looked at to find those. */
 export const WATCHED_ENTRIES_MAX = 50_000;
 /** Files that change while a request is sent, or so soon after its response, are the doing of that request. */
 export const OWN_CHANGES_MS = 500;

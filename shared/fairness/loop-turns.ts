@@ -4,7 +4,7 @@
  */
 import { FairQueue } from './fair-queue.ts';
 
-/** ms of a turn of the event loop after which no more of those are begun in it. */
+/** @limit ms of a turn of the event loop after which no more of those are begun in it. */
 export const BULK_TURN_MS = 1;
 
 export interface LoopTurnsDeps {

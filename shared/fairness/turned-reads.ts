@@ -7,7 +7,7 @@ import type { SocketReads } from '../socket-reads.ts';
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
 
 /**
- * Bytes read from a socket at once from which on they take turns with those of others
+ * @limit Bytes read from a socket at once from which on they take turns with those of others
  * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
  */
 export const BULK_READ_BYTES = 4096;

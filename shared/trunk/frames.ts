@@ -23,11 +23,11 @@ export const FrameType = {
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
-/** Bytes that may be on their way in one direction of one stream; all that a reader who takes nothing can have waiting for him. */
+/** @limit Bytes that may be on their way in one direction of one stream; all that a reader who takes nothing can have waiting for him. */
 export const WINDOW_BYTES = 64 * 1024;
-/** Bytes that one DATA frame carries at most. */
+/** @limit Bytes that one DATA frame carries at most. */
 export const DATA_MAX_BYTES = WINDOW_BYTES;
-/** Characters of the id of a data socket; those of relays so far have 36. */
+/** @limit Characters of the id of a data socket; those of relays so far have 36. */
 const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has come to it takes no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;

@@ -9,7 +9,7 @@ import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './own-socket.ts
 import { Run } from './run.ts';
 
 /**
- * Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
+ * @limit Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
  * the rest kept for ever.
  */
 const FLUSH_STEP_BYTES = 16 * 1024;

@@ -9,9 +9,9 @@ import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID } from '
 import { SendRounds } from './send-rounds.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
-/** Streams of a trunk that are open, or whose end the other side has not answered. */
+/** @limit Streams of a trunk that are open, or whose end the other side has not answered. */
 export const STREAMS_MAX = 4096;
-/** Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
+/** @limit Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
 const TURN_BYTES = 16 * 1024;
 
 export interface TrunkOwner {

@@ -9,9 +9,9 @@ import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } fro
 import { applyMask } from './masking.ts';
 import { PingLimit } from './ping-limit.ts';
 
-/** ms a peer has to take everything up to the Close frame. */
+/** @limit ms a peer has to take everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
-/** ms a peer has to answer a Close frame it was sent before its socket is cut. */
+/** @limit ms a peer has to answer a Close frame it was sent before its socket is cut. */
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
 const COPY_MAX = 16_384;

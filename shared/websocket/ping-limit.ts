@@ -1,7 +1,7 @@
 /** ms for which the pings of a peer are counted together. */
 const WINDOW_MS = 1000;
 /**
- * Pings a peer may send in that time: more than arrive at once when a client that pings every second was held up for a
+ * @limit Pings a peer may send in a second: more than arrive at once when a client that pings every second was held up for a
  * minute.
  */
 export const PINGS_MAX = 100;

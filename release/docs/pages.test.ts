@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../repository.ts';
+import { allLimits, areasOf, readable } from './limits-page.ts';
+import { GENERATED } from './pages.ts';
+
+describe('generated pages', () => {
+  for (const [file, make] of Object.entries(GENERATED)) {
+    it(`include ${file} as the sources have it; run npm run docs`, async () => {
+      assert.equal(readFileSync(join(ROOT, file), 'utf8'), await make());
+    });
+  }
+});
+
+describe('limits', () => {
+  it('each have a reason in the comment above them', async () => {
+    const limits = await allLimits();
+    assert.ok(limits.length > 400, `${limits.length} limits`);
+    assert.deepEqual(
+      limits.filter(({ reason }) => reason === ''),
+      [],
+    );
+  });
+
+  it('are read with their values, reasons and headings', () => {
+    const source = `import { A_MS } from './a.ts';
+/** ms until it ends ({@link A_MS}). */
+export const FIRST_MS = A_MS;
+
+// ## Others
+
+/**
+ * The second one,
+ * on two lines.
+ */
+export const SECOND: number =
+  2 * 1024;
+/** No number. */
+export const NAME = 'name';
+export const THIRD_MAX = 3;
+`;
+    assert.deepEqual(areasOf(source, { FIRST_MS: 5, SECOND: 2048, NAME: 'name', THIRD_MAX: 3 }), [
+      { heading: '', limits: [{ name: 'FIRST_MS', value: 5, reason: 'Time until it ends (`A_MS`).' }] },
+      {
+        heading: 'Others',
+        limits: [
+          { name: 'SECOND', value: 2048, reason: 'The second one, on two lines.' },
+          { name: 'THIRD_MAX', value: 3, reason: '' },
+        ],
+      },
+    ]);
+  });
+
+  it('outside of a file of limits are those that are marked, exported or not', () => {
+    const source = '/** @limit Of one. */\nconst ONE_MAX = 2 * TWO;\n/** Of two. */\nexport const TWO = 2;\n';
+    assert.deepEqual(areasOf(source, { TWO: 2 }, /@limit\b/), [
+      { heading: '', limits: [{ name: 'ONE_MAX', value: 4, reason: 'Of one.' }] },
+    ]);
+  });
+
+  it('are shown in the unit that the name ends with', () => {
+    const shown: readonly [string, number, string][] = [
+      ['A_MS', 0.2, '0.2 ms'],
+      ['A_MS', 900, '900 ms'],
+      ['A_TIMEOUT_MS', 75_000, '75 s'],
+      ['A_MS', 90_000, '1.5 min'],
+      ['A_MAX_SECONDS', 12 * 3600, '12 h'],
+      ['A_MAX_BYTES', 1232, '1,232 bytes'],
+      ['A_BYTES', 64 * 1024, '64 KiB'],
+      ['A_LENGTH', 64, '64 characters'],
+      ['A_PER_MINUTE', 30, '30 a minute'],
+      ['A_MAX', 100_000, '100,000'],
+    ];
+    for (const [name, value, text] of shown) assert.equal(readable(name, value), text);
+  });
+});
