@@ -1,9 +1,9 @@
 /** Whether everything that people read in the window is in the catalogue, and gets what its message has places for. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { EN } from '../../desktop/i18n/en/en.ts';
-import { placesOf } from '../../desktop/testing/places.ts';
-import { saidMessages, type Source, styledTexts, writtenTexts } from './texts.ts';
+import { EN } from './en/en.ts';
+import { placesOf } from '../testing/places.ts';
+import { saidMessages, type Source, styledTexts, writtenTexts } from '../testing/texts.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 /** Names that are the same in every language. */

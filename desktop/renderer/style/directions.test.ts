@@ -1,9 +1,9 @@
 /** Whether the window mirrors for languages that are written from right to left. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { sidedDeclarations } from './directions.ts';
+import { sidedDeclarations } from '../../testing/directions.ts';
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../../../', import.meta.url);
 
 describe('style sheets of the window', () => {
   for (const path of globSync('desktop/renderer/style/*.css', { cwd: ROOT }))
