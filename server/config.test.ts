@@ -22,7 +22,7 @@ describe('loadConfig', () => {
       reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
-      warmSockets: 8,
+      ignored: [],
       trunks: 2,
       maxConnections: 10_000,
       address: { connections: 256, requests: 0 },
@@ -156,19 +156,23 @@ describe('loadConfig', () => {
 
   it('takes no number beyond what makes sense', () => {
     const env = {
-      CULVERT_WARM_SOCKETS: '65',
       CULVERT_TRUNKS: '17',
       CULVERT_MAX_CONNECTIONS: '500001',
       CULVERT_ADDRESS_CONNECTIONS: '500001',
       CULVERT_ADDRESS_REQUESTS: '100001',
     };
     assert.deepEqual(problems(env), [
-      'CULVERT_WARM_SOCKETS takes a number from 0 to 64',
       'CULVERT_TRUNKS takes a number from 0 to 16',
       'CULVERT_MAX_CONNECTIONS takes a number from 1 to 500000',
       'CULVERT_ADDRESS_CONNECTIONS takes a number from 0 to 500000',
       'CULVERT_ADDRESS_REQUESTS takes a number from 0 to 100000',
     ]);
+  });
+
+  it('accepts settings that no longer have an effect, whatever they say', () => {
+    assert.deepEqual(config({ CULVERT_WARM_SOCKETS: 'some' }).ignored, ['CULVERT_WARM_SOCKETS']);
+    assert.deepEqual(config({}, '--warm-sockets', '0').ignored, ['--warm-sockets']);
+    assert.deepEqual(config({ CULVERT_WARM_SOCKETS: '' }).ignored, []);
   });
 
   it('serves metrics only if a port is given', () => {

@@ -40,8 +40,8 @@ export interface Config {
   /** peers whose forwarded headers are trusted */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
-  /** data sockets a client may offer ahead for each tunnel */
-  readonly warmSockets: number;
+  /** settings that are given and no longer have an effect, as the operator wrote them */
+  readonly ignored: readonly string[];
   /** trunks a client may have for each tunnel */
   readonly trunks: number;
   /** where `/metrics` listens, if anywhere */
@@ -145,7 +145,6 @@ function readConfig(
     tls: readTls(given),
     acme: readAcme(given, publicUrl),
     trustedProxies: given.read('trust-proxy') ?? new BlockList(),
-    warmSockets: given.read('warm-sockets'),
     trunks: given.read('trunks'),
     metrics: readMetrics(given),
     cluster,
@@ -165,6 +164,7 @@ function readConfig(
       connections: given.read('address-connections'),
       requests: given.read('address-requests'),
     },
+    ignored: given.readGiven('warm-sockets') === undefined ? [] : [given.nameAsGiven('warm-sockets')],
     reservedNames: new Set([
       ...(given.read('reserved-names') ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),

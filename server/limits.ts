@@ -178,11 +178,6 @@ export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 export const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
 
 /**
- * The most that `CULVERT_WARM_SOCKETS` can be: more would let one client hold more sockets than its visitors could need at
- * once.
- */
-export const WARM_SOCKETS_CEILING = 64;
-/**
  * The most that `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS` can be: by default no process is allowed more
  * file descriptors than that, and each visitor takes up to two.
  */
@@ -241,10 +236,6 @@ export const HOLD_OVER_MS = 10_000;
  * behind what was sent before; together with the second until the relay looks, visitors still get a response within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;
-/** Data sockets a client may offer ahead for each tunnel (docs/protocol.md section 6.4); the default of a setting. */
-export const WARM_SOCKETS_MAX = 8;
-/** ms after which an offered data socket that nobody used is closed (docs/protocol.md section 6.4). */
-export const WARM_IDLE_MS = 60_000;
 /** Trunks a client may have for each tunnel (docs/protocol.md section 10); the default of a setting. */
 export const TRUNKS_MAX = 2;
 /** The most of `CULVERT_TRUNKS`: a lost packet stops one of them, and more than some few make no difference. */
@@ -378,7 +369,7 @@ export const LEAP_CHECK_MS = 5000;
 export const LEAP_RETRY_MS = 100;
 /** ms in which another relay reports a client that has just connected to it: the client's first visitor may be faster. */
 export const CLAIM_GRACE_MS = 1000;
-/** ms before another relay is asked a second time for a client that offers a data socket, for the same reason. */
+/** ms before another relay is asked a second time for a client that opens a trunk, for the same reason. */
 export const CLAIM_LOOK_MS = 100;
 /** Tunnels told to Redis in one command, which delays everybody else's. */
 export const PRESENCE_BATCH = 500;

@@ -30,6 +30,10 @@ export const LOG_EVENTS = {
     meaning:
       'the relay serves, but not at all addresses that `CULVERT_PUBLIC_URL` says; `reason` has what follows and what to set',
   },
+  'setting ignored': {
+    level: 'warn',
+    meaning: '`setting` no longer has an effect: remove it. Version 1.0 refuses it',
+  },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },

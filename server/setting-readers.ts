@@ -9,7 +9,6 @@ import {
   ORDERS_PER_HOUR_CEILING,
   TTL_CEILING_SECONDS,
   TRUNKS_CEILING,
-  WARM_SOCKETS_CEILING,
 } from './limits.ts';
 import { parseNetwork } from '../shared/networks.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
@@ -40,8 +39,6 @@ export const port: SettingReader<number> = {
     return value <= 65_535 ? value : undefined;
   },
 };
-
-export const warmSockets = wholeNumber(0, WARM_SOCKETS_CEILING);
 
 export const trunks = wholeNumber(0, TRUNKS_CEILING);
 

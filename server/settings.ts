@@ -1,11 +1,5 @@
 /** The settings of `culvert-relay` (README.md): what each takes, its default and what it means, as `--help` shows them. */
-import {
-  ADDRESS_CONNECTIONS_MAX,
-  CONNECTIONS_MAX,
-  ORDERS_PER_HOUR,
-  TRUNKS_MAX,
-  WARM_SOCKETS_MAX,
-} from './limits.ts';
+import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, ORDERS_PER_HOUR, TRUNKS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
 
 export interface Setting<T> {
@@ -99,10 +93,10 @@ export const SETTINGS = {
     'none',
     'addresses and networks whose forwarded headers are believed',
   ),
-  'warm-sockets': setting(
-    readers.warmSockets,
-    String(WARM_SOCKETS_MAX),
-    'data sockets a client may offer ahead for each tunnel; 0 for none',
+  'warm-sockets': optional(
+    readers.text,
+    'none',
+    'ignored; accepted until 1.0, because earlier versions had it',
   ),
   trunks: setting(
     readers.trunks,

@@ -72,7 +72,6 @@ export const API_ERRORS = {
     code: 'too-many-wrong-keys',
     text: 'too many wrong api keys from this address',
   },
-  tooManyWarmSockets: { status: 429, code: 'too-many-warm-sockets', text: 'too many warm data sockets' },
   tooManyTrunks: { status: 429, code: 'too-many-trunks', text: 'too many trunks' },
   internal: { status: 500, code: 'internal-error', text: 'internal error' },
   unavailable: { status: 503, code: 'unavailable', text: 'service unavailable' },

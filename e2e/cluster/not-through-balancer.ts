@@ -17,8 +17,6 @@ export interface Exception {
 
 const ONE_PROCESS = 'about one process: its output, its exit codes, its memory';
 const NO_RESETS = 'nginx ends a broken connection like one that has ended in order';
-const WHERE_IT_LANDS =
-  'a warm data socket serves visitors of the relay on which it has landed; e2e/cluster/warm.test.ts';
 const NO_TRAILERS = 'nginx does not pass trailers on, and chunks as it likes';
 const OWN_HEADS = 'nginx writes heads of its own';
 const OWN_ANSWERS = 'nginx responds to malformed requests itself';
@@ -47,23 +45,12 @@ const ALWAYS: readonly Exception[] = [
     reason:
       'one of several relays gives its clients 5 s to move before it closes their sockets; e2e/cluster/drain.test.ts',
   },
-  {
-    suite: 'warm-sockets',
-    titles: ['are at most eight', 'carry the next connection', 'carry one connection each'],
-    reason: WHERE_IT_LANDS,
-  },
   { suite: 'trunk', reason: 'a trunk serves visitors of the relay on which it has landed' },
   { suite: 'trunk-large', reason: 'a trunk serves visitors of the relay on which it has landed' },
   {
     suite: 'hold-over',
-    titles: [
-      'who get a warm data socket',
-      'whose request takes down its data socket twice',
-      'whose warm data socket the client closes',
-      'whose request must not be repeated',
-      'when control and warm sockets are lost at once',
-    ],
-    reason: WHERE_IT_LANDS,
+    titles: ['when control socket and trunks are lost at once'],
+    reason: 'a trunk serves visitors of the relay on which it has landed',
   },
 ];
 

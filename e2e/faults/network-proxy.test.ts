@@ -42,7 +42,6 @@ describe('a client behind a proxy', function () {
     );
     const host = hostOf(tunnel, relay);
     const seen = await Promise.all(
-      // More than there are warm data sockets.
       Array.from({ length: 12 }, (_, n) => visit(relay.port, { host, target: `/${n}` })),
     );
     assert.deepEqual(

@@ -55,6 +55,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
 describe('a few connections of one address', () => {
   const { scope, relay, pool } = relaySuite({
     CULVERT_ADDRESS_CONNECTIONS: '3',
+    CULVERT_TRUNKS: '8',
     CULVERT_TRUST_PROXY: '127.0.0.1',
   });
   let client: ManualClient;
@@ -97,7 +98,7 @@ describe('a few connections of one address', () => {
         ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
         ['Authorization', `Bearer ${client.account.key}`],
       ] as const;
-      const target = `/ws/data?tunnel_id=${client.tunnel.id}`;
+      const target = `/ws/trunk?tunnel_id=${client.tunnel.id}`;
       assert.equal((await visitor.request({ host: 'localhost', target, headers })).status, 101);
       clients.push(visitor);
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
-import { DataConnection, hostOf, ManualClient } from '../support/manual-client.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnRelay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
@@ -37,18 +37,8 @@ describe('accounts and keys, changed while the relay runs', () => {
     return { data, broken };
   }
 
-  async function warmSocket(client: ManualClient): Promise<DataConnection> {
-    const socket = await WebSocketClient.open(scope, {
-      port: relay.port,
-      host: `localhost:${relay.port}`,
-      target: `/ws/data?tunnel_id=${client.tunnel.id}`,
-      headers: [['Authorization', `Bearer ${client.account.key}`]],
-    });
-    return new DataConnection('', socket);
-  }
-
   describe('key revoke', () => {
-    it('closes control and data sockets of the key with 4003, and cuts their visitors, within 1 s', async () => {
+    it('closes control sockets, data sockets and trunks of the key with 4003, and cuts their visitors, within 1 s', async () => {
       const account = await createAccount(relay);
       const client = await clientOf(account);
       const { data, broken } = await openConnection(client);
@@ -56,15 +46,15 @@ describe('accounts and keys, changed while the relay runs', () => {
       const waiting = await RawConnection.open(scope, relay.port);
       await waiting.write(formatRequest({ host: client.host }));
       const announced = await client.announced();
-      const warm = await warmSocket(client);
+      const trunk = await client.trunk();
       await relay.administer('key', 'revoke', account.keyId);
-      const [control, open, offered] = await Promise.all([
+      const [control, open, shared] = await Promise.all([
         codeOf(client.control),
         codeOf(data.socket),
-        codeOf(warm.socket),
+        codeOf(trunk),
         within(EFFECT_MS, 'cut', broken),
       ]);
-      assert.deepEqual([control, open, offered], [KEY_REVOKED, KEY_REVOKED, KEY_REVOKED]);
+      assert.deepEqual([control, open, shared], [KEY_REVOKED, KEY_REVOKED, KEY_REVOKED]);
       assert.equal((await waiting.response()).head.field('culvert-error'), 'tunnel-offline');
       await assert.rejects(client.open(announced), /answered with 404/);
     });

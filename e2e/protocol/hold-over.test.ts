@@ -6,7 +6,6 @@ import { DataConnection, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
 
@@ -28,16 +27,6 @@ describe('visitors of a client that is away for a moment', () => {
     const visitor = await RawConnection.open(scope, relay.port, 25_000);
     await visitor.write(formatRequest({ host: client.host, ...request }));
     return visitor;
-  }
-
-  async function offer(relay: Relay, client: ManualClient): Promise<DataConnection> {
-    const socket = await WebSocketClient.open(scope, {
-      port: relay.port,
-      host: `localhost:${relay.port}`,
-      target: `/ws/data?tunnel_id=${client.tunnel.id}`,
-      headers: [['Authorization', `Bearer ${client.account.key}`]],
-    });
-    return new DataConnection('', socket);
   }
 
   together('who come while it is away are announced when it is back', async () => {
@@ -89,57 +78,12 @@ describe('visitors of a client that is away for a moment', () => {
     });
   }
 
-  together('who get a warm data socket that is lost at that moment get another one', async () => {
-    const { relay, client } = await start();
-    const warm = await offer(relay, client);
-    const visitor = await visit(relay, client);
-    await warm.receivedUpTo('\r\n\r\n');
-    warm.socket.drop();
-    await answer(visitor, await client.accept());
-  });
-
-  together('whose request takes down its data socket twice are not sent to a third one', async () => {
-    const { relay, client } = await start();
-    const warm = [await offer(relay, client), await offer(relay, client)];
-    const visitor = await visit(relay, client);
-    for (const lost of warm) {
-      await lost.receivedUpTo('\r\n\r\n');
-      lost.socket.drop();
-    }
-    const { status, head } = await visitor.response();
-    assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
-  });
-
   together(
-    'whose warm data socket the client closes with a code get that as the response, not as a loss',
+    'who come when control socket and trunks are lost at once are served when the client is back',
     async () => {
       const { relay, client } = await start();
-      const warm = await offer(relay, client);
-      const visitor = await visit(relay, client);
-      await warm.receivedUpTo('\r\n\r\n');
-      warm.socket.close(1011);
-      assert.equal((await visitor.response()).status, 502);
-      assert.deepEqual(client.control.messages, []);
-    },
-  );
-
-  together('whose request must not be repeated are told, and it is not', async () => {
-    const { relay, client } = await start();
-    const warm = await offer(relay, client);
-    const visitor = await visit(relay, client, { method: 'POST', body: 'x' });
-    await warm.receivedUpTo('\r\n\r\n');
-    warm.socket.drop();
-    const { status, head } = await visitor.response();
-    assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
-    assert.deepEqual(client.control.messages, []);
-  });
-
-  together(
-    'who come when control and warm sockets are lost at once are served when the client is back',
-    async () => {
-      const { relay, client } = await start();
-      const warm = await Promise.all([1, 2, 3, 4].map(() => offer(relay, client)));
-      for (const lost of warm) lost.socket.drop();
+      const trunks = [await client.trunk(), await client.trunk()];
+      for (const { socket } of trunks) socket.drop();
       client.control.socket.drop();
       const visitors = await Promise.all([1, 2, 3, 4, 5, 6].map(() => visit(relay, client)));
       await missed(relay);

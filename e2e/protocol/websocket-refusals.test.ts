@@ -110,6 +110,15 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       }
     });
 
+    it('404 for a tunnel_id, even of a tunnel whose client is there: data sockets can no longer be offered', async () => {
+      const { tunnel, account } = await ManualClient.start(scope, relay, pool);
+      const target = `/ws/data?tunnel_id=${tunnel.id}`;
+      assertRefused(await ask(target, [...UPGRADE, bearer(account.key)]), 404, 'connection not found');
+      assertRefused(await ask(target, UPGRADE), 404, 'connection not found');
+      assertRefused(await ask(target, [...UPGRADE, bearer(newApiKey())]), 401, 'invalid api key');
+      assertRefused(await ask(target, [bearer(account.key)]), 426);
+    });
+
     it('404 for an id already used', async () => {
       const client = await ManualClient.start(scope, relay, pool);
       const visitor = await RawConnection.open(scope, relay.port);

@@ -149,9 +149,9 @@ export function readable(name: string, value: number): string {
   if (/_MS(?:_|$)/.test(name)) return inUnits(value, MS);
   if (/_SECONDS(?:_|$)/.test(name)) return inUnits(value * 1000, MS);
   if (/_BYTES(?:_|$)/.test(name)) return inUnits(value, BYTES);
-  if (/_PERCENT$/.test(name)) return `${grouped(value)} %`;
+  if (name.endsWith('_PERCENT')) return `${grouped(value)} %`;
   if (/_(?:CHARS|LENGTH)$/.test(name)) return `${grouped(value)} characters`;
-  if (/_PER_MINUTE$/.test(name)) return `${grouped(value)} a minute`;
+  if (name.endsWith('_PER_MINUTE')) return `${grouped(value)} a minute`;
   if (/_PER_HOUR(?:_|$)/.test(name)) return `${grouped(value)} an hour`;
   return grouped(value);
 }

@@ -182,7 +182,7 @@ export class Cluster implements Peering {
       case 'online':
         return hub.cameElsewhere(news.tunnelId, news.fence);
       case 'offline':
-        return hub.leftElsewhere(news.tunnelId, news.code);
+        return hub.leftElsewhere(news.tunnelId);
       case 'relay':
         return this.#membership.meet(news);
       case 'leaving':

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
-import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
+import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
@@ -34,7 +33,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
       announce: (_tunnel, announcement) => asked.push(announcement),
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxOffers: { warm: 0, trunk: 2 }, presence });
+    hub = new Hub({ clock, maxTrunks: 2, presence });
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
@@ -92,7 +91,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
   });
 });
 
-describe('Hub, for data sockets offered by a client whose control socket is on another relay', () => {
+describe('Hub, for trunks of a client whose control socket is on another relay', () => {
   const key = { keyId: 'key', hash: 'hash' };
   let found: Found;
   let asked: number;
@@ -107,25 +106,22 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
       return Promise.resolve(found);
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxOffers: { warm: 2, trunk: 2 }, presence: { ...ALONE, hasOthers: true, find } });
+    hub = new Hub({ clock, maxTrunks: 2, presence: { ...ALONE, hasOthers: true, find } });
     assert.equal(await hub.findClient(tunnel, key), true);
   });
 
   /** @returns the codes that the client's end is closed with */
-  function offer(): number[] {
-    const [near, far] = duplexPair();
-    const closed: number[] = [];
-    const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
-    client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
-    hub.offer(tunnel, 'warm', new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
-    return closed;
+  function offer(): readonly number[] {
+    const client = new TrunkClient();
+    hub.addTrunk(tunnel, client.socket, key.keyId);
+    return client.closed;
   }
 
   it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
-    assert.deepEqual([hub.offers(tunnel, 'warm'), hub.offerKey(tunnel)], ['welcome', key]);
+    assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
     offer();
     offer();
-    assert.equal(hub.offers(tunnel, 'warm'), 'full');
+    assert.equal(hub.offers(tunnel), 'full');
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed: () => assert.fail() });
     await settled();
@@ -139,18 +135,18 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     assert.deepEqual(closed, []);
     hub.cameElsewhere(tunnel.id, 6);
     await settled();
-    assert.deepEqual([closed, hub.offers(tunnel, 'warm')], [[CloseCode.replaced], 'offline']);
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.normal], 'offline']);
   });
 
-  it('closes them with the code of the control socket, and when what others hold may have changed', async () => {
+  it('closes them with the control socket, and when what others hold may have changed', async () => {
     const left = offer();
-    hub.leftElsewhere(tunnel.id, CloseCode.tunnelClosed);
+    hub.leftElsewhere(tunnel.id);
     await hub.findClient(tunnel, key);
     const unsure = offer();
     hub.resume();
     await settled();
-    assert.deepEqual([left, unsure], [[CloseCode.tunnelClosed], [CloseCode.goingAway]]);
-    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
+    assert.deepEqual([left, unsure], [[CloseCode.normal], [CloseCode.normal]]);
+    assert.equal(hub.offers(tunnel), 'offline');
   });
 
   it('closes them with 4003 when their key is revoked', async () => {
@@ -158,18 +154,18 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     assert.deepEqual([...hub.keysInUse()], ['key']);
     hub.revoke(new Map([['key', 'revoked']]));
     await settled();
-    assert.deepEqual([closed, hub.offers(tunnel, 'warm')], [[CloseCode.keyRevoked], 'offline']);
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.keyRevoked], 'offline']);
   });
 
   it('asks again after the lease of a relay, which may have died without a word', () => {
     clock.advance(RELAY_LEASE_MS - 1);
-    assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
+    assert.equal(hub.offers(tunnel), 'welcome');
     clock.advance(1);
-    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
+    assert.equal(hub.offers(tunnel), 'offline');
   });
 
   it('looks again after 100 ms for a client that may be faster than the word of it', async () => {
-    hub.leftElsewhere(tunnel.id, CloseCode.goingAway);
+    hub.leftElsewhere(tunnel.id);
     found = { kind: 'nowhere' };
     asked = 0;
     const looking = hub.findClient(tunnel, key);
@@ -180,13 +176,13 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     found = { kind: 'there', fence: 6 };
     clock.advance(1);
     await looking;
-    assert.deepEqual([asked, hub.offers(tunnel, 'warm'), CLAIM_LOOK_MS], [2, 'welcome', 100]);
+    assert.deepEqual([asked, hub.offers(tunnel), CLAIM_LOOK_MS], [2, 'welcome', 100]);
   });
 
   it('says when nobody could be asked', async () => {
-    hub.leftElsewhere(tunnel.id, CloseCode.goingAway);
+    hub.leftElsewhere(tunnel.id);
     found = { kind: 'apart' };
     assert.equal(await hub.findClient(tunnel, key), false);
-    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
+    assert.equal(hub.offers(tunnel), 'offline');
   });
 });

@@ -18,10 +18,14 @@ const tunnel = {
   countOut() {},
 } as unknown as LiveTunnel;
 
-/** A control socket of which nothing is asked. */
+/** Ids that a control socket has announced. */
+const announced: string[] = [];
+
+/** A control socket that only remembers what it has announced. */
 function aControl(): ControlSocket {
   const key = { keyId: 'key', hash: '' };
-  return { key, announce() {}, close() {}, cut() {}, tick() {} } as unknown as ControlSocket;
+  const announce = (id: string) => announced.push(id);
+  return { key, announce, close() {}, cut() {}, tick() {} } as unknown as ControlSocket;
 }
 
 /** Lets everything that is under way in memory arrive. */
@@ -59,7 +63,7 @@ describe('A client whose control socket was lost', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub({ clock, maxOffers: { warm: 8, trunk: 2 }, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
   });
 
   function attach(): ControlSocket {
@@ -74,12 +78,13 @@ describe('A client whose control socket was lost', () => {
     const [near, far] = duplexPair();
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
     if (!isFrozen) client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
-    hub.offer(tunnel, 'warm', new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
     const opened = (stream: ByteStream) => {
       visitor.stream = stream;
       stream.attach(visitor);
     };
     hub.dial(tunnel, { opened, failed: () => assert.fail() });
+    const pending = hub.awaiting(announced.at(-1) ?? '') ?? assert.fail();
+    hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
     await settled();
     return { visitor, client };
   }
@@ -146,7 +151,7 @@ describe('A client whose control socket was lost', () => {
   });
 
   for (const [what, hears] of [
-    ['has left another relay', () => hub.leftElsewhere(tunnel.id, CloseCode.goingAway)],
+    ['has left another relay', () => hub.leftElsewhere(tunnel.id)],
     ['has come to another relay', () => hub.cameElsewhere(tunnel.id, 2)],
   ] as const) {
     it(`loses them also where it ${what}`, async () => {

@@ -48,11 +48,11 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     tunnel.account = anAccount();
     time = new HeldTime();
     clock = new FakeClock();
-    hub = new Hub({ clock, maxOffers: { warm: 0, trunk: 2 }, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
     const control = { key: { keyId: 'one', hash: '' }, announce: () => assert.fail(), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
-    hub.offer(tunnel, 'trunk', trunk.socket, 'one');
+    hub.addTrunk(tunnel, trunk.socket, 'one');
     time.pass(FAR_PATH_MS);
     await settled();
     visitor = await visit();
@@ -120,7 +120,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
 
   it('asks a client nearby beyond 8 MiB, and not before', async () => {
     const near = new TrunkClient();
-    hub.offer(tunnel, 'trunk', near.socket, 'one');
+    hub.addTrunk(tunnel, near.socket, 'one');
     await settled();
     const other = await visit();
     for (let sent = 0; sent < LARGE_BYTES; sent += LARGE_FROM_FAR_BYTES) {

@@ -23,7 +23,7 @@ const tunnel = {
   countOut() {},
 } as unknown as LiveTunnel;
 
-const OPTIONS = { maxOffers: { warm: 2, trunk: 2 }, presence: ALONE };
+const OPTIONS = { maxTrunks: 2, presence: ALONE };
 
 class FakeControl {
   readonly key: SocketKey;
@@ -65,22 +65,6 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A client's end that only remembers what became of its socket. */
-function offerTo(hub: Hub, keyId = 'key') {
-  const [near, far] = duplexPair();
-  const closed: number[] = [];
-  const received: string[] = [];
-  const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
-  client.attach({
-    onStreamData: (piece) => received.push(piece.toString()),
-    onStreamDrain() {},
-    onStreamClose: (code) => closed.push(code),
-  });
-  const relaySide = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
-  hub.offer(tunnel, 'warm', relaySide, keyId);
-  return { client, closed, received };
-}
-
 describe('Hub', () => {
   let clock: FakeClock;
   let hub: Hub;
@@ -103,9 +87,21 @@ describe('Hub', () => {
     return control;
   }
 
+  /** A visitor's data socket, opened with the key; the client's end only remembers what became of it. */
+  function openData(control: FakeControl, keyId: string): { readonly closed: number[] } {
+    dial();
+    const [near, far] = duplexPair();
+    const closed: number[] = [];
+    const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
+    client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
+    const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
+    hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
+    return { closed };
+  }
+
   function offerTrunk(keyId = 'key'): TrunkClient {
     const client = new TrunkClient();
-    hub.offer(tunnel, 'trunk', client.socket, keyId);
+    hub.addTrunk(tunnel, client.socket, keyId);
     return client;
   }
 
@@ -293,8 +289,8 @@ describe('Hub', () => {
   describe('when keys are revoked', () => {
     it('closes what was opened with them, and nothing else', async () => {
       const control = attach('one');
-      const gone = offerTo(hub, 'one');
-      const kept = offerTo(hub, 'two');
+      const gone = openData(control, 'one');
+      const kept = openData(control, 'two');
       assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
       hub.revoke(new Map([['three', 'revoked']]));
       assert.deepEqual(control.closed, []);
@@ -351,24 +347,24 @@ describe('Hub', () => {
   describe('when the account is suspended', () => {
     it('closes the control socket with the reason, and cuts what was opened through any key', async () => {
       const control = attach('one');
-      const warm = offerTo(hub, 'two');
-      const trunk = offerTrunk('one');
+      const data = openData(control, 'two');
       dial();
+      const trunk = offerTrunk('one');
       hub.suspend(tunnel, 'phishing '.repeat(20));
       await settled();
       assert.deepEqual([control.closed, control.reasons[0]?.length], [[CloseCode.accountSuspended], 123]);
       assert.deepEqual(
-        [warm.closed, trunk.closed],
+        [data.closed, trunk.closed],
         [[CloseCode.accountSuspended], [CloseCode.accountSuspended]],
       );
-      assert.deepEqual([hub.keysInUse(), hub.awaiting(control.announced[0] ?? '')], [new Set(), undefined]);
+      assert.deepEqual([hub.keysInUse(), hub.awaiting(control.announced[1] ?? '')], [new Set(), undefined]);
     });
 
     it('closes a control socket that was let in just before', () => {
       tunnel.account = anAccount({ suspended: 'spam' });
       const control = attach('one');
       assert.deepEqual([control.closed, control.reasons], [[CloseCode.accountSuspended], ['spam']]);
-      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
+      assert.equal(hub.offers(tunnel), 'offline');
     });
   });
 
@@ -381,83 +377,6 @@ describe('Hub', () => {
     assert.ok(control.announced.every((id) => hub.awaiting(id) !== undefined));
   });
 
-  describe('with data sockets offered ahead', () => {
-    it('gives a visitor one instead of announcing it, but not before dial has returned', async () => {
-      const control = attach();
-      const { received } = offerTo(hub);
-      hub.dial(tunnel, {
-        opened: (stream) => {
-          results.push('opened');
-          stream.write(Buffer.from('GET'));
-        },
-        failed: (fault) => results.push(fault),
-      });
-      assert.deepEqual(results, []);
-      await settled();
-      assert.deepEqual([results, received, control.announced], [['opened'], ['GET'], []]);
-      dial();
-      assert.equal(control.announced.length, 1);
-    });
-
-    it('welcomes as many as the limit allows, and none without a control socket', () => {
-      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
-      const control = attach();
-      offerTo(hub);
-      assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
-      offerTo(hub);
-      assert.equal(hub.offers(tunnel, 'warm'), 'full');
-      hub.detach(tunnel, control.socket, CloseCode.abnormal);
-      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
-    });
-
-    it('closes one after 60 s unused', async () => {
-      attach();
-      const { closed } = offerTo(hub);
-      clock.advance(59_999);
-      await settled();
-      assert.deepEqual(closed, []);
-      clock.advance(1);
-      await settled();
-      assert.deepEqual(closed, [CloseCode.normal]);
-      assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
-    });
-
-    it('closes them with the control socket, with its code', async () => {
-      const first = attach();
-      const lost = offerTo(hub);
-      hub.detach(tunnel, first.socket, CloseCode.abnormal);
-      attach();
-      const replaced = offerTo(hub);
-      attach();
-      const ended = offerTo(hub);
-      hub.end(tunnel, { code: CloseCode.tunnelClosed });
-      await settled();
-      assert.deepEqual(
-        [lost.closed, replaced.closed, ended.closed],
-        [[CloseCode.goingAway], [CloseCode.replaced], [CloseCode.tunnelClosed]],
-      );
-    });
-
-    it('uses none that its client has ended, or that speaks before it is asked', async () => {
-      const control = attach();
-      offerTo(hub).client.close(CloseCode.normal);
-      const early = offerTo(hub);
-      early.client.write(Buffer.from('x'));
-      await settled();
-      assert.deepEqual(early.closed, [CloseCode.protocolError]);
-      dial();
-      assert.equal(control.announced.length, 1);
-    });
-
-    it('ends one whose visitor has left in between', async () => {
-      attach();
-      const { closed } = offerTo(hub);
-      dial().cancel();
-      await settled();
-      assert.deepEqual([results, closed], [[], [CloseCode.normal]]);
-    });
-  });
-
   describe('with trunks', () => {
     it('brings a visitor through one instead of announcing it, but not before dial has returned', async () => {
       const control = attach();
@@ -468,35 +387,27 @@ describe('Hub', () => {
       assert.deepEqual([trunk.received, wasWarm, control.announced], [['GET'], [true], []]);
     });
 
-    it('leaves the data sockets that were offered to those who find no trunk', async () => {
-      const control = attach();
-      const warm = offerTo(hub);
+    it('ends the stream of a visitor who has left in between', async () => {
+      attach();
       const trunk = offerTrunk();
-      visit();
+      dial().cancel();
       await settled();
-      assert.deepEqual([trunk.received, warm.received], [['GET'], []]);
-      trunk.leave();
-      await settled();
-      visit();
-      await settled();
-      assert.deepEqual([warm.received, control.announced], [['GET'], []]);
+      assert.deepEqual([results, trunk.received, hub.census().streams], [[], [], 0]);
     });
 
-    it('welcomes as many as the limit allows, beside data sockets, and none without a control socket', async () => {
-      assert.equal(hub.offers(tunnel, 'trunk'), 'offline');
+    it('welcomes as many as the limit allows, and none without a control socket', async () => {
+      assert.equal(hub.offers(tunnel), 'offline');
       const control = attach();
-      offerTo(hub);
-      offerTo(hub);
       const trunk = offerTrunk();
-      assert.equal(hub.offers(tunnel, 'trunk'), 'welcome');
+      assert.equal(hub.offers(tunnel), 'welcome');
       offerTrunk();
-      assert.equal(hub.offers(tunnel, 'trunk'), 'full');
+      assert.equal(hub.offers(tunnel), 'full');
       trunk.leave();
       await settled();
-      assert.equal(hub.offers(tunnel, 'trunk'), 'welcome');
+      assert.equal(hub.offers(tunnel), 'welcome');
       hub.detach(tunnel, control.socket, CloseCode.abnormal);
-      assert.equal(hub.offers(tunnel, 'trunk'), 'offline');
-      assert.equal(new Hub({ ...OPTIONS, clock, maxOffers: { warm: 2, trunk: 0 } }).takes('trunk'), false);
+      assert.equal(hub.offers(tunnel), 'offline');
+      assert.equal(new Hub({ ...OPTIONS, clock, maxTrunks: 0 }).takesTrunks, false);
     });
 
     it('counts each visitor of one as a connection of the plan', async () => {

@@ -9,7 +9,7 @@ import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { type LargeStream, Move } from './move.ts';
 import type { Presence } from './presence.ts';
-import { type Offer, TunnelLink, type TunnelLinkOwner } from './tunnel-link.ts';
+import { TunnelLink, type TunnelLinkOwner } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
@@ -17,8 +17,8 @@ const TICK_MS = 1000;
 
 export interface HubOptions {
   readonly clock: Clock;
-  /** how many of each a client may offer for each tunnel */
-  readonly maxOffers: Readonly<Record<Offer, number>>;
+  /** how many trunks a client may have for each tunnel */
+  readonly maxTrunks: number;
   /** where the clients of tunnels are that are not here */
   readonly presence: Presence;
   /** told when a tunnel has got a control socket */
@@ -157,8 +157,8 @@ export class Hub implements Dialer {
   }
 
   /** A client has left one of the other relays, where its control socket was closed with this code. */
-  leftElsewhere(tunnelId: string, code: number): void {
-    this.#links.get(tunnelId)?.leftElsewhere(code);
+  leftElsewhere(tunnelId: string): void {
+    this.#links.get(tunnelId)?.leftElsewhere();
   }
 
   /** Another relay shuts down: data sockets that pass through it serve nothing after what they serve now. */
@@ -189,25 +189,25 @@ export class Hub implements Dialer {
     this.#options.onOffline?.(tunnel, code);
   }
 
-  /** The key with which a client of the tunnel may offer data sockets without anybody being asked. */
+  /** The key with which a client of the tunnel may open trunks without anybody being asked. */
   offerKey(tunnel: LiveTunnel): SocketKey | undefined {
     return this.#links.get(tunnel.id)?.offerKey;
   }
 
-  /** Whether a client of the tunnel is known to be there, and may offer another one. */
-  offers(tunnel: LiveTunnel, offer: Offer): 'offline' | 'full' | 'welcome' {
+  /** Whether a client of the tunnel is known to be there, and may open another trunk. */
+  offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
     const link = this.#links.get(tunnel.id);
     if (link?.offerKey === undefined) return 'offline';
-    return link.count(offer) < this.#options.maxOffers[offer] ? 'welcome' : 'full';
+    return link.trunks < this.#options.maxTrunks ? 'welcome' : 'full';
   }
 
-  /** Whether clients may offer any at all. */
-  takes(offer: Offer): boolean {
-    return this.#options.maxOffers[offer] > 0;
+  /** Whether clients may open trunks at all. */
+  get takesTrunks(): boolean {
+    return this.#options.maxTrunks > 0;
   }
 
   /**
-   * Finds out whether a client that offers a data socket has its control socket on another relay: then its offers are
+   * Finds out whether a client that opens a trunk has its control socket on another relay: then its trunks are
    * welcome here as well, for visitors who come here.
    *
    * @param key one of the tunnel's owner
@@ -233,11 +233,9 @@ export class Hub implements Dialer {
     return new Set([...here, ...(await this.#presence.online(away))]);
   }
 
-  /** Takes what a client offers; it must be welcome. */
-  offer(tunnel: LiveTunnel, offer: Offer, socket: WebSocketByteStream, keyId: string): void {
-    const link = this.#links.get(tunnel.id);
-    if (offer === 'trunk') link?.addTrunk(socket, keyId);
-    else link?.offer(socket, keyId);
+  /** Takes a trunk of a client; it must be welcome. */
+  addTrunk(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
+    this.#links.get(tunnel.id)?.addTrunk(socket, keyId);
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
@@ -251,7 +249,6 @@ export class Hub implements Dialer {
     const census = {
       online: 0,
       streams: 0,
-      warm: 0,
       trunks: 0,
       trunkStreams: 0,
       pending: 0,
@@ -260,8 +257,7 @@ export class Hub implements Dialer {
       if (link.isOnline) census.online += 1;
       census.streams += link.streams;
       census.pending += link.waiting;
-      census.warm += link.count('warm');
-      census.trunks += link.count('trunk');
+      census.trunks += link.trunks;
       census.trunkStreams += link.trunkStreams;
     }
     return census;

@@ -13,15 +13,11 @@ import type { LargeStream } from './move.ts';
 import { TunnelStreams } from './tunnel-streams.ts';
 import { TunnelTrunks } from './tunnel-trunks.ts';
 import { type ConnectionIds, type Pending, WaitingVisitors } from './waiting-visitors.ts';
-import { WarmStreams } from './warm-streams.ts';
-
-/** What a client may open before a visitor comes: a data socket for the next one, or a trunk for many. */
-export type Offer = 'warm' | 'trunk';
 
 /** The client's control socket on another relay, as this one has found it. */
 interface RemoteControl {
   readonly fence: number;
-  /** the owner's key, with which the client offers data sockets here */
+  /** the owner's key, with which the client opens trunks here */
   readonly key: SocketKey;
   /** until when it counts, monotonic ms: a relay that dies says nothing */
   readonly until: number;
@@ -58,8 +54,6 @@ export class TunnelLink {
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
   /** `undefined` before there is one: most tunnels rest */
-  #warm: WarmStreams | undefined;
-  /** the same */
   #trunks: TunnelTrunks | undefined;
 
   constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: TunnelLinkOptions) {
@@ -92,21 +86,21 @@ export class TunnelLink {
     return this.isOnline ? 0 : this.#waiting.awayMs;
   }
 
-  /** The key with which the client offers data sockets; `undefined` where it is not known to be on any relay. */
+  /** The key with which the client opens trunks; `undefined` where it is not known to be on any relay. */
   get offerKey(): SocketKey | undefined {
     if (this.#control !== undefined) return this.#control.key;
     const remote = this.#remote;
     return remote !== undefined && this.#clock.monotonic() < remote.until ? remote.key : undefined;
   }
 
-  /** How many of those that the client has offered visitors can still be sent through. */
-  count(offer: Offer): number {
-    return (offer === 'warm' ? this.#warm?.size : this.#trunks?.size) ?? 0;
+  /** How many trunks visitors can still be sent through. */
+  get trunks(): number {
+    return this.#trunks?.size ?? 0;
   }
 
   /** How many data sockets, and streams of trunks, serve a visitor. */
   get streams(): number {
-    return this.#streams.size - this.count('warm');
+    return this.#streams.size;
   }
 
   /** How many streams its trunks carry. */
@@ -125,7 +119,6 @@ export class TunnelLink {
     this.#replaced?.cut();
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
-    this.#warm?.close(CloseCode.replaced);
     this.#trunks?.retire();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
@@ -141,7 +134,7 @@ export class TunnelLink {
     this.#control?.tellKnocks(waiting);
   }
 
-  /** A control socket has ended, with the code, and takes the warm data sockets along. */
+  /** A control socket has ended, with the code; its trunks take no more visitors. */
   detach(control: ControlSocket, code: number): void {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     const isCurrent = this.#control === control;
@@ -150,18 +143,9 @@ export class TunnelLink {
     if (!isCurrent) return;
     this.#control = undefined;
     this.#streams.retireAllIdle();
-    const toldCode = wasLost ? CloseCode.goingAway : code;
-    this.#letGo(toldCode);
+    this.#letGo(wasLost ? CloseCode.goingAway : code);
     this.#waiting.clientLeft();
-    this.#warm?.close(toldCode);
     this.#trunks?.retire();
-  }
-
-  /** The client offers a data socket before there is a connection for it. */
-  offer(socket: WebSocketByteStream, keyId: string): void {
-    traffic.dataSockets += 1;
-    this.#warm ??= new WarmStreams(this.#clock);
-    this.#warm.add(this.#track(socket, keyId));
   }
 
   /** The client lets visitors share a connection. */
@@ -172,14 +156,14 @@ export class TunnelLink {
 
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
   wait(pending: Pending): void {
-    // One that waits again, because a warm socket has just ended, has its place.
+    // One that waits again, because its trunk has just ended, has its place.
     if (!this.#waiting.has(pending) && this.#isFull())
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
     // What was here may be elsewhere by now; it is found out at this moment.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
-    const warm = this.#openOnTrunk() ?? this.#warm?.take();
-    if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
+    const stream = this.#openOnTrunk();
+    if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
     this.#waiting.seek(pending);
   }
@@ -191,11 +175,11 @@ export class TunnelLink {
 
   /** What others hold may have changed unheard. */
   resume(): void {
-    if (this.#control === undefined) this.#forgetRemote(CloseCode.goingAway);
+    if (this.#control === undefined) this.#forgetRemote();
     this.seekAgain();
   }
 
-  /** The client has its control socket on another relay, with this fencing number, and may offer data sockets with the key. */
+  /** The client has its control socket on another relay, with this fencing number, and may open trunks with the key. */
   foundElsewhere(fence: number, key: SocketKey): void {
     if (this.#control !== undefined) return;
     this.#remote = { fence, key, until: this.#clock.monotonic() + RELAY_LEASE_MS };
@@ -207,18 +191,18 @@ export class TunnelLink {
     this.#streams.retireAllIdle();
     // It may be another client, where one before has gone without a word.
     this.#streams.clientLost(this.#clock.monotonic(), true);
-    // What was offered belongs to the control socket before.
-    if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote(CloseCode.replaced);
+    // Its trunks belong to the control socket before.
+    if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote();
     this.#waiting.cameElsewhere(fence);
   }
 
   /** The client has left another relay, which may have announced what waits here. */
-  leftElsewhere(code: number): void {
+  leftElsewhere(): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
     // Whether it was lost there is not told.
     this.#streams.clientLost(this.#clock.monotonic(), false);
-    this.#forgetRemote(code);
+    this.#forgetRemote();
     this.#waiting.holdOver();
   }
 
@@ -277,7 +261,7 @@ export class TunnelLink {
     // Before their control socket, as above.
     this.#trunks?.close(code);
     this.#dismiss(code, closeReason(reason));
-    this.#forgetRemote(code);
+    this.#forgetRemote();
     this.#waiting.failAll('tunnel-offline');
   }
 
@@ -293,7 +277,6 @@ export class TunnelLink {
   end(code: number, reason?: string): void {
     this.#control?.close(code, reason);
     this.#letGo(code);
-    this.#warm?.close(code);
     this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
     this.#trunks?.close(code);
@@ -312,7 +295,6 @@ export class TunnelLink {
   /** The relay shuts down: the client is told; open streams go on. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
-    this.#warm?.close(CloseCode.goingAway);
     this.#trunks?.retire();
   }
 
@@ -355,7 +337,7 @@ export class TunnelLink {
     return stream;
   }
 
-  #openWarm(pending: Pending, stream: DataStream): void {
+  #handFromTrunk(pending: Pending, stream: DataStream): void {
     if (!this.#waiting.has(pending)) return stream.finish();
     if (!stream.isOpen) return this.wait(pending);
     this.#hand(pending, stream, true);
@@ -367,9 +349,8 @@ export class TunnelLink {
     pending.handler.opened(stream, wasWarm);
   }
 
-  #forgetRemote(code: number): void {
+  #forgetRemote(): void {
     this.#remote = undefined;
-    this.#warm?.close(code);
     this.#trunks?.retire();
   }
 

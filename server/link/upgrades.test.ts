@@ -48,7 +48,7 @@ describe('Upgrades', () => {
     tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
     registry.add(tunnel);
-    hub = new Hub({ clock, maxOffers: { warm: 8, trunk: 2 }, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 8, presence: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock, { note() {} });
@@ -94,7 +94,7 @@ describe('Upgrades', () => {
     await open(`/ws/data?id=${ids[0]}`);
     await open(`/ws/data?id=${ids[1]}`);
     await isRefused(`/ws/data?id=${ids[2]}`);
-    await isRefused(`/ws/data?tunnel_id=${tunnel.id}`);
+    await isRefused(`/ws/trunk?tunnel_id=${tunnel.id}`);
     await isRefused(`/ws/control?tunnel_id=${tunnel.id}`);
     assert.equal(opened, 2);
     sockets[0]?.destroy();
@@ -138,7 +138,7 @@ describe('Upgrades', () => {
     });
   });
 
-  it('asks the store for a warm data socket only when the key is not that of the control socket', async () => {
+  it('asks the store for a trunk only when the key is not that of the control socket', async () => {
     let asked = 0;
     const find = test.store.findKeyOwner.bind(test.store);
     test.store.findKeyOwner = (hash) => {
@@ -147,10 +147,10 @@ describe('Upgrades', () => {
     };
     await open(`/ws/control?tunnel_id=${tunnel.id}`);
     assert.equal(asked, 1);
-    await open(`/ws/data?tunnel_id=${tunnel.id}`);
+    await open(`/ws/trunk?tunnel_id=${tunnel.id}`);
     assert.equal(asked, 1);
     headers = { ...headers, authorization: `Bearer ${generateKey()}` };
-    await assert.rejects(open(`/ws/data?tunnel_id=${tunnel.id}`), /invalid api key/);
+    await assert.rejects(open(`/ws/trunk?tunnel_id=${tunnel.id}`), /invalid api key/);
     assert.equal(asked, 2);
   });
 
@@ -163,7 +163,7 @@ describe('Upgrades', () => {
     const owners = headers;
     headers = { ...headers, authorization: `Bearer ${strangersKey}` };
     await assert.rejects(open(`/ws/control?tunnel_id=${tunnel.id}`), /tunnel not found/);
-    await assert.rejects(open(`/ws/data?tunnel_id=${tunnel.id}`), /tunnel not found/);
+    await assert.rejects(open(`/ws/trunk?tunnel_id=${tunnel.id}`), /tunnel not found/);
     await assert.rejects(open(`/ws/data?id=${ids[0]}`), /connection not found/);
     assert.deepEqual([opened, sockets.every(({ destroyed }) => !destroyed)], [0, true]);
     headers = owners;
@@ -187,7 +187,7 @@ describe('Upgrades', () => {
       it(how, async () => {
         hub.attach(tunnel, { key: KEY, announce() {}, close() {}, cut() {} } as unknown as ControlSocket);
         const trunk = new TrunkClient();
-        hub.offer(tunnel, 'trunk', trunk.socket, KEY.keyId);
+        hub.addTrunk(tunnel, trunk.socket, KEY.keyId);
         time.pass(FAR_PATH_MS);
         let visitor: ByteStream | undefined;
         hub.dial(tunnel, { opened: (stream) => (visitor = stream), failed: () => assert.fail() });
@@ -196,7 +196,7 @@ describe('Upgrades', () => {
         visitor?.write(Buffer.alloc(LARGE_FROM_FAR_BYTES + 1));
         await settled();
         const target = `/ws/data?id=${trunk.moves[0]?.[1]}`;
-        for (let count = 0; count < 2; count += 1) await open(`/ws/data?tunnel_id=${tunnel.id}`);
+        for (let count = 0; count < 2; count += 1) await open(`/ws/trunk?tunnel_id=${tunnel.id}`);
         await isRefused(target);
         for (const socket of sockets) socket.destroy();
         await settled();
@@ -214,7 +214,7 @@ describe('Upgrades', () => {
     address = '192.0.2.1';
     const targets = [
       `/ws/control?tunnel_id=${tunnel.id}`,
-      `/ws/data?tunnel_id=${tunnel.id}`,
+      `/ws/trunk?tunnel_id=${tunnel.id}`,
       '/ws/data?id=x',
     ];
     for (let count = 0; count < WRONG_KEYS_PER_MINUTE; count += 1) {

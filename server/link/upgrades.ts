@@ -21,7 +21,6 @@ import { ControlSocket, type ControlSocketOptions, type SocketKey } from './cont
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
 import type { HopRequest, OtherRelays } from './other-relays.ts';
-import type { Offer } from './tunnel-link.ts';
 import type { Move } from './move.ts';
 import type { Pending } from './waiting-visitors.ts';
 
@@ -40,9 +39,6 @@ export interface UpgradeRequest {
 export const CONTROL_PATH = '/ws/control';
 export const DATA_PATH = '/ws/data';
 export const TRUNK_PATH = '/ws/trunk';
-
-/** What a client is told that has offered as many as may be. */
-const FULL = { warm: API_ERRORS.tooManyWarmSockets, trunk: API_ERRORS.tooManyTrunks };
 
 interface KeyedTunnel {
   readonly tunnel: LiveTunnel;
@@ -142,8 +138,10 @@ export class Upgrades {
     const id = query.get('id') ?? '';
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
-    if (id === '') await this.#takeOffer('warm', request, key, tunnelId);
-    else await this.#openAnnounced(request, key, id);
+    if (id !== '') return await this.#openAnnounced(request, key, id);
+    // Clients of earlier versions offer data sockets ahead of need, and announcements do without (docs/protocol.md section 6.4).
+    await this.#keyOwner(request);
+    throw new ApiError(API_ERRORS.connectionNotFound);
   }
 
   /**
@@ -208,28 +206,23 @@ export class Upgrades {
   }
 
   async #openTrunk(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
-    if (!this.#hub.takes('trunk')) throw new ApiError(API_ERRORS.notFound);
+    if (!this.#hub.takesTrunks) throw new ApiError(API_ERRORS.notFound);
     const tunnelId = query.get('tunnel_id') ?? '';
     if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
-    await this.#takeOffer('trunk', request, key, tunnelId);
-  }
-
-  /** @throws ApiError 401, 404, 429, 503 */
-  async #takeOffer(offer: Offer, request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
     const { tunnel, key: usedKey } =
       this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
-    if (this.#hub.offers(tunnel, offer) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
+    if (this.#hub.offers(tunnel) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
       throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     }
-    const offers = this.#hub.offers(tunnel, offer);
+    const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
-    if (offers === 'full') throw new ApiError(FULL[offer], { 'Retry-After': '60' });
-    this.#switchTo(request, key, tunnel, (socket) => this.#hub.offer(tunnel, offer, socket, usedKey.keyId));
+    if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
+    this.#switchTo(request, key, tunnel, (socket) => this.#hub.addTrunk(tunnel, socket, usedKey.keyId));
   }
 
   /**
    * The tunnel, when the key is the one that its client is known by: what was opened with it is closed when it is
-   * revoked, so the store need not be asked for every data socket that a client offers.
+   * revoked, so the store need not be asked for every trunk that a client opens.
    *
    * @throws ApiError 401 for a missing or malformed key
    */

@@ -6,8 +6,6 @@ export interface LinkCensus {
   readonly online: number;
   /** data sockets and streams of trunks in use */
   readonly streams: number;
-  /** data sockets offered ahead */
-  readonly warm: number;
   /** trunks that take visitors */
   readonly trunks: number;
   /** streams that trunks carry */

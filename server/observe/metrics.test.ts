@@ -16,7 +16,7 @@ describe('metrics', () => {
   before(() => {
     registry = createMetrics({
       tunnels: () => 3,
-      links: () => ({ online: 2, streams: 5, warm: 7, trunks: 4, trunkStreams: 6, pending: 1 }),
+      links: () => ({ online: 2, streams: 5, trunks: 4, trunkStreams: 6, pending: 1 }),
       visitors: () => 11,
       certificates: () => ({ stored: 4, waiting: 2, ownSecondsLeft: 3600 }),
     });
@@ -33,7 +33,7 @@ describe('metrics', () => {
       culvert_tunnels: 3,
       culvert_tunnels_online: 2,
       culvert_data_streams: 5,
-      culvert_warm_sockets: 7,
+      culvert_warm_sockets: 0,
       culvert_trunks: 4,
       culvert_trunk_streams: 6,
       culvert_rendezvous_pending: 1,

@@ -105,11 +105,8 @@ export function createMetrics(census: Census): Registry {
     'Data sockets, and streams of trunks, that serve a visitor.',
     () => census.links().streams,
   );
-  gauge(
-    'culvert_warm_sockets',
-    'Data sockets offered ahead that wait for a visitor.',
-    () => census.links().warm,
-  );
+  // The name is promised until 1.0.
+  gauge('culvert_warm_sockets', 'Always 0: data sockets are no longer offered ahead.', () => 0);
   gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
   gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => census.links().trunkStreams);
   counter(

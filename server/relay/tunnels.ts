@@ -51,13 +51,13 @@ export async function startTunnels(
   { store, peering, hashes, log, onAccess, onEnd, missed }: TunnelsDeps,
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
-  const { nameHold, warmSockets, trunks } = config;
+  const { nameHold, trunks } = config;
   const { peers, presence } = peering;
   const waits = new KnockWaits(clock);
   const ends = new AdmissionEnds(clock, onAccess);
   const hub = new Hub({
     clock,
-    maxOffers: { warm: warmSockets, trunk: trunks },
+    maxTrunks: trunks,
     presence,
     onOnline: (tunnel) => {
       log('client online', tunnelFields(tunnel));

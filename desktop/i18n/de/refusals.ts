@@ -38,7 +38,6 @@ export const REFUSALS_DE: Translation<typeof REFUSALS> = {
   'refusal.upgrade-required': 'hier ist ein WebSocket nötig',
   'refusal.rate-limited': 'das waren zu viele Anfragen',
   'refusal.too-many-wrong-keys': 'von dieser Adresse kamen zu viele falsche API-Schlüssel',
-  'refusal.too-many-warm-sockets': 'es sind zu viele Datenverbindungen bereitgestellt',
   'refusal.too-many-trunks': 'es sind zu viele gemeinsame Verbindungen offen',
   'refusal.internal-error': 'im Relay ist ein Fehler aufgetreten',
   'refusal.unavailable': 'der Dienst ist nicht verfügbar',

@@ -34,7 +34,6 @@ export const REFUSALS = {
   'refusal.upgrade-required': 'websocket upgrade required',
   'refusal.rate-limited': 'rate limit exceeded',
   'refusal.too-many-wrong-keys': 'too many wrong api keys from this address',
-  'refusal.too-many-warm-sockets': 'too many warm data sockets',
   'refusal.too-many-trunks': 'too many trunks',
   'refusal.internal-error': 'internal error',
   'refusal.unavailable': 'service unavailable',

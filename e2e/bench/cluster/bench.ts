@@ -23,9 +23,9 @@ const CASES = [hop, relays, tunnels, redis, database];
 const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
 
 const INTRODUCTION = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets on
-B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B. No
-data socket is offered ahead in these, so that all announce each new visitor. "Visitors on all": the client, \`culvert\`, is on the
-first relay, with data sockets offered ahead. [scaling.md](../scaling.md) explains the rest.`;
+B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B. There
+are no trunks in these, so that all announce each new visitor. "Visitors on all": the client, \`culvert\`, is on the
+first relay, with trunks. [scaling.md](../scaling.md) explains the rest.`;
 
 const { values: options } = parseArgs({
   options: {

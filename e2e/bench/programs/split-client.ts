@@ -1,7 +1,7 @@
 /**
  * A client of one tunnel whose control socket and data sockets go to two relays, as may happen behind a balancer:
- * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without warm data sockets,
- * which belong to the relay of the control socket. It prints `online`.
+ * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without trunks, which
+ * serve visitors of the relay on which they land. It prints `online`.
  */
 import { systemClock } from '../../../desktop/engine/clock.ts';
 import { ControlConnection } from '../../../desktop/engine/control/control-connection.ts';

@@ -316,17 +316,15 @@ export const PATHS: Paths = {
       id: 'openDataSocket',
       summary: 'Open the data WebSocket of one inbound connection',
       description:
-        'Exactly one of `id` and `tunnel_id`. Binary messages carry the bytes of the connection in both directions, first ' +
+        'Binary messages carry the bytes of the connection in both directions, first ' +
         `those of the request; how they are cut into messages means nothing. An \`id\` is good for one socket within ${PENDING_TIMEOUT_MS / 1000} s and ` +
-        'needs no key; one that is sent must be the owner’s. With `tunnel_id` and the key a socket is offered ahead of ' +
-        'need, for the next inbound connection. Closing with 1000 ends the connection in order, any other way breaks it off.',
-      query: { id: 'from a `connection` message', tunnel_id: "the tunnel's `id`" },
+        'needs no key; one that is sent must be the owner’s. Closing with 1000 ends the connection in order, any other way breaks it off.',
+      query: { id: 'from a `connection` message' },
       answers: { 101: { description: 'The data WebSocket.' } },
       errors: [
         ...(['missingId', 'invalidHandshake'] as const),
         ...ANY_KEY_ERRORS,
-        ...(['tunnelNotFound', 'connectionNotFound', 'tunnelNotConnected'] as const),
-        ...(['upgradeRequired', 'tooManyWarmSockets', 'tooManySockets'] as const),
+        ...(['connectionNotFound', 'upgradeRequired', 'tooManySockets'] as const),
         ...SERVER_ERRORS,
       ],
     }),

@@ -1,4 +1,4 @@
-/** A relay with many tunnels of an attacker, and sockets of all three kinds on them. */
+/** A relay with many tunnels of an attacker, and sockets of both kinds on them. */
 import { within } from '../../../support/deadline.ts';
 import { formatRequest, type RawConnection } from '../../../support/raw-http.ts';
 import type { Scope } from '../../../support/scope.ts';
@@ -38,10 +38,6 @@ export class Stage {
     if (place === 'control') {
       // A newer one replaces it.
       return { connection: control, release: async () => void (await this.open(scope, 'control', index)) };
-    }
-    if (place === 'offered') {
-      const connection = await this.#connect(scope, index, `/ws/data?tunnel_id=${tunnel.id}`);
-      return { connection, release: async () => void control.socket.destroy() };
     }
     const visitor = await this.attacked.front.open(scope, { from: address(index) });
     await visitor.write(formatRequest({ host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` }));
