@@ -33,8 +33,6 @@ import { SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore } from './settings/app-store.ts';
 import { JsonFile } from './settings/json-file.ts';
-import { watchFolder } from './sources/folder-watch.ts';
-import { Sources } from './sources/sources.ts';
 import { RequestSets, type RequestSetsOptions } from './sets/request-sets.ts';
 import { Signal } from './signal.ts';
 import { Signatures } from './signing/signatures.ts';
@@ -143,7 +141,6 @@ export async function createCore(platform: Platform): Promise<Core> {
     store.data.tunnels,
   );
   const sets = await openSets(platform, { wish, undos });
-  const sources = new Sources({ clock, serverFolder: platform.serverFolder, watch: watchFolder });
   const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
   const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
   const checkup = new Checkup({
@@ -187,7 +184,6 @@ export async function createCore(platform: Platform): Promise<Core> {
   signIn.changed.listen(() => {
     if (signIn.connection === undefined) {
       checkup.stop();
-      sources.stop();
       projects.clear();
     }
     showChange();
@@ -300,7 +296,6 @@ export async function createCore(platform: Platform): Promise<Core> {
       signatures: new Signatures(secrets, () => clock.now()),
       secrets,
       sets,
-      sources,
       inventPassword: platform.inventPassword,
       store,
       undos,

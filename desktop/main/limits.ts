@@ -111,19 +111,6 @@ export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
 /** A `curl` command that is pasted: the largest body with each byte written as four characters, or a small HAR. */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-/** Folders of a project that are watched, those higher up first. */
-export const WATCHED_FOLDERS_MAX = 1000;
-/** Files and folders that are looked at to find those. */
-export const WATCHED_ENTRIES_MAX = 50_000;
-/** Files that change while a request is sent, or so soon after its response, are the doing of that request. */
-export const OWN_CHANGES_MS = 500;
-/** Files have been saved once none has changed for so long. */
-export const SOURCES_SETTLE_MS = 150;
-/** Longest wait for files that the window may ask for. */
-export const SOURCES_WAIT_MAX_MS = 60_000;
-/** Files are watched for so long after a wait: a request is sent meanwhile, of which the response may take a minute. */
-export const SOURCES_LINGER_MS = 90_000;
-
 /** Sets of requests: a service sends some twenty kinds of webhooks, and a person works on a few services. */
 export const REQUEST_SETS_MAX = 50;
 /** Requests of one set; all of them are sent one after another. */

@@ -5,7 +5,6 @@ import type { About } from '../shared/ipc.ts';
 import type { Problem, Settings } from '../shared/snapshot.ts';
 import type { Examine } from './checkup.ts';
 import type { PortScan } from './ports/port-scan.ts';
-import type { FindServerFolder } from './sources/server-folder.ts';
 import type { InvitationCalls } from './session/invitations.ts';
 import type { Encryption } from './session/key-vault.ts';
 import type { SummonKey } from './system/summon-key.ts';
@@ -29,7 +28,6 @@ export interface Platform extends InvitationCalls {
   /** Finds the ids of tunnels that the command serves for this user on this machine. */
   servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;
-  readonly serverFolder: FindServerFolder;
   hasNetwork(): boolean;
   /** BCP 47 tags of the languages that the user reads, best first. */
   preferredLanguages(): readonly string[];

@@ -27,12 +27,6 @@ export interface EditForm {
   readonly signs: boolean;
 }
 
-/** The folder whose files say when a request is to be sent again. */
-export interface WatchedFolder {
-  readonly name: string;
-  readonly path: string;
-}
-
 /** What is wrong with one part of it. */
 export interface EditProblemView {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */

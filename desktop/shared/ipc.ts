@@ -2,7 +2,7 @@
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../engine/inspector/records.ts';
 import type { LocalTarget } from '../engine/local/local-target.ts';
-import type { EditForm, EditView, SendResult, WatchedFolder } from './bench.ts';
+import type { EditForm, EditView, SendResult } from './bench.ts';
 import type { CheckedDomainView, DomainView } from './domain.ts';
 import type { AdmittedView, LinkView, Lock } from './lock.ts';
 import type { LogPoint, LogUpdate, LogView } from './log.ts';
@@ -86,11 +86,6 @@ export interface Channels {
   'bench:open': { payload: RequestRef; result: EditView };
   /** sends it as it was edited */
   'bench:send': { payload: RequestRef & { edit: EditForm }; result: SendResult };
-  /** watches the files of the local server, until `bench:unwatch` or another one; nothing if its folder is not known */
-  'bench:watch': { payload: TunnelRef; result: { folder: WatchedFolder | undefined } };
-  /** waits until they change, for so many ms at most; without any that are watched, for all of them */
-  'bench:wait': { payload: { ms: number }; result: { isChanged: boolean } };
-  'bench:unwatch': { payload: undefined; result: undefined };
   'set:list': { payload: undefined; result: SetsView };
   /** keeps a request of a log in a new set */
   'set:create': { payload: RequestRef & { name: string }; result: { set: string } };

@@ -326,7 +326,6 @@ export function fakeSystem(
     createLog: emptyLog,
     servedHere: () => Promise.resolve(new Set(api.servedHere)),
     scanPorts: () => Promise.resolve(undefined),
-    serverFolder: () => Promise.resolve(undefined),
     hasNetwork: () => true,
     preferredLanguages: () => ['en'],
     inventPassword: () => 'mild-oak-fern',

@@ -3,12 +3,7 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { OWN_CHANGES_MS } from '../../desktop/main/limits.ts';
-import { Child } from '../support/child.ts';
-import { temporaryDirectory } from '../support/programs.ts';
 import { eventually } from '../support/deadline.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
@@ -152,36 +147,6 @@ scenarios('an edited request', (fixture) => {
     await said(page, '204 after 1 try.').waitFor();
   });
 
-  it('is sent as soon as files of the local server have changed', async () => {
-    const folder = join(temporaryDirectory(fixture.scope), 'shop');
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'status.json'), '500');
-    writeFileSync(join(folder, 'server.mjs'), SERVER);
-    const port = await closedPort();
-    const server = new Child(process.execPath, ['server.mjs', String(port)], { folder });
-    fixture.scope.defer(() => server.end());
-    await server.line((line) => line === 'listens');
-    const { page, app } = await fixture.openSignedIn();
-    await expose(page, port);
-    await visit(`${(await app.tunnel()).url}/hook`, { method: 'POST', body: '{}' });
-    await page.getByRole('button', { name: /POST \/hook/ }).click();
-    await page.getByRole('button', { name: 'Edit and send' }).click();
-    await page.getByLabel('Body').waitFor();
-    await waitOnlyForFiles(page);
-    await until(page);
-    await page.locator('p.hint', { hasText: 'The files in shop are watched.' }).waitFor();
-    await assertReadable(page, 'files that are watched');
-    // What changes right after a request would be its own doing: a person takes longer than that.
-    await eventually(20_000, async () => {
-      // Whole at once: the server may read it at any moment.
-      writeFileSync(join(folder, 'status.json.tmp'), '201');
-      renameSync(join(folder, 'status.json.tmp'), join(folder, 'status.json'));
-      await delay(OWN_CHANGES_MS);
-      assert.ok(await said(page, '201 after 2 tries.').isVisible());
-    });
-    assert.equal(await page.getByText('are watched.').count(), 0);
-  });
-
   it('is no longer repeated once it is stopped, or its screen is left', async () => {
     const { page, seen } = await openEdit();
     await until(page);
@@ -195,24 +160,6 @@ scenarios('an edited request', (fixture) => {
     await assertQuiet(seen);
   });
 });
-
-/** Answers with the status that a file has. */
-const SERVER = `
-  import { createServer } from 'node:http';
-  import { readFileSync } from 'node:fs';
-  createServer((request, response) => {
-    response.writeHead(Number(readFileSync('status.json', 'utf8'))).end();
-  }).listen(Number(process.argv[2]), '127.0.0.1', () => console.log('listens'));
-`;
-
-/** Of what ends a wait, leaves only files. In Electron nothing reaches the page's way to main, and time ends it, too. */
-async function waitOnlyForFiles(page: Page): Promise<void> {
-  await page.evaluate(`{
-    const invoke = globalThis.fakeInvoke;
-    if (invoke !== undefined)
-      globalThis.fakeInvoke = (channel, payload) => invoke(channel, channel === 'bench:wait' ? { ms: 60_000 } : payload);
-  }`);
-}
 
 /** Asserts that nothing comes any more, once what was on its way has come. */
 async function assertQuiet(seen: readonly Seen[]): Promise<void> {

@@ -29,8 +29,7 @@ export const BENCH_DE: Translation<typeof BENCH> = {
   'bench.sendUntil': 'Senden bis 2xx',
   'bench.asItWas': 'Wie sie war',
   'bench.untilHint':
-    'Bis 2xx wird sie gesendet, sobald Ihr Server wieder lauscht oder seine Dateien sich ändern, sonst alle 2 bis 30 s: höchstens 30-mal oder 10 Minuten lang und nur, solange Sie hier bleiben.',
-  'bench.watching': 'Die Dateien in {folder} werden beobachtet.',
+    'Bis 2xx wird sie gesendet, sobald Ihr Server wieder lauscht, sonst alle 2 bis 30 s: höchstens 30-mal oder 10 Minuten lang und nur, solange Sie hier bleiben.',
   'bench.needsAnother': 'Nur der Anfang dieses Bodys ist aufbewahrt, die Anfrage braucht also einen anderen.',
   'bench.notText':
     '{bytes}, die kein Text sind. Sie werden gesendet, wie sie waren, außer Sie schreiben etwas.',

@@ -27,8 +27,7 @@ export const BENCH = {
   'bench.sendUntil': 'Send until 2xx',
   'bench.asItWas': 'As it was',
   'bench.untilHint':
-    'Until 2xx sends it when your server listens again or its files have changed, and otherwise every 2 to 30 s: 30 times or for 10 minutes at most, and only while you stay here.',
-  'bench.watching': 'The files in {folder} are watched.',
+    'Until 2xx sends it when your server listens again, and otherwise every 2 to 30 s: at most 30 times or for 10 minutes, and only while you stay here.',
   'bench.needsAnother': 'Only the beginning of this body was kept, so the request needs another one.',
   'bench.notText': '{bytes} that are not text. They are sent as they were unless you write something.',
   'bench.moreNotKept': '(There was more than is kept.)',

@@ -13,7 +13,6 @@ import { lookAtInvitation, takeInvitation } from '../../engine/relay/invitation.
 import type { About } from '../../shared/ipc.ts';
 import type { Platform } from '../platform.ts';
 import { createPortScan } from '../ports/scan.ts';
-import { createServerFolder } from '../sources/server-folder.ts';
 import { xdgAutostart } from '../system/autostart.ts';
 import { examineWithDoctor } from '../system/examine.ts';
 import type { ProjectLinks } from '../system/links.ts';
@@ -65,7 +64,6 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     createLog: createEngineLog,
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
-    serverFolder: createServerFolder(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
     preferredLanguages: () => app.getPreferredSystemLanguages(),
     inventPassword: () => inventPassword(),

@@ -19,7 +19,6 @@ import { leave } from '../session/leave.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { RequestSets } from '../sets/request-sets.ts';
-import type { Sources } from '../sources/sources.ts';
 import type { Signatures } from '../signing/signatures.ts';
 import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { Feed } from '../snapshot/feed.ts';
@@ -65,7 +64,6 @@ export interface HandlersOptions {
   readonly signatures: Signatures;
   readonly secrets: SigningSecrets;
   readonly sets: RequestSets;
-  readonly sources: Sources;
   /** Makes up a password. */
   readonly inventPassword: () => string;
   readonly store: AppStore;
@@ -95,7 +93,6 @@ export function createHandlers({
   signatures,
   secrets,
   sets,
-  sources,
   inventPassword,
   store,
   undos,
@@ -234,12 +231,6 @@ export function createHandlers({
       return editView(tunnel.log.detail(id, false) ?? noSuchRequest(), signatures.look(tunnel, id));
     },
     'bench:send': ({ key, id, edit }) => sendEdited(desk.find(key), id, edit, signatures),
-    'bench:watch': async ({ key }) => ({ folder: await sources.start(desk.find(key).form) }),
-    'bench:wait': async ({ ms }) => ({ isChanged: await sources.wait(ms) }),
-    'bench:unwatch': () => {
-      sources.stop();
-      return undefined;
-    },
     'log:clear': ({ key }) => {
       const { log, tunnel } = desk.find(key);
       const hidden = log.hide();

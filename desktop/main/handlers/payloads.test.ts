@@ -16,7 +16,6 @@ import {
   EDIT_TEXT_MAX_CHARS,
   SEARCH_MAX_CHARS,
   SET_NAME_MAX_CHARS,
-  SOURCES_WAIT_MAX_MS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TTL_MAX_CHARS,
@@ -104,12 +103,6 @@ describe('what the page may send', () => {
       );
     });
   }
-
-  it('bench:wait: takes waits for files of a minute, and no longer ones', () => {
-    assert.equal(PAYLOADS['bench:wait'].isValidSync({ ms: SOURCES_WAIT_MAX_MS }), true);
-    for (const ms of [SOURCES_WAIT_MAX_MS + 1, -1, 0.5])
-      assert.equal(PAYLOADS['bench:wait'].isValidSync({ ms }), false);
-  });
 
   it('log:export: 1 to 10,000 requests', () => {
     assert.equal(PAYLOADS['log:export'].isValidSync(exported(LOG_REQUESTS_MAX)), true);

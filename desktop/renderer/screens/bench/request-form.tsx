@@ -123,11 +123,6 @@ export function RequestForm({
       </div>
       <p class="hint">{t('bench.untilHint')}</p>
       {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
-      {sender.folder !== undefined && (
-        <p class="hint" title={sender.folder.path}>
-          {t('bench.watching', { folder: sender.folder.name })}
-        </p>
-      )}
     </form>
   );
 }

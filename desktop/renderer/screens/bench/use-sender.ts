@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
-import type { EditForm, SendResult, WatchedFolder } from '../../../shared/bench.ts';
+import type { EditForm, SendResult } from '../../../shared/bench.ts';
 import type { CallError } from '../../../shared/ipc.ts';
 import { isOk, nextTry } from '../../model/bench/until-ok.ts';
 import { useShell } from '../../view/context.ts';
@@ -14,8 +14,6 @@ export interface Sender {
   readonly words: string;
   /** number of the request that was sent last */
   readonly sent: number | undefined;
-  /** whose files are watched while it is repeated */
-  readonly folder: WatchedFolder | undefined;
   readonly error: CallError | undefined;
   readonly problems: Problems;
   readonly send: (form: EditForm) => void;
@@ -24,13 +22,12 @@ export interface Sender {
   readonly stop: () => void;
 }
 
-type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'folder' | 'error' | 'problems'>;
+type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'error' | 'problems'>;
 
 const IDLE: State = {
   busy: undefined,
   words: '',
   sent: undefined,
-  folder: undefined,
   error: undefined,
   problems: [],
 };
@@ -46,27 +43,16 @@ export function useSender(key: string, id: number): Sender {
     turn.current += 1;
     return turn.current;
   };
-  /** Whatever main answers, nothing is repeated any more. */
-  const unwatch = (): void => void bridge.call('bench:unwatch', undefined).catch(() => undefined);
-  useEffect(
-    () => () => {
-      end();
-      unwatch();
-    },
-    [],
-  );
+  useEffect(() => () => void end(), []);
 
   const over = (words: string, change: Partial<State> = {}): void => {
-    unwatch();
-    update({ ...change, busy: undefined, words, folder: undefined });
+    update({ ...change, busy: undefined, words });
     if (words !== '') say(words);
   };
   const run = async (form: EditForm, busy: 'once' | 'until'): Promise<void> => {
     const mine = end();
     const startedMs = performance.now();
     let tries = 0;
-    let triesSince = 0;
-    let folder: WatchedFolder | undefined;
     const attempt = async (): Promise<void> => {
       update({ busy, error: undefined, problems: [], words: busy === 'once' ? '' : untilWords(tries) });
       const answer = await bridge
@@ -79,40 +65,18 @@ export function useSender(key: string, id: number): Sender {
       const sent = answer.ok && 'sent' in answer.value ? answer.value.sent : undefined;
       if (sent !== undefined) {
         tries += 1;
-        triesSince += 1;
         update({ sent: sent.id });
       }
       if (busy === 'once') return over(t('bench.sentStatus', { status: statusWords(sent?.status) }));
       if (isOk(sent?.status)) return over(t('bench.okAfter', { status: String(sent?.status), tries }));
-      const wait = nextTry({ tries, triesSince }, isRefused, performance.now() - startedMs);
+      const wait = nextTry(tries, isRefused, performance.now() - startedMs);
       if (wait === undefined) return over(t('bench.noneAfter', { tries }));
       const last = isRefused ? t('bench.nothingListens') : `${statusWords(sent?.status)}.`;
       update({ words: `${last} ${untilWords(tries)}` });
-      // Of a server that is not there, the folder is not known.
-      if (folder === undefined && !isRefused) {
-        folder = await watchedFolder();
-        if (turn.current !== mine) return;
-        update({ folder });
-        if (folder !== undefined) say(t('bench.watching', { folder: folder.name }));
-      }
-      const isChanged = await changed(wait);
-      if (turn.current !== mine) return;
-      if (isChanged) triesSince = 0;
-      await attempt();
+      await new Promise((resolve) => window.setTimeout(resolve, wait));
+      if (turn.current === mine) await attempt();
     };
     await attempt();
-  };
-  const watchedFolder = async (): Promise<WatchedFolder | undefined> => {
-    const answer = await bridge.call('bench:watch', { key }).catch(() => undefined);
-    return answer?.ok === true ? answer.value.folder : undefined;
-  };
-  /** Waits until files have changed, or for so many ms. */
-  const changed = async (ms: number): Promise<boolean> => {
-    const answer = await bridge.call('bench:wait', { ms: Math.round(ms) }).catch(() => undefined);
-    if (answer?.ok === true) return answer.value.isChanged;
-    // Main has not waited.
-    await new Promise((resolve) => window.setTimeout(resolve, ms));
-    return false;
   };
 
   return {
@@ -121,8 +85,7 @@ export function useSender(key: string, id: number): Sender {
     sendUntilOk: (form) => void run(form, 'until'),
     stop: () => {
       end();
-      unwatch();
-      update({ busy: undefined, words: t('bench.stopped'), folder: undefined });
+      update({ busy: undefined, words: t('bench.stopped') });
     },
   };
 }
