@@ -1,107 +1,76 @@
 /**
- * `npm run mutate`: breaks a copy of the program, one deliberate break at a time, and has the tests find each. Writes
- * results.md. With `--part NAME`, once or more, it tries those parts only, and writes their sections. With words it tries
- * only the breaks whose part, file and notice have them all, and writes nothing.
+ * `npm run mutate`: breaks the program, one deliberate break at a time (breaks.ts), and counts how many of them the unit tests of
+ * the same folder notice. Prints those that they do not.
+ *
+ *     npm run mutate                                  up to 100 breaks of each part, spread evenly over it
+ *     npm run mutate -- --part shared/http1 --all     every break of one part
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
-import { Scope } from '../support/scope.ts';
-import { treeState } from '../support/tree-state.ts';
-import { MUTATIONS } from './list.ts';
-import { LAYERS, type Mutation, PARTS } from './mutation.ts';
-import { type Outcome, report } from './results.ts';
-import { runTests } from './test-run.ts';
-import { Workspace } from './workspace.ts';
+import { breaksOf } from './breaks.ts';
+import { type BrokenFile, VARIABLE } from './hook.ts';
 
-/** A test that does not find what it looks for mostly waits. */
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Where a break that nobody notices costs the most: messages that are misread, streams that mix, and who may visit. */
+const PARTS = ['shared/http1', 'shared/trunk', 'server/gate'];
+const SAMPLE = 100;
 const AT_A_TIME = 2;
-const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
+/** ms a test may take; a break may keep it from ending. */
+const TEST_TIMEOUT_MS = 5000;
+/** ms for all tests of a part, whose break may keep the process busy for ever. */
+const RUN_TIMEOUT_MS = 60_000;
 
-const { values, positionals } = parseArgs({
-  options: { part: { type: 'string', multiple: true } },
-  allowPositionals: true,
+const { values } = parseArgs({
+  options: { part: { type: 'string', multiple: true, default: PARTS }, all: { type: 'boolean' } },
 });
-const parts: readonly string[] = values.part ?? PARTS;
-const unknown = parts.filter((name) => !PARTS.some((part) => part === name));
-if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(', ')}; there are ${PARTS.join(', ')}`);
-const words = positionals.map((word) => word.toLowerCase());
-const chosen = MUTATIONS.filter(({ part, file, notice }) => {
-  const text = `${part} ${file} ${notice}`.toLowerCase();
-  return parts.includes(part) && words.every((word) => text.includes(word));
-});
-const state = treeState(new Date());
-const scope = new Scope();
-try {
-  say(`${chosen.length} breaks; copying and building the tree`);
-  const workspaces: Workspace[] = [];
-  while (workspaces.length < AT_A_TIME) workspaces.push(await Workspace.create(scope));
-  const [first] = workspaces;
-  if (first !== undefined) await proveUnbroken(first, chosen);
-  const outcomes = await tryAll(workspaces, chosen);
-  const survivors = outcomes.filter(({ caughtBy }) => caughtBy.length === 0);
-  if (words.length === 0) {
-    const options = await resolveConfig(RESULTS);
-    const text = report(readFileSync(RESULTS, 'utf8'), outcomes, state);
-    writeFileSync(RESULTS, await format(text, { ...options, parser: 'markdown' }));
-  }
-  say(`${outcomes.length - survivors.length} of ${outcomes.length} breaks were caught`);
-  if (survivors.length > 0) process.exitCode = 1;
-} finally {
-  await scope.end();
-}
+for (const part of values.part) await tryPart(part, values.all === true);
 
-/** A test that fails anyway proves nothing. @throws Error where one does, or is not there */
-async function proveUnbroken(workspace: Workspace, mutations: readonly Mutation[]): Promise<void> {
-  for (const layer of LAYERS) {
-    const titles = new Set(
-      mutations.filter(({ tests }) => tests.layer === layer).flatMap(({ tests }) => tests.titles),
-    );
-    if (titles.size === 0) continue;
-    say(`${layer.name}: ${titles.size} tests without a break`);
-    const { passed, failed } = await runTests(workspace.folder, layer, [...titles]);
-    const missing = [...titles].filter((title) => !passed.includes(title));
-    if (missing.length === 0 && failed.length === 0) continue;
-    const said = failed.map(({ title, why }) => `${title}: ${why}`);
-    throw new Error(`without a break, these tests did not pass: ${[...missing, ...said].join('; ')}`);
-  }
-}
-
-/** @returns outcomes in the order of the breaks */
-async function tryAll(
-  workspaces: readonly Workspace[],
-  mutations: readonly Mutation[],
-): Promise<readonly Outcome[]> {
-  const outcomes = new Map<Mutation, Outcome>();
-  const waiting = mutations.values();
-  const work = async (workspace: Workspace): Promise<void> => {
-    for (const mutation of waiting) {
-      const outcome = await tryOut(workspace, mutation);
-      outcomes.set(mutation, outcome);
-      const by = outcome.caughtBy.map(({ title, why }) => `\n    ${title}: ${why}`).join('');
-      const verdict = by === '' ? 'SURVIVED' : 'caught';
-      say(`${outcomes.size}/${mutations.length} ${verdict}: ${mutation.notice}${by}`);
+async function tryPart(part: string, isWhole: boolean): Promise<void> {
+  if (!(await passes(part))) throw new Error(`the tests of ${part} do not pass without a break`);
+  const all = globSync(`${part}/**/*.ts`, { cwd: ROOT, exclude: ['**/*.test.ts'] })
+    .toSorted()
+    .flatMap((file) => {
+      const path = join(ROOT, file);
+      return breaksOf(readFileSync(path, 'utf8')).map((each) => ({ ...each, path, file }));
+    });
+  const step = isWhole ? 1 : Math.max(1, all.length / SAMPLE);
+  const chosen = all.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
+  const waiting = chosen.values();
+  let caught = 0;
+  const work = async (): Promise<void> => {
+    for (const each of waiting) {
+      if (!(await passes(part, each))) caught += 1;
+      else console.log(`not noticed: ${each.file}:${each.line}: ${described(each)}`);
     }
   };
-  await Promise.all(workspaces.map(work));
-  return mutations.flatMap((mutation) => outcomes.get(mutation) ?? []);
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  console.log(`${part}: ${caught} of ${chosen.length} breaks noticed, of ${all.length} there are`);
 }
 
-async function tryOut(workspace: Workspace, mutation: Mutation): Promise<Outcome> {
-  const { layer, titles } = mutation.tests;
-  const restore = workspace.apply(mutation);
+/** What was there, and what is there instead. */
+function described({ path, start, end, text }: BrokenFile): string {
+  const before = readFileSync(path, 'utf8').slice(start, end).replaceAll(/\s+/g, ' ');
+  return `${before.length > 60 ? `${before.slice(0, 60)}…` : before} → ${text === '' ? '(nothing)' : text}`;
+}
+
+/** @returns whether the tests of the part pass, in a process with the break */
+async function passes(part: string, brokenFile?: BrokenFile): Promise<boolean> {
+  const hook = fileURLToPath(new URL('hook.ts', import.meta.url));
+  const mocha = [`--import=${hook}`, 'node_modules/mocha/bin/mocha.js', '--bail', '--reporter=dot'];
+  const child = spawn(process.execPath, [...mocha, `--timeout=${TEST_TIMEOUT_MS}`, `${part}/**/*.test.ts`], {
+    cwd: ROOT,
+    stdio: 'ignore',
+    env: { ...process.env, ...(brokenFile === undefined ? {} : { [VARIABLE]: JSON.stringify(brokenFile) }) },
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_TIMEOUT_MS);
   try {
-    if (layer.runsBuild) await workspace.build();
-    const { failed } = await runTests(workspace.folder, layer, titles);
-    // A hook that fails is not a test that has noticed something.
-    return { mutation, caughtBy: failed.filter(({ title }) => titles.includes(title)) };
+    const [code] = (await once(child, 'close')) as [number | null];
+    return code === 0;
   } finally {
-    restore();
-    if (layer.runsBuild) await workspace.build();
+    clearTimeout(timer);
   }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }
