@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
-import { DataConnection, ManualClient } from '../support/manual-client.ts';
+import { type DataConnection, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';

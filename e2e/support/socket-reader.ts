@@ -40,11 +40,6 @@ export class SocketReader {
     return this.#size;
   }
 
-  /** Bytes that have come and nobody has read; they stay. */
-  peek(): Buffer {
-    return Buffer.concat(this.#chunks);
-  }
-
   /** The next bytes, however many; `undefined` at the end of the stream. */
   async some(): Promise<Buffer | undefined> {
     if (this.#size === 0 && !(await this.#more())) return undefined;

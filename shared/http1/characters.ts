@@ -4,7 +4,6 @@ export const TAB = 0x09;
 export const LF = 0x0a;
 export const CR = 0x0d;
 export const SPACE = 0x20;
-export const SLASH = 0x2f;
 export const COLON = 0x3a;
 
 const TOKEN = 1;

@@ -3,7 +3,7 @@ import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../webhooks/provider.ts';
 import type { SignedRequest } from './scheme.ts';
 import { SCHEMES } from './schemes.ts';
-import { signed, VECTORS } from './vectors.ts';
+import { signed, VECTORS } from '../../testing/signature-vectors.ts';
 
 /** seconds between signature and arrival */
 const WINDOW = [

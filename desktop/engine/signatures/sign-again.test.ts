@@ -3,7 +3,7 @@ import { readMessage } from '../inspector/messages.ts';
 import { checkSignature } from './check-signature.ts';
 import { hmac } from './hmac.ts';
 import { signAgain } from './sign-again.ts';
-import { VECTORS } from './vectors.ts';
+import { VECTORS } from '../../testing/signature-vectors.ts';
 
 const NOW = Date.UTC(2026, 6, 10);
 const SECRET = 'whsec_c2VjcmV0';

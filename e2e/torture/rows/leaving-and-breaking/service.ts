@@ -5,7 +5,6 @@ import { type Service, startRawService } from '../../../support/services/listen.
 
 /** How a response says where it ends. */
 export const FRAMINGS = ['length', 'chunked'] as const;
-export type Framing = (typeof FRAMINGS)[number];
 
 const REQUEST = /^\S+ \/(\w+)\/(\w+)\/(\d+)\/(\d+) /;
 /** ms until a slow response: a visitor has half-closed by then, or is gone. */

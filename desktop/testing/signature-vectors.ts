@@ -1,6 +1,6 @@
 /** Signed requests from the documentation of the services, or from their own tests, for our tests. */
-import type { WebhookProvider } from '../webhooks/provider.ts';
-import type { SignedRequest } from './scheme.ts';
+import type { WebhookProvider } from '../engine/webhooks/provider.ts';
+import type { SignedRequest } from '../engine/signatures/scheme.ts';
 
 export interface Vector {
   readonly provider: WebhookProvider;
