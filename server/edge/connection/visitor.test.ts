@@ -40,8 +40,8 @@ describe('Visitor', () => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
         seats = new Seats({ visitors: 1, newcomers: 1 });
-        const address = new AddressCount(fixture.addresses, from);
-        const enter = (entering: Visitor) => new Admission(new Place(seats, entering), address);
+        const enter = (entering: Visitor) =>
+          new Admission(new Place(seats, entering), new AddressCount(fixture.addresses, from, entering));
         visitor = new Visitor(connection, from, fixture.origins, { enter, gone: () => (gone += 1) });
         resolve();
       });

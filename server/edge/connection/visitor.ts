@@ -18,6 +18,7 @@ import {
 import { countApiRefusal } from '../../observe/counters.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
+import type { LimitedConnection } from '../admission/address-limits.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Occupant } from '../admission/seats.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -46,7 +47,7 @@ export interface VisitorOwner {
   gone(visitor: Visitor): void;
 }
 
-export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
+export class Visitor implements Occupant, LimitedConnection, RequestsOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #origins: Origins;
@@ -151,6 +152,10 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   /** Others may come into a tunnel than before. */
   review(tunnel: LiveTunnel): void {
     this.#requests.review(tunnel);
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
   }
 
   /** A visitor in the middle of a head is told why. */
