@@ -58,6 +58,13 @@ export const LOCAL_SLOW_LOOK_MS = 5000;
  * tick included.
  */
 export const LOCAL_LINGER_MS = 750;
+/**
+ * ms for which a local service may take nothing of what its visitor has sent before we look whether the visitor is still there: one that
+ * is gone shows behind that, where nothing is read. As long as the relay waits for a visitor who may have left.
+ */
+export const LOCAL_BLOCKED_MS = 10_000;
+/** ms between two such looks: the second one shows it, within 1 s (docs/protocol.md section 4.3). */
+export const LOCAL_BLOCKED_LOOK_MS = 500;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 /** The relay takes heads of 16 KiB and adds fields of its own. */
