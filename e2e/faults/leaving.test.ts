@@ -15,6 +15,7 @@ import { type Fronts, startFronts, straight } from '../torture/tools/fronts.ts';
 
 const WAVES = 10;
 const VISITORS = 100;
+const BLOCKED_BYTES = 3_500_000;
 
 describe('visitors that leave in the middle of a response', () => {
   const scope = suiteScope();
@@ -132,6 +133,34 @@ describe('visitors that close the connection while they wait', () => {
           scope,
           await stage(scope, () => alone(scope, { ...WITH_METRICS, CULVERT_TRUNKS: trunks })),
         );
+      } finally {
+        await scope.end();
+      }
+    });
+
+  for (const [way, trunks] of [
+    ['data sockets', '0'],
+    ['trunks', '2'],
+  ] as const)
+    it(`leave nothing behind over ${way} when the service takes nothing of their requests`, async () => {
+      const scope = new Scope();
+      try {
+        const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: trunks });
+        const service = await startRawService(scope, (socket) => socket.pause());
+        const { key } = await createAccount(relay, { plan: 'team' });
+        const address = { url: `http://127.0.0.1:${relay.port}` };
+        const culvert = await Culvert.start(scope, address, key, service.port);
+        const before = socketsOf(culvert.child.pid);
+        const visitor = await fronts[0]?.open(scope);
+        const host = `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}`;
+        // More than the system takes for the service, less than it takes on the whole way.
+        await visitor?.write(formatRequest({ host, method: 'POST', body: Buffer.alloc(BLOCKED_BYTES) }));
+        await eventually(20_000, () => assert.equal(service.open.size, 1));
+        const { ms } = await timed(async () => {
+          visitor?.socket.end();
+          await eventually(60_000, () => assert.ok(socketsOf(culvert.child.pid) <= before + Number(trunks)));
+        });
+        assertWithin(ms, LEAVE_TIMEOUT_MS + 3000);
       } finally {
         await scope.end();
       }
