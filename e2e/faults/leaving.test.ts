@@ -15,7 +15,8 @@ import { type Fronts, startFronts, straight } from '../torture/tools/fronts.ts';
 
 const WAVES = 10;
 const VISITORS = 100;
-const BLOCKED_BYTES = 3_500_000;
+/** More than the system takes for a service that reads nothing, less than it takes for that and a data socket. */
+const BLOCKED_BYTES = 5_500_000;
 
 describe('visitors that leave in the middle of a response', () => {
   const scope = suiteScope();
@@ -138,33 +139,29 @@ describe('visitors that close the connection while they wait', () => {
       }
     });
 
-  for (const [way, trunks] of [
-    ['data sockets', '0'],
-    ['trunks', '2'],
-  ] as const)
-    it(`leave nothing behind over ${way} when the service takes nothing of their requests`, async () => {
-      const scope = new Scope();
-      try {
-        const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: trunks });
-        const service = await startRawService(scope, (socket) => socket.pause());
-        const { key } = await createAccount(relay, { plan: 'team' });
-        const address = { url: `http://127.0.0.1:${relay.port}` };
-        const culvert = await Culvert.start(scope, address, key, service.port);
-        const before = socketsOf(culvert.child.pid);
-        const visitor = await fronts[0]?.open(scope);
-        const host = `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}`;
-        // More than the system takes for the service, less than it takes on the whole way.
-        await visitor?.write(formatRequest({ host, method: 'POST', body: Buffer.alloc(BLOCKED_BYTES) }));
-        await eventually(20_000, () => assert.equal(service.open.size, 1));
-        const { ms } = await timed(async () => {
-          visitor?.socket.end();
-          await eventually(60_000, () => assert.ok(socketsOf(culvert.child.pid) <= before + Number(trunks)));
-        });
-        assertWithin(ms, LEAVE_TIMEOUT_MS + 3000);
-      } finally {
-        await scope.end();
-      }
-    });
+  it('leave nothing behind when the service takes nothing of their requests', async () => {
+    const scope = new Scope();
+    try {
+      // Where they share trunks, there is no size at which the client waits for the service and the relay for nobody.
+      const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: '0' });
+      const service = await startRawService(scope, (socket) => socket.pause());
+      const { key } = await createAccount(relay, { plan: 'team' });
+      const address = { url: `http://127.0.0.1:${relay.port}` };
+      const culvert = await Culvert.start(scope, address, key, service.port);
+      const before = socketsOf(culvert.child.pid);
+      const visitor = await fronts[0]?.open(scope);
+      const host = `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}`;
+      await visitor?.write(formatRequest({ host, method: 'POST', body: Buffer.alloc(BLOCKED_BYTES) }));
+      await eventually(20_000, () => assert.equal(service.open.size, 1));
+      const { ms } = await timed(async () => {
+        visitor?.socket.end();
+        await eventually(60_000, () => assert.ok(socketsOf(culvert.child.pid) <= before));
+      });
+      assertWithin(ms, LEAVE_TIMEOUT_MS + 3000);
+    } finally {
+      await scope.end();
+    }
+  });
 
   it('leave nothing behind before they have a WebSocket', async () => {
     const scope = new Scope();
