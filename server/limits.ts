@@ -305,8 +305,8 @@ export const BODY_TIMEOUT_MS = 60_000;
 /** ms a visitor may take no byte while bytes wait for it (docs/protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
 /**
- * ms without a byte for a visitor that has closed its side, after which it is gone (docs/protocol.md section 4.5): long enough for
- * a response that takes its time, and nobody can tell a closed side from a closed page before something is sent.
+ * ms without a byte sent after which a visitor that has closed its side counts as gone (docs/protocol.md section 4.5). Long enough for
+ * a slow response. A closed side looks the same as a closed page until something is sent.
  */
 export const LEAVE_TIMEOUT_MS = 10_000;
 /** ms a connection may stay open without a request. More than the usual 60 s of the proxies in front. */

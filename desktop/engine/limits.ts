@@ -59,11 +59,11 @@ export const LOCAL_SLOW_LOOK_MS = 5000;
  */
 export const LOCAL_LINGER_MS = 750;
 /**
- * ms for which a local service may take nothing of what its visitor has sent before we look whether the visitor is still there: one that
- * is gone shows behind that, where nothing is read. As long as the relay waits for a visitor who may have left.
+ * ms without room at the local service after which we check whether its visitor is still there: meanwhile nothing is read, so the end of
+ * the stream is not seen. As long as the relay waits for a visitor who may have left.
  */
 export const LOCAL_BLOCKED_MS = 10_000;
-/** ms between two such looks: the second one shows it, within 1 s (docs/protocol.md section 4.3). */
+/** ms between two such checks. The second one after a visitor has left shows it, within 1 s (docs/protocol.md section 4.3). */
 export const LOCAL_BLOCKED_LOOK_MS = 500;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;

@@ -77,52 +77,6 @@ describe('visitors that leave in the middle of a response', () => {
 describe('visitors that close the connection while they wait', () => {
   const it = concurrentTests();
 
-  /** A relay, and a tunnel to a service that never answers. */
-  async function stage(scope: Scope, fronts: () => Promise<Pick<Fronts, 'relay' | 'fronts'>>) {
-    const started = await fronts();
-    const service = await startRawService(scope, (socket) => socket.resume().on('end', () => socket.end()));
-    const { key } = await createAccount(started.relay, { plan: 'team' });
-    const address = { url: `http://127.0.0.1:${started.relay.port}` };
-    const { tunnel } = await Culvert.start(scope, address, key, service.port);
-    return { ...started, service, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
-  }
-
-  async function alone(scope: Scope, settings: Environment): Promise<Pick<Fronts, 'relay' | 'fronts'>> {
-    const relay = await Relay.start(scope, { ...SHIPPED.settings, ...settings });
-    return { relay, fronts: [straight(relay.port)] };
-  }
-
-  /** All of them ask, leave once the service has their requests, and are gone 10 s later, on both sides. */
-  async function leave(
-    scope: Scope,
-    { relay, fronts, service, host }: Awaited<ReturnType<typeof stage>>,
-    headers: Request['headers'] = [],
-  ): Promise<void> {
-    for (const front of fronts) {
-      const visitors = await Promise.all(
-        Array.from({ length: 10 }, async () => {
-          const visitor = await front.open(scope);
-          await visitor.write(formatRequest({ host, headers }));
-          return visitor;
-        }),
-      );
-      await eventually(20_000, () => assert.equal(service.open.size, visitors.length));
-      const { ms } = await timed(async () => {
-        for (const visitor of visitors) visitor.socket.destroy();
-        await eventually(60_000, () => assert.equal(service.open.size, 0, front.name));
-      });
-      assertWithin(ms, LEAVE_TIMEOUT_MS + 2000);
-    }
-    await eventually(20_000, async () => {
-      const metrics = await metricsOf(relay);
-      for (const gauge of ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'])
-        assert.ok(
-          !((metrics.get(`culvert_${gauge}`) ?? 0) > 0),
-          `${gauge} ${metrics.get(`culvert_${gauge}`)}`,
-        );
-    });
-  }
-
   for (const [way, trunks] of [
     ['data sockets', '0'],
     ['trunks', '2'],
@@ -185,6 +139,49 @@ describe('visitors that close the connection while they wait', () => {
     }
   });
 });
+
+/** A relay, and a tunnel to a service that never answers. */
+async function stage(scope: Scope, fronts: () => Promise<Pick<Fronts, 'relay' | 'fronts'>>) {
+  const started = await fronts();
+  const service = await startRawService(scope, (socket) => socket.resume().on('end', () => socket.end()));
+  const { key } = await createAccount(started.relay, { plan: 'team' });
+  const address = { url: `http://127.0.0.1:${started.relay.port}` };
+  const { tunnel } = await Culvert.start(scope, address, key, service.port);
+  return { ...started, service, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
+}
+
+async function alone(scope: Scope, settings: Environment): Promise<Pick<Fronts, 'relay' | 'fronts'>> {
+  const relay = await Relay.start(scope, { ...SHIPPED.settings, ...settings });
+  return { relay, fronts: [straight(relay.port)] };
+}
+
+/** All of them ask, leave once the service has their requests, and are gone 10 s later, on both sides. */
+async function leave(
+  scope: Scope,
+  { relay, fronts, service, host }: Awaited<ReturnType<typeof stage>>,
+  headers: Request['headers'] = [],
+): Promise<void> {
+  for (const front of fronts) {
+    const visitors = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const visitor = await front.open(scope);
+        await visitor.write(formatRequest({ host, headers }));
+        return visitor;
+      }),
+    );
+    await eventually(20_000, () => assert.equal(service.open.size, visitors.length));
+    const { ms } = await timed(async () => {
+      for (const visitor of visitors) visitor.socket.destroy();
+      await eventually(60_000, () => assert.equal(service.open.size, 0, front.name));
+    });
+    assertWithin(ms, LEAVE_TIMEOUT_MS + 2000);
+  }
+  await eventually(20_000, async () => {
+    const metrics = await metricsOf(relay);
+    for (const gauge of ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'])
+      assert.ok(!((metrics.get(`culvert_${gauge}`) ?? 0) > 0), `${gauge} ${metrics.get(`culvert_${gauge}`)}`);
+  });
+}
 
 /** Sockets that a process has open (proc(5)); Linux only. */
 function socketsOf(pid: number): number {

@@ -110,7 +110,7 @@ describe('Inlet', () => {
     assert.deepEqual(heard, ['a', '1011']);
   });
 
-  it('tells at once that the peer has left, and drops what it holds, even while it is paused', () => {
+  it('tells immediately that the peer has left, and drops what it holds, even while it is paused', () => {
     attach();
     inlet.pause();
     inlet.received(Buffer.from('a'));

@@ -99,8 +99,8 @@ export class Inlet {
   }
 
   /**
-   * The peer has ended the stream: the handler is told with the code, behind what it has not got yet; and at once where the peer has
-   * left, since nobody waits for what becomes of that.
+   * The peer has ended the stream. The handler is told with the code after it has received the rest, or immediately if the peer has
+   * left: then nobody waits for what becomes of the rest.
    */
   end(code: number): void {
     this.handOverArrived();
@@ -109,7 +109,7 @@ export class Inlet {
     if (this.#held.size === 0) this.#tellEnd();
   }
 
-  /** Tells of an end that waits behind what the handler has no room for, which is dropped. */
+  /** Tells the handler of an end that waits behind bytes it has no room for, and drops those bytes. */
   tellEndNow(): void {
     if (this.#endCode === undefined) return;
     this.#held.clear();

@@ -11,7 +11,7 @@ import { PingLimit } from './ping-limit.ts';
 
 /** ms a peer has to take everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
-/** The same where the stream is broken off: the visitor, or the service, is to be told within 1 s, and the rest is worth nothing. */
+/** The same for a stream that is broken off: the other side must hear of it within 1 s, and nobody needs the rest. */
 const BREAK_TIMEOUT_MS = 250;
 /** ms a peer has to answer a Close frame it was sent before its socket is cut. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -185,8 +185,8 @@ export class WebSocketByteStream {
   }
 
   /**
-   * Finds out whether the peer has ended the stream behind what the handler has no room for: while nothing is read, only a write
-   * shows that a connection is gone, and not before the next one.
+   * Finds out whether the peer has left while the handler has no room. A paused socket does not notice it, so this sends a ping: the
+   * first ping to a closed connection brings a reset, and the next one fails.
    */
   lookForEnd(): void {
     this.#send(Opcode.ping, NONE);

@@ -145,7 +145,7 @@ describe('Bridge', () => {
     await stream.until(({ paused }) => !paused);
   });
 
-  it('looks whether its visitor is still there when the service has taken nothing for 10 s, and every 500 ms from then on', async () => {
+  it('checks whether its visitor is still there after 10 s without room at the service, and every 500 ms from then on', async () => {
     const { stream, service, clock, deadlines } = await setUp();
     while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));
     clock.advance(LOCAL_BLOCKED_MS - 1);
@@ -159,7 +159,7 @@ describe('Bridge', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('ends a service that takes nothing when its visitor is found to be gone', async () => {
+  it('ends the connection to a service without room when its visitor turns out to be gone', async () => {
     for (const code of [1000, 1006]) {
       const { stream, ended, clock } = await setUp();
       while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));

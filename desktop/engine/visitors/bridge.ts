@@ -143,7 +143,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#owner.ended();
   }
 
-  /** The local connection has not closed in time, or the service takes nothing. */
+  /** The local connection has not closed in time, or the service has had no room for long. */
   expire(): void {
     if (this.#ended) return this.#local.destroy();
     this.#deadlines.add(this, LOCAL_BLOCKED_LOOK_MS);

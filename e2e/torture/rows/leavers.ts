@@ -24,7 +24,7 @@ const SIZE = {
   short: { waves: 2, visitors: 110, streams: 20 },
 };
 const OPENED_AT_A_TIME = 50;
-/** Below the limit of an address at its default, of which each address uses all afterwards. */
+/** Visitors from one address at a time: fewer than the default limit, which each address uses up afterwards. */
 const OF_AN_ADDRESS = 150;
 const ADDRESS_LIMIT = 256;
 /** From which streams of HTTP/2 come. */
@@ -130,7 +130,7 @@ async function leave(
       const visitor = await front.open(scope, { from: addresses[index % addresses.length] ?? '' });
       await visitor.write(formatRequest({ host }));
       waiting.push(visitor);
-      // The service is in this process, which is busy with the visitors: its queue is not to run over.
+      // The service shares this process with the visitors, and its accept queue must not overflow.
       await eventually(PATIENCE_MS, () => {
         if (waiting.length - service.open.size > OPENED_AT_A_TIME) throw new Error('the service is behind');
       });
@@ -160,7 +160,7 @@ async function leave(
   }
 }
 
-/** Asks over HTTP/2, many at a time on one connection. @returns cancels all of them, as a browser does that goes on to another page */
+/** Asks over HTTP/2, many requests on one connection. @returns a function that cancels all of them, as a browser does when its page is left */
 function ask(scope: Scope, { authority, host }: Stage, { port }: Front, count: number): () => void {
   const address = { port, host: '127.0.0.1', localAddress: STREAMS_ADDRESS };
   const tls = { ca: readFileSync(authority), servername: SHIPPED.relayHost, ALPNProtocols: ['h2'] };
@@ -176,7 +176,7 @@ function ask(scope: Scope, { authority, host }: Stage, { port }: Front, count: n
   };
 }
 
-/** Waits until the relay counts none of them any more. */
+/** Waits until the relay no longer counts any of them. */
 async function settle({ relay }: Stage, faults: Faults): Promise<void> {
   await eventually(PATIENCE_MS / 4, async () => {
     const metrics = await metricsOf(relay);

@@ -28,7 +28,7 @@ interface OpenConnections {
 
 /** A connection, as seen by the limits for its address. */
 export interface LimitedConnection {
-  /** Whether it waits for a request of which nothing has come. */
+  /** Whether it waits for a request, and no byte of one has come. */
   readonly isWaiting: boolean;
   /** Another connection of its address needs its place: it is to end (RFC 9112 section 9.3). */
   giveWay(): void;
@@ -81,7 +81,7 @@ export class AddressLimits {
     return count > this.#max;
   }
 
-  /** Ends connections that wait for a next request, longest first, until no more is open than allowed. */
+  /** Ends connections that wait for a next request, longest first, until the address is within its limit. */
   makeRoom(open: OpenConnections): void {
     for (const connection of open.idle ?? []) {
       if (!this.isExceeded(open)) return;

@@ -70,6 +70,13 @@ describe('Visitor', () => {
     await until(() => socket.bytesRead === before + text.length);
   }
 
+  /** Ends the visitor's side, and waits until that has come. */
+  async function halfClose(): Promise<void> {
+    const ended = once(socket, 'end');
+    peer.socket.end();
+    await ended;
+  }
+
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
     advance(IDLE_TIMEOUT_MS - 1);
     peer.get('localhost');
@@ -254,13 +261,6 @@ describe('Visitor', () => {
   });
 
   describe('that half-closes', () => {
-    /** Ends the visitor's side, and waits until that has come. */
-    async function halfClose(): Promise<void> {
-      const ended = once(socket, 'end');
-      peer.socket.end();
-      await ended;
-    }
-
     it('gets a response that begins within 10 s and never pauses for longer', async () => {
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       const stream = fixture.openStream();
@@ -350,10 +350,10 @@ describe('Visitor', () => {
       await peer.ended;
     });
 
-    it("is gone at once while an upgrade to one of the relay's own sockets is being decided", async () => {
+    it("is gone immediately while an upgrade to one of the relay's own sockets is being decided", async () => {
       let takeOver: (() => unknown) | undefined;
       fixture.upgrade = (request) => {
-        ({ takeOver } = request);
+        takeOver = () => request.takeOver();
         return new Promise(() => {});
       };
       await send(

@@ -240,14 +240,14 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
   }
 
   /**
-   * Whether a request is under way of a visitor that has closed its side. It may wait for the response, or be gone: that shows
-   * when it is sent something, and the system does not look for it, because nothing is read any more.
+   * Whether the visitor has closed its side while a request is under way. It may wait for the response, or be gone. Only a write
+   * tells which: Node stops watching a socket after the end of its input.
    */
   get #mayHaveLeft(): boolean {
     return this.#inputEnded && this.#state === 'exchange';
   }
 
-  /** When it is gone if it is sent nothing before. While it takes nothing, {@link VisitorSocket} looks after that. */
+  /** When such a visitor counts as gone unless it is sent something. A full socket has a time limit of its own. */
   get #leaveBy(): number {
     return this.#socket.isFull ? Infinity : this.#origins.now() + LEAVE_TIMEOUT_MS;
   }

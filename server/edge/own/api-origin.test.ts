@@ -30,6 +30,11 @@ describe('InProcessApi', () => {
 
   it('tells a request under way that its visitor is gone, and keeps nothing of it', async () => {
     let stream: ByteStream | undefined;
+    const opened = (given: ByteStream) => {
+      stream = given;
+      stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail('told of its own end') });
+      stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    };
     const closed = new Promise<boolean>((resolve) => {
       const api = new InProcessApi(
         (request, response) => {
@@ -43,11 +48,6 @@ describe('InProcessApi', () => {
           },
         },
       );
-      const opened = (given: ByteStream) => {
-        stream = given;
-        stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail('told of its own end') });
-        stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
-      };
       api.dial({ opened, failed() {} }, 'group');
     });
     assert.equal(await closed, true);
