@@ -316,6 +316,11 @@ export const HEAD_TIMEOUT_MS = 15_000;
 export const BODY_TIMEOUT_MS = 60_000;
 /** ms a visitor may take no byte while bytes wait for it (docs/protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
+/**
+ * ms without a byte sent after which a visitor that has closed its side counts as gone (docs/protocol.md section 4.5). Long enough for
+ * a slow response. A closed side looks the same as a closed page until something is sent.
+ */
+export const LEAVE_TIMEOUT_MS = 10_000;
 /** ms a connection may stay open without a request. More than the usual 60 s of the proxies in front. */
 export const IDLE_TIMEOUT_MS = 75_000;
 /**

@@ -63,6 +63,13 @@ export const LOCAL_SLOW_LOOK_MS = 5000;
  * tick included.
  */
 export const LOCAL_LINGER_MS = 750;
+/**
+ * ms without room at the local service after which we check whether its visitor is still there: meanwhile nothing is read, so the end of
+ * the stream is not seen. As long as the relay waits for a visitor who may have left.
+ */
+export const LOCAL_BLOCKED_MS = 10_000;
+/** ms between two such checks. The second one after a visitor has left shows it, within 1 s (docs/protocol.md section 4.3). */
+export const LOCAL_BLOCKED_LOOK_MS = 500;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 /** The relay takes heads of 16 KiB and adds fields of its own. */

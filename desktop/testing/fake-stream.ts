@@ -9,6 +9,8 @@ export class FakeStream implements DataSocket {
   ended: number | 'cut' | undefined;
   /** as the handshake leaves it, until a handler is attached */
   paused = true;
+  /** times that it was asked for an end behind what is not taken */
+  looks = 0;
   /** what `write` returns */
   room = true;
   #handler: ByteStreamHandler | undefined;
@@ -43,6 +45,10 @@ export class FakeStream implements DataSocket {
   destroy(): void {
     this.ended ??= 'cut';
     this.#changed();
+  }
+
+  lookForEnd(): void {
+    this.looks += 1;
   }
 
   /** The relay sends bytes. */

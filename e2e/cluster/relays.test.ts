@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { LEAVE_TIMEOUT_MS } from '../../server/limits.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { assertWithin, eventually, timed } from '../support/deadline.ts';
+import { assertAtLimit, assertWithin, eventually, timed } from '../support/deadline.ts';
 import { DataConnection } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
@@ -82,6 +83,22 @@ describe('three relays', function () {
     assert.equal(answer.body.length, body.length);
     visitor.socket.destroy();
     await data.socket.closed;
+  });
+
+  it('end the data socket of a visitor who closes the connection and gets nothing for 10 s, over a hop', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const socket = await control(A, tunnel);
+    const { port } = cluster.relay(B);
+    const visitor = await RawConnection.open(scope, port);
+    await visitor.write(formatRequest({ host: `${tunnel.slug}.localhost:${port}` }));
+    const { id } = await eventually(20_000, () => socket.messages[0] ?? assert.fail('nothing was announced'));
+    const data = new DataConnection(id, await openData(scope, cluster.relay(C), id));
+    await eventually(20_000, () => assert.ok(data.received.length > 0));
+    const { ms } = await timed(async () => {
+      visitor.socket.destroy();
+      await data.socket.closed;
+    });
+    assertAtLimit(ms, LEAVE_TIMEOUT_MS);
   });
 
   it('refuse a data socket with a used or unknown id, with the response of the relay it belongs to', async () => {

@@ -183,7 +183,7 @@ describe('culvert-relay doctor', () => {
       file.replace('timeout server 1d', 'timeout server 1s'),
     );
     assert.deepEqual(hasty.failed, ['idle'], hasty.said);
-    const collecting = await behindShipped('caddy', (file) => file.replace('flush_interval -1', ''));
+    const collecting = await behindShipped('caddy', (file) => file.replace('flush_interval 1ms', ''));
     assert.deepEqual(collecting.failed, ['responses'], collecting.said);
   });
 

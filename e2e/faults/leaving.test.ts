@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
+import { LEAVE_TIMEOUT_MS } from '../../server/limits.ts';
+import { createAccount } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Culvert, Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { metricsOf, WITH_METRICS } from '../support/metrics.ts';
+import { Culvert, type Environment, Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
+import { Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
+import { SHIPPED } from '../support/shipped-proxies.ts';
+import { type Fronts, startFronts, straight } from '../torture/tools/fronts.ts';
 
 const WAVES = 10;
 const VISITORS = 100;
+/** More than the system takes for a service that reads nothing, less than it takes for that and a data socket. */
+const BLOCKED_BYTES = 5_500_000;
 
 describe('visitors that leave in the middle of a response', () => {
   const scope = suiteScope();
@@ -65,6 +73,115 @@ describe('visitors that leave in the middle of a response', () => {
     });
   });
 });
+
+describe('visitors that close the connection while they wait', () => {
+  const it = concurrentTests();
+
+  for (const [way, trunks] of [
+    ['data sockets', '0'],
+    ['trunks', '2'],
+  ] as const)
+    it(`leave nothing behind over ${way}`, async () => {
+      const scope = new Scope();
+      try {
+        await leave(
+          scope,
+          await stage(scope, () => alone(scope, { ...WITH_METRICS, CULVERT_TRUNKS: trunks })),
+        );
+      } finally {
+        await scope.end();
+      }
+    });
+
+  it('leave nothing behind when the service takes nothing of their requests', async () => {
+    const scope = new Scope();
+    try {
+      // Where they share trunks, there is no size at which the client waits for the service and the relay for nobody.
+      const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: '0' });
+      const service = await startRawService(scope, (socket) => socket.pause());
+      const { key } = await createAccount(relay, { plan: 'team' });
+      const address = { url: `http://127.0.0.1:${relay.port}` };
+      const culvert = await Culvert.start(scope, address, key, service.port);
+      const before = socketsOf(culvert.child.pid);
+      const visitor = await fronts[0]?.open(scope);
+      const host = `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}`;
+      await visitor?.write(formatRequest({ host, method: 'POST', body: Buffer.alloc(BLOCKED_BYTES) }));
+      await eventually(20_000, () => assert.equal(service.open.size, 1));
+      const { ms } = await timed(async () => {
+        visitor?.socket.end();
+        await eventually(60_000, () => assert.ok(socketsOf(culvert.child.pid) <= before));
+      });
+      assertWithin(ms, LEAVE_TIMEOUT_MS + 3000);
+    } finally {
+      await scope.end();
+    }
+  });
+
+  it('leave nothing behind before they have a WebSocket', async () => {
+    const scope = new Scope();
+    try {
+      const upgrade = [
+        ['Connection', 'Upgrade'],
+        ['Upgrade', 'websocket'],
+      ] as const;
+      await leave(scope, await stage(scope, () => alone(scope, WITH_METRICS)), upgrade);
+    } finally {
+      await scope.end();
+    }
+  });
+
+  it('leave nothing behind when they came through a proxy as shipped', async () => {
+    const scope = new Scope();
+    try {
+      await leave(scope, await stage(scope, () => startFronts(scope, WITH_METRICS)));
+    } finally {
+      await scope.end();
+    }
+  });
+});
+
+/** A relay, and a tunnel to a service that never answers. */
+async function stage(scope: Scope, fronts: () => Promise<Pick<Fronts, 'relay' | 'fronts'>>) {
+  const started = await fronts();
+  const service = await startRawService(scope, (socket) => socket.resume().on('end', () => socket.end()));
+  const { key } = await createAccount(started.relay, { plan: 'team' });
+  const address = { url: `http://127.0.0.1:${started.relay.port}` };
+  const { tunnel } = await Culvert.start(scope, address, key, service.port);
+  return { ...started, service, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
+}
+
+async function alone(scope: Scope, settings: Environment): Promise<Pick<Fronts, 'relay' | 'fronts'>> {
+  const relay = await Relay.start(scope, { ...SHIPPED.settings, ...settings });
+  return { relay, fronts: [straight(relay.port)] };
+}
+
+/** All of them ask, leave once the service has their requests, and are gone 10 s later, on both sides. */
+async function leave(
+  scope: Scope,
+  { relay, fronts, service, host }: Awaited<ReturnType<typeof stage>>,
+  headers: Request['headers'] = [],
+): Promise<void> {
+  for (const front of fronts) {
+    const visitors = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const visitor = await front.open(scope);
+        await visitor.write(formatRequest({ host, headers }));
+        return visitor;
+      }),
+    );
+    await eventually(20_000, () => assert.equal(service.open.size, visitors.length));
+    const { ms } = await timed(async () => {
+      for (const visitor of visitors) visitor.socket.destroy();
+      await eventually(60_000, () => assert.equal(service.open.size, 0, front.name));
+    });
+    assertWithin(ms, LEAVE_TIMEOUT_MS + 2000);
+  }
+  await eventually(20_000, async () => {
+    const metrics = await metricsOf(relay);
+    for (const gauge of ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'])
+      assert.ok(!((metrics.get(`culvert_${gauge}`) ?? 0) > 0), `${gauge} ${metrics.get(`culvert_${gauge}`)}`);
+  });
+}
 
 /** Sockets that a process has open (proc(5)); Linux only. */
 function socketsOf(pid: number): number {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
@@ -10,6 +11,7 @@ const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 /** An address like a visitor's own: only 127.0.0.1 counts as this machine's. */
 const VISITOR = '127.0.0.2';
 const OTHER = '127.0.0.3';
+const THIRD = '127.0.0.4';
 
 type FivePooled = [RawConnection, RawConnection, RawConnection, RawConnection, RawConnection];
 
@@ -20,9 +22,17 @@ function assertTooMany({ status, head }: Awaited<ReturnType<RawConnection['respo
 describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
   const { scope, relay } = relaySuite();
   let host: string;
+  /** local connections of requests whose responses are not complete */
+  const unfinished: Socket[] = [];
 
   before(async () => {
-    const service = await startRawService(scope, (socket) => socket.on('data', () => socket.write(ANSWER)));
+    const service = await startRawService(scope, (socket) =>
+      socket.on('data', (bytes: Buffer) => {
+        const isHeld = bytes.toString('latin1').startsWith('GET /held ');
+        socket.write(isHeld ? ANSWER.slice(0, -1) : ANSWER);
+        if (isHeld) unfinished.push(socket);
+      }),
+    );
     const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
     host = `${tunnel.slug}.localhost`;
   });
@@ -31,11 +41,12 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     return await RawConnection.open(scope, relay.port, undefined, address);
   }
 
-  it('256 of them are served; one more gets 429 too-many and when to come back, and ends', async () => {
+  it('256 requests are under way on them; one more gets 429 too-many and when to come back, and ends', async () => {
     const served: RawConnection[] = [];
     for (let count = 0; count < 256; count += 1) {
       const visitor = await connect(VISITOR);
-      assert.equal((await visitor.request({ host })).status, 200);
+      await visitor.write(formatRequest({ host, target: '/held' }));
+      assert.equal((await visitor.finalHead()).status, 200);
       served.push(visitor);
     }
     const refused = await connect(VISITOR);
@@ -43,12 +54,27 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     assert.equal(await refused.ending, 'end');
     // Nobody else is affected, nor those who were there before; the API is open to all.
     assert.equal((await (await connect(OTHER)).request({ host })).status, 200);
+    for (const socket of unfinished) socket.write('k');
+    assert.equal((await served[0]?.reader.exactly(2))?.toString(), 'ok');
     assert.equal((await served[0]?.request({ host }))?.status, 200);
     assert.equal(
       (await (await connect(VISITOR)).request({ host: 'localhost', target: '/healthz' })).status,
       200,
     );
     for (const visitor of served) visitor.reset();
+  }).timeout(600_000);
+
+  it('make room for one more while they wait for a next request, the one that has waited longest first', async () => {
+    const [first, second] = [await connect(THIRD), await connect(THIRD)];
+    for (const visitor of [second, first]) assert.equal((await visitor.request({ host })).status, 200);
+    for (let count = 2; count < 256; count += 1) {
+      const visitor = await connect(THIRD);
+      await visitor.write(formatRequest({ host, target: '/held' }));
+      assert.equal((await visitor.finalHead()).status, 200);
+    }
+    assert.equal((await (await connect(THIRD)).request({ host })).status, 200);
+    assert.equal(await second.ending, 'end');
+    assert.equal((await first.request({ host })).status, 200);
   }).timeout(600_000);
 });
 

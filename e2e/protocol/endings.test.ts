@@ -187,6 +187,13 @@ bothClients('how connections end', (kind) => {
     assert.equal((await second.finalHead()).status, 101);
     second.reset();
     await assertEndsSoon('end of the local connection', secondLocal.reader.ending);
+
+    const [third, thirdLocal] = await tunnel.visit({ headers: upgrade });
+    thirdLocal.write(answer);
+    assert.equal((await third.finalHead()).status, 101);
+    third.halfClose();
+    await assertEndsSoon('end of the local connection', thirdLocal.reader.ending);
+    await assertEndsSoon('end of the visitor', third.ending);
   });
 
   if (kind.name === 'the culvert program') {

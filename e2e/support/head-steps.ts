@@ -2,7 +2,7 @@
  * A program that counts the steps of all work on heads and on the framing of bodies, for growing input, and prints them as
  * JSON.
  */
-import type { Occupant } from '../../server/edge/admission/seats.ts';
+import type { Visitor as Entering } from '../../server/edge/connection/visitor.ts';
 import { StepCounter } from './step-counter.ts';
 
 /** The steps for one kind of input: how many bytes it has, in pieces of which size. */
@@ -128,8 +128,8 @@ function visitor(): Take {
   const fixture = new EdgeFixture();
   const peer = { address: '203.0.113.9', proto: 'http', trusted: false } as const;
   const place = new Seats({ visitors: 1, newcomers: 1 });
-  const address = new AddressCount(fixture.addresses, peer);
-  const enter = (entering: Occupant) => new Admission(new Place(place, entering), address);
+  const enter = (entering: Entering) =>
+    new Admission(new Place(place, entering), new AddressCount(fixture.addresses, peer, entering));
   const socket = new FakeSocket(UNLIMITED);
   void new Visitor(socket as never, peer, fixture.origins, { enter, gone() {} });
   return (piece) => void socket.emit('data', piece);

@@ -7,6 +7,7 @@ import { hostileMessages } from './rows/hostile-messages.ts';
 import { hostileTrunks } from './rows/hostile-trunks.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { killRelay } from './rows/kill-relay.ts';
+import { leavers } from './rows/leavers.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { lockedTunnels } from './rows/locked-tunnels.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
@@ -30,6 +31,7 @@ export const ROWS: readonly Row[] = [
   idleAndDescriptors,
   worstTenant,
   leavingAndBreaking,
+  leavers,
   checksums,
   killRelay,
   replacements,

@@ -84,7 +84,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     if (!late) return 'responses are passed on as they come';
     throw new Fault(
       'responses arrive only when they are whole: event streams, progress and downloads would wait',
-      `The proxy must not collect responses (nginx: proxy_buffering off; Caddy: flush_interval -1). ${EXAMPLES}`,
+      `The proxy must not collect responses (nginx: proxy_buffering off; Caddy: flush_interval 1ms). ${EXAMPLES}`,
     );
   }
 

@@ -218,7 +218,7 @@ export class Edge {
       enter: (entering: Visitor) =>
         new Admission(
           new Place(isLate ? this.#noSeats : this.#seats, entering),
-          new AddressCount(this.#addresses, peer),
+          new AddressCount(this.#addresses, peer, entering),
         ),
       gone: (gone: Visitor) => this.#forget(gone),
     };

@@ -5,7 +5,7 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/admission/address-limits.ts';
 import { InProcessApi } from '../edge/own/api-origin.ts';
 import { HostResolver } from '../edge/routing/host-resolver.ts';
-import { Origins } from '../edge/exchange/origins.ts';
+import { Origins, type UpgradeEndpoints } from '../edge/exchange/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -66,6 +66,8 @@ export class EdgeFixture {
   step = 0;
   /** connections that wait for a stream, oldest first */
   readonly dials: DialHandler[] = [];
+  /** those of them that waited no longer */
+  cancelled = 0;
   /** connections that were given to the WebSocket endpoints */
   readonly given: Socket[] = [];
   /** the lines of the access log */
@@ -73,6 +75,14 @@ export class EdgeFixture {
   readonly origins: Origins;
   /** of addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
+
+  /** what the WebSocket endpoints do with a connection */
+  upgrade: UpgradeEndpoints['upgrade'] = (request) => {
+    const taken = request.takeOver();
+    if (taken !== undefined) this.given.push(taken.socket as Socket);
+    taken?.socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    return Promise.resolve();
+  };
 
   constructor() {
     const tunnel = {
@@ -94,18 +104,13 @@ export class EdgeFixture {
       dialer: {
         dial: (_tunnel, handler) => {
           this.dials.push(handler);
-          return { cancel: () => {} };
+          return { cancel: () => (this.cancelled += 1) };
         },
       },
       api: new InProcessApi((_request, response) => response.end('api'), { take: beginSoon }),
       endpoints: {
         handles: (path) => path === '/ws/data',
-        upgrade: (request) => {
-          const taken = request.takeOver();
-          if (taken !== undefined) this.given.push(taken.socket as Socket);
-          taken?.socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-          return Promise.resolve();
-        },
+        upgrade: (request) => this.upgrade(request),
       },
       indexed: true,
       secureOnly: false,

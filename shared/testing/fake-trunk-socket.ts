@@ -19,6 +19,8 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   /** Whether what comes waits at the other end. */
   isPaused = false;
   probes = 0;
+  /** times that it was asked for an end behind what is not taken */
+  looks = 0;
   /** sizes of what was written at a time */
   readonly writes: number[] = [];
   /** where what is passed on comes out, if anywhere */
@@ -89,6 +91,10 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
 
   resume(): void {
     this.isPaused = false;
+  }
+
+  lookForEnd(): void {
+    this.looks += 1;
   }
 
   probe(): void {

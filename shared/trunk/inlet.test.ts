@@ -109,4 +109,27 @@ describe('Inlet', () => {
     turns.settle();
     assert.deepEqual(heard, ['a', '1011']);
   });
+
+  it('tells immediately that the peer has left, and drops what it holds, even while it is paused', () => {
+    attach();
+    inlet.pause();
+    inlet.received(Buffer.from('a'));
+    inlet.end(CloseCode.goingAway);
+    assert.deepEqual(heard, ['1001']);
+    inlet.resume();
+    turns.settle();
+    assert.deepEqual(heard, ['1001']);
+  });
+
+  it('tells of an end that waits behind what it holds when somebody asks for it', () => {
+    attach();
+    inlet.pause();
+    inlet.received(Buffer.from('a'));
+    inlet.tellEndNow();
+    assert.deepEqual(heard, []);
+    inlet.end(CloseCode.normal);
+    assert.deepEqual(heard, []);
+    inlet.tellEndNow();
+    assert.deepEqual(heard, ['1000']);
+  });
 });

@@ -1,4 +1,5 @@
 /** What comes on a stream, on its way to the handler: held while the stream is paused, and its end behind it. */
+import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { withArrival } from './arrivals.ts';
 import { HeldBytes } from './held-bytes.ts';
@@ -97,11 +98,22 @@ export class Inlet {
     this.#handOverLater();
   }
 
-  /** The peer has ended the stream: the handler is told with the code, behind what it has not got yet. */
+  /**
+   * The peer has ended the stream. The handler is told with the code after it has received the rest, or immediately if the peer has
+   * left: then nobody waits for what becomes of the rest.
+   */
   end(code: number): void {
     this.handOverArrived();
     this.#endCode = code;
+    if (code === CloseCode.goingAway) this.#held.clear();
     if (this.#held.size === 0) this.#tellEnd();
+  }
+
+  /** Tells the handler of an end that waits behind bytes it has no room for, and drops those bytes. */
+  tellEndNow(): void {
+    if (this.#endCode === undefined) return;
+    this.#held.clear();
+    this.#tellEnd();
   }
 
   /** Nothing more is heard of the stream. What still comes is dropped, and makes room: the peer is to come to its end. */

@@ -8,7 +8,16 @@ import { HeldBytes } from './held-bytes.ts';
 /** As far as it is used. */
 export type MoveTarget = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'close' | 'destroy' | 'probe' | 'isSilent'
+  | 'attach'
+  | 'write'
+  | 'pause'
+  | 'resume'
+  | 'isPaused'
+  | 'close'
+  | 'destroy'
+  | 'probe'
+  | 'isSilent'
+  | 'lookForEnd'
 >;
 
 export interface OwnSocketOwner {

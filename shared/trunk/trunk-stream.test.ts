@@ -155,7 +155,7 @@ describe('TrunkStream', () => {
     for (const how of ['close', 'destroy'] as const) {
       it(`hands over nothing after ${how}`, () => {
         stream.pause();
-        near.hear(data(1, 'x'), abort(1));
+        near.hear(data(1, 'x'), abort(1, CloseCode.internalError));
         stream.resume();
         if (how === 'close') stream.close(CloseCode.normal);
         else stream.destroy();

@@ -125,6 +125,12 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     (this.#own?.socket ?? this.#trunk).probe();
   }
 
+  /** As {@link WebSocketByteStream.lookForEnd}; an end that has come already is told, and what was before it is dropped. */
+  lookForEnd(): void {
+    (this.#direct ?? this.#own?.socket)?.lookForEnd();
+    this.#inlet.tellEndNow();
+  }
+
   get isSilent(): boolean {
     return (this.#own?.socket ?? this.#trunk).isSilent;
   }

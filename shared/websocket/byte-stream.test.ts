@@ -187,16 +187,17 @@ describe('WebSocketByteStream', () => {
     beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
     afterEach(() => mock.timers.reset());
 
-    for (const [what, reads, ms] of [
-      ['takes it and does not answer', true, 1000],
-      ['takes nothing', false, 60_000],
+    for (const [what, reads, code, ms] of [
+      ['takes it and does not answer', true, CloseCode.normal, 1000],
+      ['takes nothing', false, CloseCode.normal, 60_000],
+      ['takes nothing of a stream that is broken off', false, CloseCode.goingAway, 250],
     ] as const) {
       it(`cuts a peer that ${what} after ${ms / 1000} s`, async () => {
         const [one, other] = duplexPair();
         if (reads) one.resume();
         const { stream } = new Recorder(other, 'server');
         stream.write(Buffer.alloc(100_000));
-        stream.close(CloseCode.normal);
+        stream.close(code);
         await settled();
         mock.timers.tick(ms - 1);
         assert.equal(other.destroyed, false);

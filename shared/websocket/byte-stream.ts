@@ -11,6 +11,8 @@ import { PingLimit } from './ping-limit.ts';
 
 /** @limit ms a peer has to take everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
+/** @limit ms the same for a stream that is broken off: the other side must hear of it within 1 s, and nobody needs the rest. */
+const BREAK_TIMEOUT_MS = 250;
 /** @limit ms a peer has to answer a Close frame it was sent before its socket is cut. */
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
@@ -182,6 +184,14 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
+  /**
+   * Finds out whether the peer has left while the handler has no room. A paused socket does not notice it, so this sends a ping: the
+   * first ping to a closed connection brings a reset, and the next one fails.
+   */
+  lookForEnd(): void {
+    this.#send(Opcode.ping, NONE);
+  }
+
   /** Has {@link roundTripMs} measured, once more unless that is under way. */
   measureRoundTrip(): void {
     if (this.#measuredAt !== undefined) return;
@@ -287,7 +297,8 @@ export class WebSocketByteStream {
     if (payload.length > 0) payload.writeUInt16BE(code);
     this.#send(Opcode.close, payload, onFlushed);
     this.#closeSent = true;
-    if (this.#socket.writableLength > 0) this.#armCloseTimer(FLUSH_TIMEOUT_MS);
+    if (this.#socket.writableLength > 0)
+      this.#armCloseTimer(isCleanClose(code) ? FLUSH_TIMEOUT_MS : BREAK_TIMEOUT_MS);
   }
 
   /**

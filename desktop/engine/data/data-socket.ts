@@ -6,7 +6,7 @@ import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 /** An open data socket. */
 export type DataSocket = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy'
+  'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy' | 'lookForEnd'
 >;
 
 /** Told once what became of a data socket, never before it has been asked for. */

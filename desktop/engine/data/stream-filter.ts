@@ -41,6 +41,10 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
     this.#inner.destroy();
   }
 
+  lookForEnd(): void {
+    this.#inner.lookForEnd();
+  }
+
   onStreamData(piece: Buffer): void {
     this.#handler?.onStreamData(piece);
   }

@@ -6,7 +6,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../deadlines.ts';
-import { LOCAL_LINGER_MS } from '../limits.ts';
+import { DEADLINE_TICK_MS, LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
 import type { LocalConnection } from '../local/local-connection.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { LocalExchange } from '../local/local-exchange.ts';
@@ -143,6 +143,31 @@ describe('Bridge', () => {
     assert.ok(sent < 32 * 1024 * 1024);
     service.resume();
     await stream.until(({ paused }) => !paused);
+  });
+
+  it('checks whether its visitor is still there after 10 s without room at the service, and every 500 ms from then on', async () => {
+    const { stream, service, clock, deadlines } = await setUp();
+    while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));
+    clock.advance(LOCAL_BLOCKED_MS - 1);
+    assert.equal(stream.looks, 0);
+    clock.advance(1 + DEADLINE_TICK_MS);
+    assert.equal(stream.looks, 1);
+    clock.advance(2 * LOCAL_BLOCKED_LOOK_MS);
+    assert.equal(stream.looks, 3);
+    service.resume();
+    await stream.until(({ paused }) => !paused);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('ends the connection to a service without room when its visitor turns out to be gone', async () => {
+    for (const code of [1000, 1006]) {
+      const { stream, ended, clock } = await setUp();
+      while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));
+      stream.lookForEnd = () => stream.closeByRelay(code);
+      clock.advance(LOCAL_BLOCKED_MS + DEADLINE_TICK_MS);
+      if (code === 1000) clock.advance(1000);
+      await ended;
+    }
   });
 
   it('tells the relay when the service was gone before the bridge stood', async () => {

@@ -3,7 +3,7 @@ import { CloseCode } from '../../../shared/control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { DataSocket } from '../data/data-socket.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
-import { LOCAL_LINGER_MS } from '../limits.ts';
+import { LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
 import type { LocalConnection, LocalHandler } from '../local/local-connection.ts';
 import type { LocalExchange } from '../local/local-exchange.ts';
 
@@ -80,7 +80,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#request = request;
     this.#local.attach(this);
     this.#stream.attach(this);
-    if (request !== undefined && !this.#local.write(request)) this.#stream.pause();
+    if (request !== undefined && !this.#local.write(request)) this.#waitForLocal();
   }
 
   /** Whether nothing has been answered to the first request. */
@@ -97,7 +97,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
 
   onStreamData(chunk: Buffer): void {
     this.#exchange = undefined;
-    if (!this.#local.write(chunk)) this.#stream.pause();
+    if (!this.#local.write(chunk)) this.#waitForLocal();
   }
 
   onStreamDrain(): void {
@@ -120,6 +120,8 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   }
 
   onLocalDrain(): void {
+    if (this.#ended) return;
+    this.#deadlines.delete(this);
     this.#stream.resume();
   }
 
@@ -141,9 +143,17 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#owner.ended();
   }
 
-  /** The local connection has not closed in time. */
+  /** The local connection has not closed in time, or the service has had no room for long. */
   expire(): void {
-    this.#local.destroy();
+    if (this.#ended) return this.#local.destroy();
+    this.#deadlines.add(this, LOCAL_BLOCKED_LOOK_MS);
+    this.#stream.lookForEnd();
+  }
+
+  #waitForLocal(): void {
+    if (this.#ended) return;
+    this.#stream.pause();
+    this.#deadlines.add(this, LOCAL_BLOCKED_MS);
   }
 
   #endLocal(): void {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { AddressCount, AddressLimits } from './address-limits.ts';
+import { AddressCount, AddressLimits, type LimitedConnection } from './address-limits.ts';
 
+const BUSY: LimitedConnection = { isWaiting: false, giveWay: () => assert.fail('a request is under way') };
 const HOME = '203.0.113.9';
 
 /** A request as a proxy passes it on for somebody. */
@@ -24,13 +25,10 @@ describe('AddressLimits', () => {
     limits = new AddressLimits({ connections: 3, requests: 0 }, proxies, clock);
   });
 
-  /** A connection that comes from there. */
-  function connect(address: string): AddressCount {
-    return new AddressCount(limits, {
-      address,
-      proto: 'http',
-      trusted: address.startsWith('10.'),
-    });
+  /** A connection that comes from there. @param connection which has a request under way unless it says otherwise */
+  function connect(address: string, connection: LimitedConnection = BUSY): AddressCount {
+    const peer = { address, proto: 'http', trusted: address.startsWith('10.') } as const;
+    return new AddressCount(limits, peer, connection);
   }
 
   const head = headFrom(HOME);
@@ -44,6 +42,26 @@ describe('AddressLimits', () => {
     assert.equal(connect('203.0.113.10').begin(head), undefined);
     // Those who came first are still served.
     assert.equal(all[0]?.begin(head), undefined);
+  });
+
+  it('has those that wait for a next request make room, longest first, before one more is refused', () => {
+    const ended: number[] = [];
+    const isWaiting = [true, true, false];
+    const all = isWaiting.map((each, index) =>
+      connect(HOME, { isWaiting: each, giveWay: () => ended.push(index) }),
+    );
+    for (const connection of all) assert.equal(connection.begin(head), undefined);
+    for (const index of [2, 1, 0]) all[index]?.end();
+    assert.deepEqual(ended, []);
+    const [fourth, fifth, sixth] = [connect(HOME), connect(HOME), connect(HOME)];
+    assert.equal(sixth.begin(head), 'connection');
+    assert.deepEqual(ended, [1, 0]);
+    sixth.leave();
+    assert.deepEqual([fourth.begin(head), fifth.begin(head), ended.length], [undefined, undefined, 2]);
+    // The one whose next request has begun keeps its place.
+    assert.deepEqual([all[2]?.begin(head), connect(HOME).begin(head)], [undefined, 'connection']);
+    for (const connection of [...all, fourth, fifth]) connection.leave();
+    assert.equal(limits.size, 1);
   });
 
   it('counts all of a /64 as one address', () => {

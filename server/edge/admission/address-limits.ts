@@ -17,12 +17,28 @@ export interface AddressSettings {
 /** What is beyond the limits: a connection, which is to end, or one request. */
 export type Excess = 'connection' | 'request';
 
+/** What one address has open. */
+interface OpenConnections {
+  readonly address: string;
+  /** never 0 */
+  count: number;
+  /** those that wait for a next request, longest first; `undefined` before there is one */
+  idle: Set<AddressCount> | undefined;
+}
+
+/** A connection, as seen by the limits for its address. */
+export interface LimitedConnection {
+  /** Whether it waits for a request, and no byte of one has come. */
+  readonly isWaiting: boolean;
+  /** Another connection of its address needs its place: it is to end (RFC 9112 section 9.3). */
+  giveWay(): void;
+}
+
 export class AddressLimits {
   readonly #max: number;
   readonly #rate: RateLimiter | undefined;
   readonly #proxies: BlockList;
-  /** by address; never 0 */
-  readonly #open = new Map<string, number>();
+  readonly #open = new Map<string, OpenConnections>();
 
   constructor({ connections, requests }: AddressSettings, proxies: BlockList, clock: Clock) {
     this.#max = connections === 0 ? Infinity : connections;
@@ -45,23 +61,36 @@ export class AddressLimits {
   }
 
   /** Counts one more as open. */
-  add(address: string): void {
-    this.#open.set(address, (this.#open.get(address) ?? 0) + 1);
+  add(address: string): OpenConnections {
+    let open = this.#open.get(address);
+    if (open === undefined) {
+      open = { address, count: 0, idle: undefined };
+      this.#open.set(address, open);
+    }
+    open.count += 1;
+    return open;
   }
 
-  remove(address: string): void {
-    const left = (this.#open.get(address) ?? 0) - 1;
-    if (left > 0) this.#open.set(address, left);
-    else this.#open.delete(address);
+  remove(open: OpenConnections): void {
+    open.count -= 1;
+    if (open.count === 0) this.#open.delete(open.address);
   }
 
   /** Whether more is open than allowed. */
-  isExceeded(address: string): boolean {
-    return (this.#open.get(address) ?? 0) > this.#max;
+  isExceeded({ count }: OpenConnections): boolean {
+    return count > this.#max;
+  }
+
+  /** Ends connections that wait for a next request, longest first, until the address is within its limit. */
+  makeRoom(open: OpenConnections): void {
+    for (const connection of open.idle ?? []) {
+      if (!this.isExceeded(open)) return;
+      connection.giveWay();
+    }
   }
 
   /** Whether the address may make one more request now; if so, it is counted. */
-  takeRequest(address: string): boolean {
+  takeRequest({ address }: OpenConnections): boolean {
     return this.#rate === undefined || this.#rate.take(address) === 0;
   }
 }
@@ -73,13 +102,15 @@ export class AddressLimits {
 export class AddressCount {
   readonly #limits: AddressLimits;
   readonly #peer: Peer;
-  /** the address that is counted: behind a trusted proxy that of the request under way, else the peer's */
-  #address: string | undefined;
+  readonly #connection: LimitedConnection;
+  /** of the address that is counted: behind a trusted proxy that of the request under way, else the peer's */
+  #open: OpenConnections | undefined;
   #isExcess = false;
 
-  constructor(limits: AddressLimits, peer: Peer) {
+  constructor(limits: AddressLimits, peer: Peer, connection: LimitedConnection) {
     this.#limits = limits;
     this.#peer = peer;
+    this.#connection = connection;
     if (peer.trusted) return;
     this.#count(limits.addressOf(peer));
   }
@@ -87,30 +118,42 @@ export class AddressCount {
   /** A visitor's request begins. */
   begin(head: RequestHead): Excess | undefined {
     if (this.#peer.trusted) this.#count(this.#limits.addressOf(this.#peer, head));
-    const address = this.#address;
-    if (address === undefined) return undefined;
+    const open = this.#open;
+    if (open === undefined) return undefined;
+    open.idle?.delete(this);
+    if (this.#isExcess && this.#limits.isExceeded(open)) this.#limits.makeRoom(open);
     // Others may have left since it came, or have turned out to be clients.
-    this.#isExcess &&= this.#limits.isExceeded(address);
+    this.#isExcess &&= this.#limits.isExceeded(open);
     if (this.#isExcess) return this.#peer.trusted ? 'request' : 'connection';
-    return this.#limits.takeRequest(address) ? undefined : 'request';
+    return this.#limits.takeRequest(open) ? undefined : 'request';
   }
 
   /** The request is over. */
   end(): void {
-    if (this.#peer.trusted) this.leave();
+    if (this.#peer.trusted) return this.leave();
+    if (this.#open !== undefined) (this.#open.idle ??= new Set()).add(this);
+  }
+
+  /** Another connection of the address needs its place. One on which a request has begun keeps it. */
+  giveWay(): void {
+    if (!this.#connection.isWaiting) return;
+    this.leave();
+    this.#connection.giveWay();
   }
 
   /** The connection is gone, or has turned out to be a client's. */
   leave(): void {
-    if (this.#address !== undefined) this.#limits.remove(this.#address);
-    this.#address = undefined;
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    open.idle?.delete(this);
+    this.#limits.remove(open);
   }
 
   #count(address: string | undefined): void {
     this.leave();
-    this.#address = address;
     if (address === undefined) return;
-    this.#limits.add(address);
-    this.#isExcess = this.#limits.isExceeded(address);
+    this.#open = this.#limits.add(address);
+    this.#isExcess = this.#limits.isExceeded(this.#open);
   }
 }

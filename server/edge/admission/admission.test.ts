@@ -23,8 +23,8 @@ describe('Admission', () => {
   });
 
   function connect(): Admission {
-    const occupant = { giveWay() {}, destroy() {} };
-    return new Admission(new Place(seats, occupant), new AddressCount(addresses, PROXY));
+    const occupant = { isWaiting: true, giveWay() {}, destroy() {} };
+    return new Admission(new Place(seats, occupant), new AddressCount(addresses, PROXY, occupant));
   }
 
   function plan(host = 'abc.localhost'): Plan {

@@ -4,7 +4,7 @@ import { queryObjects } from 'node:v8';
 import { VisitorSocket } from './visitor-socket.ts';
 
 function handedOver(): Socket {
-  const handler = { onInput() {}, onInputEnd() {}, onOutputTaken() {}, onClosed() {} };
+  const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
   return new VisitorSocket(new Socket(), () => undefined, handler).release().socket;
 }
 

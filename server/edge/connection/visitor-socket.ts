@@ -13,6 +13,8 @@ export interface VisitorSocketHandler {
   onInput(): void;
   /** The visitor has half-closed: everything it sends has come. */
   onInputEnd(): void;
+  /** Something was sent to a visitor that has half-closed. */
+  onOutput(): void;
   /** Everything that was sent has been taken, after the socket was full. */
   onOutputTaken(): void;
   /** The connection is closed, whoever closed it. */
@@ -26,6 +28,7 @@ export class VisitorSocket implements VisitorSink {
   readonly #reads: TurnedReads;
   /** Bytes that have arrived and wait for their turn. */
   #input: Buffer | undefined;
+  #inputEnded = false;
   /** Whether further input is discarded. */
   #discards = false;
 
@@ -39,7 +42,10 @@ export class VisitorSocket implements VisitorSink {
     this.#output = new VisitorOutput(socket, () => handler.onOutputTaken());
     this.#reads = new TurnedReads(socket, group, {
       onChunk: (chunk) => this.#receive(chunk),
-      onEnd: () => handler.onInputEnd(),
+      onEnd: () => {
+        this.#inputEnded = true;
+        handler.onInputEnd();
+      },
     });
     socket.on('error', ignoreError);
     socket.on('close', this.#onClose);
@@ -79,11 +85,6 @@ export class VisitorSocket implements VisitorSink {
     else if (this.#reads.isPaused) this.#reads.resume();
   }
 
-  /** From here on, the system probes now and then whether the visitor is still there. */
-  probe(): void {
-    this.#socket.setKeepAlive(true, 1000);
-  }
-
   // Output
 
   get isFull(): boolean {
@@ -97,6 +98,7 @@ export class VisitorSocket implements VisitorSink {
 
   send(bytes: Buffer): void {
     this.#output.send(bytes);
+    if (this.#inputEnded) this.#handler.onOutput();
   }
 
   // Endings

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import {
@@ -7,6 +8,7 @@ import {
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
+  LEAVE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from '../../limits.ts';
@@ -24,19 +26,23 @@ describe('Visitor', () => {
   let socket: Socket;
   let visitor: Visitor;
   let peer: TestVisitor;
+  let seats: Seats;
+  /** times that its owner was told that it is gone */
+  let gone: number;
   let from: { address: string; proto: 'http'; trusted: boolean };
 
   beforeEach(async () => {
     fixture = new EdgeFixture();
+    gone = 0;
     from = { address: '127.0.0.1', proto: 'http', trusted: false };
     server = createServer({ allowHalfOpen: true });
     const accepted = new Promise<void>((resolve) => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
-        const seats = new Seats({ visitors: 1, newcomers: 1 });
-        const address = new AddressCount(fixture.addresses, from);
-        const enter = (entering: Visitor) => new Admission(new Place(seats, entering), address);
-        visitor = new Visitor(connection, from, fixture.origins, { enter, gone() {} });
+        seats = new Seats({ visitors: 1, newcomers: 1 });
+        const enter = (entering: Visitor) =>
+          new Admission(new Place(seats, entering), new AddressCount(fixture.addresses, from, entering));
+        visitor = new Visitor(connection, from, fixture.origins, { enter, gone: () => (gone += 1) });
         resolve();
       });
     });
@@ -62,6 +68,13 @@ describe('Visitor', () => {
     const before = socket.bytesRead;
     peer.socket.write(text);
     await until(() => socket.bytesRead === before + text.length);
+  }
+
+  /** Ends the visitor's side, and waits until that has come. */
+  async function halfClose(): Promise<void> {
+    const ended = once(socket, 'end');
+    peer.socket.end();
+    await ended;
   }
 
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
@@ -245,6 +258,111 @@ describe('Visitor', () => {
     advance(24 * 3600 * 1000);
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
     assert.match(await peer.receives('late'), /^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  describe('that half-closes', () => {
+    it('gets a response that begins within 10 s and never pauses for longer', async () => {
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      const stream = fixture.openStream();
+      advance(3_600_000);
+      await halfClose();
+      for (const piece of ['HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n', 'l', 'at']) {
+        advance(LEAVE_TIMEOUT_MS - 1);
+        stream.answer(piece);
+        await peer.receives(piece);
+      }
+      advance(LEAVE_TIMEOUT_MS - 1);
+      stream.answer('e');
+      await peer.receives('e');
+      await peer.ended;
+      assert.deepEqual([stream.ended, gone], ['finish', 1]);
+    });
+
+    it('is gone when the response has not begun 10 s later, and leaves nothing behind', async () => {
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      const stream = fixture.openStream();
+      await halfClose();
+      advance(LEAVE_TIMEOUT_MS - 1);
+      assert.deepEqual([seats.busy, stream.ended], [1, undefined]);
+      advance(1);
+      await once(socket, 'close');
+      assert.deepEqual([seats.busy, seats.idle.size, stream.ended, gone], [0, 0, 'abort', 1]);
+      assert.deepEqual(
+        fixture.accesses.map(({ outcome }) => outcome),
+        ['abandoned'],
+      );
+    });
+
+    it('is gone when the response pauses for 10 s, and does not take it for complete', async () => {
+      const reset = once(peer.socket, 'error');
+      await send('GET / HTTP/1.0\r\nHost: abc.localhost\r\n\r\n');
+      const stream = fixture.openStream();
+      await halfClose();
+      stream.answer('HTTP/1.1 200 OK\r\n\r\npart');
+      await peer.receives('part');
+      advance(LEAVE_TIMEOUT_MS - 1);
+      assert.equal(stream.ended, undefined);
+      advance(1);
+      const [error] = (await reset) as [NodeJS.ErrnoException];
+      assert.deepEqual([error.code, stream.ended], ['ECONNRESET', 'abort']);
+    });
+
+    it('has its time for what it does not read itself, and 10 s again once it has', async () => {
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      const stream = fixture.openStream();
+      await halfClose();
+      socket.cork();
+      stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npart');
+      advance(2 * LEAVE_TIMEOUT_MS);
+      assert.equal(socket.destroyed, false);
+      socket.uncork();
+      await peer.receives('part');
+      await until(() => !stream.isPaused);
+      advance(LEAVE_TIMEOUT_MS - 1);
+      assert.equal(socket.destroyed, false);
+      advance(1);
+      assert.equal(socket.destroyed, true);
+    });
+
+    it('is gone 10 s later when there is no stream for its request yet, its body taken or not', async () => {
+      await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 4\r\n\r\nbody');
+      assert.equal(fixture.dials.length, 1);
+      await halfClose();
+      advance(LEAVE_TIMEOUT_MS - 1);
+      assert.equal(fixture.cancelled, 0);
+      advance(1);
+      await once(socket, 'close');
+      assert.deepEqual([fixture.cancelled, seats.busy, gone], [1, 0, 1]);
+    });
+
+    it('gets the responses to all requests that it has sent, each with 10 s of its own', async () => {
+      await send(
+        'GET /1 HTTP/1.1\r\nHost: abc.localhost\r\n\r\nGET /2 HTTP/1.1\r\nHost: abc.localhost\r\n\r\n',
+      );
+      await halfClose();
+      const stream = fixture.openStream();
+      advance(LEAVE_TIMEOUT_MS - 1);
+      stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
+      await peer.receives('one');
+      advance(LEAVE_TIMEOUT_MS - 1);
+      stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo');
+      await peer.receives('two');
+      await peer.ended;
+    });
+
+    it("is gone immediately while an upgrade to one of the relay's own sockets is being decided", async () => {
+      let takeOver: (() => unknown) | undefined;
+      fixture.upgrade = (request) => {
+        takeOver = () => request.takeOver();
+        return new Promise(() => {});
+      };
+      await send(
+        'GET /ws/data?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
+      );
+      peer.socket.end();
+      await once(socket, 'close');
+      assert.deepEqual([takeOver?.(), gone], [undefined, 1]);
+    });
   });
 
   it('may go on sending for 2 s after its last response', async () => {

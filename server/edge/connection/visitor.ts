@@ -10,6 +10,7 @@ import {
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
+  LEAVE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
   REQUEST_HEAD_MAX_BYTES,
@@ -17,6 +18,7 @@ import {
 import { countApiRefusal } from '../../observe/counters.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
+import type { LimitedConnection } from '../admission/address-limits.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Occupant } from '../admission/seats.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -45,7 +47,7 @@ export interface VisitorOwner {
   gone(visitor: Visitor): void;
 }
 
-export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
+export class Visitor implements Occupant, LimitedConnection, RequestsOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #origins: Origins;
@@ -80,6 +82,8 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     if (now < this.#deadline) return;
+    // A reset: what it was sent, if it still reads, must not pass for a whole response.
+    if (this.#mayHaveLeft) return this.#socket.reset();
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
     const head = this.#state === 'head' ? this.#reader.text : undefined;
     if (waitsForRequest && this.#requests.exchange?.committed !== true)
@@ -150,6 +154,10 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     this.#requests.review(tunnel);
   }
 
+  get isWaiting(): boolean {
+    return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
+  }
+
   /** A visitor in the middle of a head is told why. */
   giveWay(): void {
     if (this.#state !== 'head') return;
@@ -201,7 +209,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     if (end === 'too-large')
       return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
     if (end.rest.length > 0) this.#socket.returnInput(end.rest);
-    this.#deadline = Infinity;
+    this.#deadline = this.#inputEnded ? this.#leaveBy : Infinity;
     const plan = planRequest(end.head, this.#origins.context);
     if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
     this.#state = 'exchange';
@@ -210,7 +218,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   }
 
   #readBody(exchange: Exchange, bytes: Buffer): void {
-    this.#deadline = Infinity;
+    if (!this.#inputEnded) this.#deadline = Infinity;
     this.#requests.takeBody(exchange, bytes);
     this.#watchBody();
   }
@@ -218,16 +226,30 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   /** A request body may be silent for this long, unless it is the other side that does not take it. */
   #watchBody(): void {
     const { exchange } = this.#requests;
-    if (exchange === undefined) return;
+    if (exchange === undefined || this.#inputEnded) return;
     if (exchange.requestDone || exchange.isBlocked) this.#deadline = Infinity;
     else if (this.#deadline === Infinity) this.#deadline = this.#origins.now() + BODY_TIMEOUT_MS;
   }
 
   onInputEnd(): void {
     this.#inputEnded = true;
-    // A visitor that has only half-closed still gets its response; TCP probes find out about one that is gone.
-    if (this.#state === 'exchange') this.#socket.probe();
+    // A WebSocket has no half: a peer that ends its side before it has one wants none.
+    if (this.#state === 'upgrading') return this.#socket.destroy();
+    this.#deadline = this.#mayHaveLeft ? this.#leaveBy : this.#deadline;
     this.#process();
+  }
+
+  /**
+   * Whether the visitor has closed its side while a request is under way. It may wait for the response, or be gone. Only a write
+   * tells which: Node stops watching a socket after the end of its input.
+   */
+  get #mayHaveLeft(): boolean {
+    return this.#inputEnded && this.#state === 'exchange';
+  }
+
+  /** When such a visitor counts as gone unless it is sent something. A full socket has a time limit of its own. */
+  get #leaveBy(): number {
+    return this.#socket.isFull ? Infinity : this.#origins.now() + LEAVE_TIMEOUT_MS;
   }
 
   /** The visitor has half-closed and everything it sent has been taken. */
@@ -236,7 +258,12 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     else if (this.#requests.exchange?.requestDone === false) this.#socket.destroy();
   }
 
+  onOutput(): void {
+    if (this.#mayHaveLeft) this.#deadline = this.#leaveBy;
+  }
+
   onOutputTaken(): void {
+    this.onOutput();
     this.#requests.exchange?.resumeResponse();
     this.#process();
   }

@@ -27,4 +27,29 @@ describe('InProcessApi', () => {
     assert.match(text, /^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n/);
     assert.deepEqual(turns, ['group']);
   });
+
+  it('tells a request under way that its visitor is gone, and keeps nothing of it', async () => {
+    let stream: ByteStream | undefined;
+    const opened = (given: ByteStream) => {
+      stream = given;
+      stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail('told of its own end') });
+      stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    };
+    const closed = new Promise<boolean>((resolve) => {
+      const api = new InProcessApi(
+        (request, response) => {
+          response.once('close', () => resolve(request.socket.destroyed));
+          stream?.abort();
+        },
+        {
+          take(_group, begin) {
+            begin();
+            return () => undefined;
+          },
+        },
+      );
+      api.dial({ opened, failed() {} }, 'group');
+    });
+    assert.equal(await closed, true);
+  });
 });

@@ -29,7 +29,7 @@ export class InProcessApi implements ApiOrigin {
       const [near, far] = duplexPair();
       far.on('error', () => far.destroy());
       this.#server.emit('connection', far);
-      handler.opened(new DuplexStream(near));
+      handler.opened(new DuplexStream(near, far));
     });
     return { cancel };
   }
@@ -38,11 +38,14 @@ export class InProcessApi implements ApiOrigin {
 /** A Node stream as a byte stream. */
 class DuplexStream implements ByteStream {
   readonly #duplex: Duplex;
+  readonly #server: Duplex;
   #handler: StreamHandler | undefined;
   #ended = false;
 
-  constructor(duplex: Duplex) {
+  /** @param server the other side, which does not hear by itself that this one is destroyed */
+  constructor(duplex: Duplex, server: Duplex) {
     this.#duplex = duplex;
+    this.#server = server;
     duplex.on('error', () => duplex.destroy());
     duplex.on('drain', () => this.#handler?.onRoom());
     duplex.on('end', () => this.#close(true));
@@ -75,6 +78,7 @@ class DuplexStream implements ByteStream {
   abort(): void {
     this.#ended = true;
     this.#duplex.destroy();
+    this.#server.destroy();
   }
 
   #close(clean: boolean): void {

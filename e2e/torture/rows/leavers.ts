@@ -1,0 +1,214 @@
+/** Visitors who leave while they wait, as browsers do: they close the connection, and nothing says that nobody reads on. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectWithTls } from 'node:tls';
+import { LEAVE_TIMEOUT_MS } from '../../../server/limits.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { eventually } from '../../support/deadline.ts';
+import { memoryOf } from '../../support/memory.ts';
+import { metricsOf, WITH_METRICS } from '../../support/metrics.ts';
+import { Culvert, type RelayProcess } from '../../support/programs.ts';
+import { formatRequest, type RawConnection } from '../../support/raw-http.ts';
+import { Scope } from '../../support/scope.ts';
+import { type Service, startRawService } from '../../support/services/listen.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
+import type { Row, RowResult, RunOptions } from '../row.ts';
+import { loopbackAddresses } from '../tools/crowd.ts';
+import { Faults } from '../tools/faults.ts';
+import { type Front, type Fronts, startFronts } from '../tools/fronts.ts';
+import { inParallel } from '../tools/in-parallel.ts';
+
+/** Waves, and the visitors of each on every way. */
+const SIZE = {
+  whole: { waves: 6, visitors: 400, streams: 50 },
+  short: { waves: 2, visitors: 110, streams: 20 },
+};
+const OPENED_AT_A_TIME = 50;
+/** Visitors from one address at a time: fewer than the default limit, which each address uses up afterwards. */
+const OF_AN_ADDRESS = 150;
+const ADDRESS_LIMIT = 256;
+/** From which streams of HTTP/2 come. */
+const STREAMS_ADDRESS = '127.0.3.1';
+const MEBIBYTE = 1024 ** 2;
+/** ms that a busy machine takes for what takes none, at most. */
+const PATIENCE_MS = 120_000;
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const GAUGES = ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'];
+
+type Figure = 'left' | 'counted' | 'refused' | 'descriptors' | 'memory' | 'seconds';
+
+export const leavers: Row<Figure> = {
+  name: 'leavers',
+  title:
+    '10,000 visitors who close the connection, or a stream of HTTP/2, while they wait for a service that never answers: straight and ' +
+    'behind nginx, HAProxy and Caddy as shipped',
+  thresholds: {
+    left: { meaning: 'local connections left behind', atMost: 0 },
+    counted: { meaning: 'visitors and streams that the relay still counts', atMost: 0 },
+    refused: { meaning: 'visitors refused afterwards, each address at its limit', atMost: 0 },
+    descriptors: { meaning: 'descriptors of relay and client beyond those after the first wave', atMost: 8 },
+    memory: {
+      meaning: 'MiB of relay and client beyond those after the first wave',
+      atMost: 64,
+      onlyWhole: true,
+    },
+    seconds: {
+      meaning: 's until the last of a wave was gone',
+      atMost: LEAVE_TIMEOUT_MS / 1000 + 5,
+      onlyWhole: true,
+    },
+  },
+
+  async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
+    const { waves, visitors, streams } = short ? SIZE.short : SIZE.whole;
+    const stage = await startStage(scope);
+    const faults = new Faults();
+    let seconds = 0;
+    let count = 0;
+    let base: Use | undefined;
+    for (let wave = 1; wave <= waves; wave += 1) {
+      const left = await leave(stage, visitors, streams, faults);
+      seconds = Math.max(seconds, left.seconds);
+      count += left.count;
+      await settle(stage, faults);
+      base ??= useOf(stage);
+      say(`${count} have left, the last ${left.seconds.toFixed(1)} s after it had closed`);
+    }
+    const now = useOf(stage);
+    await visitAgain(stage, faults);
+    return {
+      figures: {
+        ...faults.counts('left', 'counted', 'refused'),
+        descriptors: now.descriptors - (base?.descriptors ?? NaN),
+        memory: now.mebibytes - (base?.mebibytes ?? NaN),
+        seconds,
+      },
+      done: `${count} visitors in ${waves} waves, from ${stage.addresses.length} addresses`,
+      faults: faults.first,
+    };
+  },
+};
+
+interface Stage extends Fronts {
+  readonly service: Service;
+  readonly culvert: Culvert;
+  /** of the tunnel */
+  readonly host: string;
+  readonly addresses: readonly string[];
+}
+
+async function startStage(scope: Scope): Promise<Stage> {
+  const fronts = await startFronts(scope, WITH_METRICS);
+  const service = await startRawService(scope, (socket) => {
+    socket.on('data', (bytes: Buffer) => {
+      if (bytes.toString('latin1').startsWith('GET /answered ')) socket.write(ANSWER);
+    });
+    socket.on('end', () => socket.end());
+  });
+  const { key } = await createAccount(fronts.relay, { plan: 'team' });
+  const address = { url: `http://127.0.0.1:${fronts.relay.port}` };
+  const culvert = await Culvert.start(scope, address, key, service.port);
+  const host = `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}`;
+  const most = SIZE.whole.visitors * fronts.fronts.length;
+  const addresses = loopbackAddresses(Math.ceil(most / OF_AN_ADDRESS));
+  return { ...fronts, service, culvert, host, addresses };
+}
+
+/** A wave: all of them ask on every way, wait, and leave together. */
+async function leave(
+  stage: Stage,
+  visitors: number,
+  streams: number,
+  faults: Faults,
+): Promise<{ readonly count: number; readonly seconds: number }> {
+  const { service, fronts, host, addresses } = stage;
+  const scope = new Scope();
+  try {
+    const waiting: RawConnection[] = [];
+    const all = fronts.flatMap((front) => Array<Front>(visitors).fill(front));
+    await inParallel(OPENED_AT_A_TIME, all.entries(), async ([index, front]) => {
+      const visitor = await front.open(scope, { from: addresses[index % addresses.length] ?? '' });
+      await visitor.write(formatRequest({ host }));
+      waiting.push(visitor);
+      // The service shares this process with the visitors, and its accept queue must not overflow.
+      await eventually(PATIENCE_MS, () => {
+        if (waiting.length - service.open.size > OPENED_AT_A_TIME) throw new Error('the service is behind');
+      });
+    });
+    const cancels = fronts
+      .filter(({ name }) => name !== 'straight')
+      .map((front) => ask(scope, stage, front, streams));
+    const count = waiting.length + cancels.length * streams;
+    await eventually(PATIENCE_MS, () => {
+      if (service.open.size < count) throw new Error(`${service.open.size} of ${count} requests have come`);
+    });
+    const start = performance.now();
+    // Some close, some only their side: neither says more than that they send nothing more.
+    for (const [index, { socket }] of waiting.entries()) {
+      if (index % 2 === 0) socket.destroy();
+      else socket.end();
+    }
+    for (const cancel of cancels) cancel();
+    await eventually(PATIENCE_MS, () => {
+      if (service.open.size > 0) throw new Error(`${service.open.size} local connections`);
+    }).catch((error: unknown) => {
+      for (let left = service.open.size; left > 0; left -= 1) faults.add('left', String(error));
+    });
+    return { count, seconds: (performance.now() - start) / 1000 };
+  } finally {
+    await scope.end();
+  }
+}
+
+/** Asks over HTTP/2, many requests on one connection. @returns a function that cancels all of them, as a browser does when its page is left */
+function ask(scope: Scope, { authority, host }: Stage, { port }: Front, count: number): () => void {
+  const address = { port, host: '127.0.0.1', localAddress: STREAMS_ADDRESS };
+  const tls = { ca: readFileSync(authority), servername: SHIPPED.relayHost, ALPNProtocols: ['h2'] };
+  const session = connectHttp2(`https://${SHIPPED.relayHost}`, {
+    createConnection: () => connectWithTls({ ...address, ...tls }),
+  });
+  session.on('error', () => {});
+  scope.defer(() => session.destroy());
+  const requests = Array.from({ length: count }, () => session.request({ ':authority': host, ':path': '/' }));
+  for (const request of requests) request.on('error', () => {});
+  return () => {
+    for (const request of requests) request.close();
+  };
+}
+
+/** Waits until the relay no longer counts any of them. */
+async function settle({ relay }: Stage, faults: Faults): Promise<void> {
+  await eventually(PATIENCE_MS / 4, async () => {
+    const metrics = await metricsOf(relay);
+    const counted = GAUGES.filter((gauge) => (metrics.get(`culvert_${gauge}`) ?? 0) > 0);
+    if (counted.length > 0)
+      throw new Error(counted.map((gauge) => `${gauge} ${metrics.get(`culvert_${gauge}`)}`).join());
+  }).catch((error: unknown) => faults.add('counted', String(error)));
+}
+
+/** Every address has as many requests under way as it may: none of its places is still taken. */
+async function visitAgain({ fronts, host, addresses }: Stage, faults: Faults): Promise<void> {
+  const [front] = fronts;
+  for (const from of addresses) {
+    const scope = new Scope();
+    await inParallel(OPENED_AT_A_TIME, Array(ADDRESS_LIMIT).keys(), async () => {
+      const visitor = await front?.open(scope, { from });
+      const response = await visitor?.request({ host, target: '/answered' });
+      if (response?.status !== 200) faults.add('refused', `${from}: ${response?.status} ${response?.text}`);
+    });
+    await scope.end();
+  }
+}
+
+interface Use {
+  readonly descriptors: number;
+  readonly mebibytes: number;
+}
+
+function useOf({ relay, culvert }: Stage): Use {
+  const programs: readonly Pick<RelayProcess, 'pid'>[] = [relay.child, culvert.child];
+  return {
+    descriptors: programs.reduce((sum, { pid }) => sum + readdirSync(`/proc/${pid}/fd`).length, 0),
+    mebibytes: programs.reduce((sum, { pid }) => sum + memoryOf(pid).resident / MEBIBYTE, 0),
+  };
+}
