@@ -143,7 +143,7 @@ describe('domains in the store', () => {
   it('go with their account', async () => {
     await verified(ann.id, 'a.test');
     await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test' }));
-    await store.removeAccount('ann');
+    await store.removeAccount('ann', 0);
     assert.equal(await store.verifiedClaim('a.test'), undefined);
     await verified(bob.id, 'a.test');
   });

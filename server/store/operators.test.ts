@@ -106,5 +106,5 @@ describe('what operators do, in the store', () => {
 });
 
 function anAct(at: number): AuditRecord {
-  return { id: `act-${at}`, at, actor: 'shell:ann', action: 'x', subject: 'y', detail: '' };
+  return { id: `act-${at}`, at, actor: 'shell:ann', action: 'x', subject: 'y', detail: '', accountId: null };
 }

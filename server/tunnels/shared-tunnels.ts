@@ -2,6 +2,7 @@
  * Tunnels of one relay of several, kept in line with what all relays on the database have done to them
  * (docs/decisions/0009-cluster.md).
  */
+import { looksLikeId } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/parameters.ts';
@@ -17,9 +18,6 @@ import type { TunnelRegistry } from './registry.ts';
 import { SharedExpiry } from './shared-expiry.ts';
 import { byDomain, bySlug, NameLookup } from './name-lookup.ts';
 import { StoreReview } from './store-review.ts';
-
-/** Whatever else a caller may send as an id, the database is not asked for it. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class SharedTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
@@ -86,7 +84,8 @@ export class SharedTunnels implements Coordination {
   }
 
   async followTunnel(id: string): Promise<void> {
-    if (!UUID.test(id)) return;
+    // Whatever else a caller may send as an id, the database is not asked for it.
+    if (!looksLikeId(id)) return;
     const known = this.#registry.byId(id);
     const owned = await orUnavailable(this.#store.findTunnel(id));
     if (owned !== undefined) {

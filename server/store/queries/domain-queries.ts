@@ -4,6 +4,7 @@ import type { DomainOwner, DomainRecord } from '../records.ts';
 import type { Database, DomainsTable } from '../schema.ts';
 import type { DomainRelease, DomainToRemove, Verification } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
+import { endDomain } from './ending-queries.ts';
 import { releaseTunnelsOf } from './tunnel-queries.ts';
 
 /** See {@link Store.insertDomain}. */
@@ -97,8 +98,9 @@ export function verifyDomain(
       .where('domain', '=', claim.domain)
       .where('verified_at', 'is not', null)
       .where('id', '=', instead)
-      .returning('account_id')
+      .returning(['id', 'account_id'])
       .executeTakeFirst();
+    if (before !== undefined) await endDomain(transaction, before, release.now);
     const ended =
       before === undefined
         ? []
@@ -132,9 +134,10 @@ export function removeDomain(
     const row = await (
       failingSince === undefined ? removal : removal.where('failing_since', '=', failingSince)
     )
-      .returning('domain')
+      .returning(['id', 'account_id', 'domain', 'verified_at'])
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    if (row.verified_at !== null) await endDomain(transaction, row, release.now);
     return await releaseTunnelsOf(transaction, { domain: row.domain, accountId }, release);
   });
 }
