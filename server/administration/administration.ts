@@ -246,11 +246,7 @@ export class Administration {
   }
 
   async revokeInvitation(id: string): Promise<void> {
-    const wasOpen = await this.#act(
-      'revokeInvitation',
-      [id, this.#clock.now()],
-      ['invite.revoke', id, ''],
-    );
+    const wasOpen = await this.#act('revokeInvitation', [id, this.#clock.now()], ['invite.revoke', id, '']);
     there('invite', id, wasOpen || undefined);
   }
 

@@ -195,11 +195,30 @@ describe('culvert-relay, for operators', () => {
       await refused(2, 'tunnel', 'close');
     });
 
-    it('take a name for a name first, even one that looks like an id', async () => {
-      const victim = await aLiveTunnel('web');
-      await aLiveTunnel(victim);
-      assert.equal((await json('tunnel', 'close', victim))['slug'], victim);
-      assert.equal((await json('tunnel', 'close', victim))['slug'], 'web');
+    it('take an id for an id, even if another tunnel is named like it', async () => {
+      const meant = await aLiveTunnel('web');
+      await aLiveTunnel(meant);
+      assert.equal((await json('tunnel', 'suspend', meant, '--reason', 'x'))['slug'], 'web');
+      assert.equal((await json('tunnel', 'resume', meant))['slug'], 'web');
+      assert.equal((await json('tunnel', 'close', meant))['slug'], 'web');
+      assert.equal((await json('tunnel', 'close', meant))['slug'], meant);
+    });
+
+    it('show the address of a tunnel that ended while suspended, and give it back', async () => {
+      const id = await aLiveTunnel('web');
+      await printed('tunnel', 'suspend', 'web', '--reason', 'phishing');
+      await printed('tunnel', 'close', 'web');
+      assert.deepEqual((await json('tunnel', 'list', '--account', 'acme'))['suspended_names'], [
+        { id, slug: 'web', account: 'acme', domain: null, suspended: 'phishing' },
+      ]);
+      const shown = (await printed('tunnel', 'list')).join('\n');
+      assert.match(shown, /^There are no live tunnels\.$/m);
+      assert.match(shown, new RegExp(`^web +acme +- +${id} +phishing$`, 'm'));
+      assert.deepEqual(await printed('tunnel', 'resume', id), [
+        'The tunnel has ended. Its name web can be used again.',
+      ]);
+      assert.deepEqual((await json('tunnel', 'list'))['suspended_names'], []);
+      await refused(1, 'tunnel', 'resume', 'web');
     });
 
     it('refuse an invitation for longer than 90 days, and more than 1,000 of them', async () => {

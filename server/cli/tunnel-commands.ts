@@ -63,7 +63,9 @@ export async function suspendTunnelCommand(shell: Shell, argv: readonly string[]
     administration.suspendTunnel(name, reason),
   );
   if (json) return shell.out(JSON.stringify(viewTunnel({ tunnel, account })));
-  shell.out(`Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get 451. If it ends, nobody gets its name.`);
+  shell.out(
+    `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get 451. If it ends, nobody gets its name.`,
+  );
 }
 
 /** `tunnel resume ID|SLUG`; throws CommandError. */

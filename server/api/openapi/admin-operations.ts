@@ -26,7 +26,12 @@ function look(
 }
 
 function remove(id: string, summary: string, shown: AdminSchemaName): JsonObject {
-  return operation({ id, summary, answers: { 200: success('What it was.', shown) }, errors: [...ON_ONE, 'rateLimited'] });
+  return operation({
+    id,
+    summary,
+    answers: { 200: success('What it was.', shown) },
+    errors: [...ON_ONE, 'rateLimited'],
+  });
 }
 
 interface Change {

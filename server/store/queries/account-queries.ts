@@ -4,13 +4,7 @@ import type { Plan } from '../../../shared/tunnel.ts';
 import type { AccountRecord } from '../records.ts';
 import type { AccountsTable, Database, EndingsTable } from '../schema.ts';
 import { inTransaction } from './audit-queries.ts';
-import {
-  ENDED_COLUMNS,
-  FOREVER,
-  heldNormally,
-  holdName,
-  rememberEndings,
-} from './ending-queries.ts';
+import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
 

@@ -115,7 +115,9 @@ export async function mustNotBeSuspended(
     .selectFrom('released_names')
     .select('slug')
     .where('suspended', 'is not', null)
-    .where((held) => held.or([held('slug', '=', slug), ...(domain === null ? [] : [held('domain', '=', domain)])]))
+    .where((held) =>
+      held.or([held('slug', '=', slug), ...(domain === null ? [] : [held('domain', '=', domain)])]),
+    )
     .executeTakeFirst();
   if (row !== undefined) throw new ConflictError(row.slug === slug ? 'slug' : 'domain');
 }

@@ -4,13 +4,7 @@ import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { inTransaction, keepActs } from './audit-queries.ts';
 import { insertKey } from './key-queries.ts';
 import { insertAccount } from './new-account-queries.ts';
-import type {
-  AccountRecord,
-  AuditRecord,
-  InvitationRecord,
-  KeyRecord,
-  OpenInvitation,
-} from '../records.ts';
+import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
 import type { Database } from '../schema.ts';
 
 /** See {@link Store.insertInvitations}. */
