@@ -114,8 +114,8 @@ describe('culvert-relay migrate', () => {
       tunnel_links: 1,
       released_names: 1,
       endings: 1,
-      // Two accounts with a key each, one of which was revoked, and an invitation.
-      audit: 6,
+      // Three accounts with a key each, one of which was revoked, and an invitation.
+      audit: 8,
       invitations: 1,
       acme_accounts: 1,
       certificates: 1,

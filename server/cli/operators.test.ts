@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
 import { ACCOUNTS_AT_ONCE_MAX, REASON_MAX_LENGTH } from '../limits.ts';
@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
+import { userName } from './user-name.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -229,6 +230,18 @@ describe('culvert-relay, for operators', () => {
         /--ttl takes a duration from 1s to 2160h0m0s/,
       );
       assert.match(await refused(2, ...create, '--count', '1001'), /--count takes a number from 1 to 1000/);
+    });
+
+    it('name the user that the system proves, and SUDO_USER only as what somebody has set', () => {
+      for (const [SUDO_USER, name, shown] of [
+        [undefined, 'ann', 'ann'],
+        ['ann', 'ann', 'ann'],
+        ['ann', 'root', 'root (SUDO_USER=ann)'],
+        ['bob', 'ann', 'ann (SUDO_USER=bob)'],
+        ['ann) key:1', 'root', 'root'],
+      ] as const)
+        assert.equal(userName({ SUDO_USER }, name), shown);
+      assert.equal(userName({}), userInfo().username);
     });
 
     it('say who did what', async () => {

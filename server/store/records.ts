@@ -240,7 +240,7 @@ export interface AuditRecord {
   readonly id: string;
   /** wall time in ms */
   readonly at: number;
-  /** who did it: `shell:ann`, `key:cvt_1234 (label)`, `invite:…` */
+  /** who did it: `shell:ann`, `key:` or `invite:` and an id, or `relay` for what a first start makes */
   readonly actor: string;
   /** what was done: `account.suspend` */
   readonly action: string;

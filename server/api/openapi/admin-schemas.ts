@@ -78,7 +78,7 @@ const newInvite = {
 
 const act = {
   at: timestamp,
-  actor: { ...text, description: '`shell:<user>`, `key:<id>` or `invite:<id>`' },
+  actor: { ...text, description: '`shell:<user>`, `key:<id>`, `invite:<id>`, or `relay` for a first key' },
   action: text,
   subject: text,
   detail: text,
