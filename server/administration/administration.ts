@@ -63,7 +63,7 @@ export interface OwnedKey extends IssuedKey {
 }
 
 /**
- * Every method throws StoreError, NotThereError for what is named and not there, and FullError when the actor has no room for
+ * Every method throws StoreError, NotThereError for an unknown name or id, and FullError when the actor has no room for
  * more entries in the audit log. Each act is stored in one transaction with its entry.
  */
 export class Administration {
@@ -202,7 +202,7 @@ export class Administration {
   }
 
   /**
-   * Resumes a tunnel, or gives its address back if it has ended meanwhile.
+   * Resumes a tunnel, or frees its address if the tunnel has ended.
    *
    * @param name id or slug of the tunnel
    */

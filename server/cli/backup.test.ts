@@ -255,7 +255,7 @@ describe('culvert-relay backup and restore', () => {
     );
   });
 
-  it('put a copy where there is no database, and say that nothing that was ended since is known', async () => {
+  it('warn without a database to compare with, and put the copy in its place', async () => {
     await run('backup', file);
     await store.close();
     const log = readFileSync(database);

@@ -175,7 +175,7 @@ describe('what operators do, in the store', () => {
       assert.equal((await store.listAudit(10)).length, 1);
     });
 
-    it('says nothing of what was not there to be changed', async () => {
+    it('has no entry for a change of something unknown', async () => {
       assert.equal(await store.act('setPlan', ['nobody', 'team'], [anAct()]), undefined);
       assert.equal(await store.act('revokeInvitation', ['nothing', 0], [anAct()]), false);
       assert.deepEqual(await store.listAudit(10), []);

@@ -108,7 +108,7 @@ export interface ReleasedNamesTable {
   suspended_with: 'tunnel' | 'account' | null;
 }
 
-/** What was ended before its time and has no row of its own any more. A restore looks it up so as not to bring it back. */
+/** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
 export interface EndingsTable {
   /** of the account, tunnel or domain; the hash of a key */
   id: string;

@@ -270,7 +270,7 @@ export interface Store {
    */
   orderClose(tunnel: ReleasedTunnel, now: number): Promise<boolean>;
   /**
-   * Suspends a tunnel, or lets it go on. If it ends while it is suspended, nobody gets its slug or its domain: see
+   * Suspends a tunnel, or resumes it. If it ends while it is suspended, nobody gets its slug or its domain: see
    * {@link suspendedNames}.
    *
    * @param reason `null` to let it go on

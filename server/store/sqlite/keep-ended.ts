@@ -60,7 +60,7 @@ export function keepEnded(
   });
 }
 
-/** What has no row any more. */
+/** What no longer has a row of its own. */
 async function keepRemoved(
   replaced: Kysely<Database>,
   copy: Kysely<Database>,
