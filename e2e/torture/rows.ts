@@ -9,6 +9,7 @@ import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { lockedTunnels } from './rows/locked-tunnels.ts';
+import { operators } from './rows/operators.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { replacements } from './rows/replacements.ts';
 import { secrets } from './rows/secrets.ts';
@@ -33,6 +34,7 @@ export const ROWS: readonly Row[] = [
   checksums,
   killRelay,
   replacements,
+  operators,
   hostileMachine,
   secrets,
   soak,
