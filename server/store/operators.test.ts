@@ -20,6 +20,11 @@ describe('what operators do, in the store', () => {
 
   afterEach(() => store.close());
 
+  async function insertMany(acts: readonly AuditRecord[]): Promise<void> {
+    // One by one it is 10,000 round trips.
+    for (const batch of batches(acts, 1000)) await store.act('setPlan', ['acme', 'dev'], batch);
+  }
+
   it('many accounts are made with their keys, or none', async () => {
     const team = [anAccount({ name: 'one' }), anAccount({ name: 'two' })];
     const keys = team.map(({ id }) => aKeyRecord({ accountId: id }));
@@ -89,11 +94,6 @@ describe('what operators do, in the store', () => {
 
   describe('who did what', () => {
     const [now, day] = [AUDIT_KEPT_MS * 2, 24 * 3_600_000];
-
-    async function insertMany(acts: readonly AuditRecord[]): Promise<void> {
-      // One by one it is 10,000 round trips.
-      for (const batch of batches(acts, 1000)) await store.act('setPlan', ['acme', 'dev'], batch);
-    }
 
     it('is listed oldest first, the newest of as many as are asked for', async () => {
       const acts = [3, 1, 2].map((at) => anAct({ at }));

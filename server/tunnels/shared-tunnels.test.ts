@@ -33,7 +33,7 @@ describe('TunnelService, on one database with another', () => {
   /** news on their way */
   let posted: TunnelNews[];
   /** what answers to lookups of slugs wait for */
-  let late: Promise<void> | undefined;
+  let held: Promise<void> | undefined;
   let one: Side;
   let two: Side;
 
@@ -41,7 +41,7 @@ describe('TunnelService, on one database with another', () => {
     clock = new FakeClock();
     test = await aStore(account);
     posted = [];
-    late = undefined;
+    held = undefined;
     asked = [];
     one = await aSide();
     two = await aSide();
@@ -81,7 +81,7 @@ describe('TunnelService, on one database with another', () => {
           if (property === 'findTunnels') asked.push((args[0] as readonly string[]).length);
           if (property === 'findTunnel') asked.push(1);
           const answer: unknown = method.apply(target, args);
-          return property === 'findTunnelsBySlug' && late !== undefined ? late.then(() => answer) : answer;
+          return property === 'findTunnelsBySlug' && held !== undefined ? held.then(() => answer) : answer;
         };
       },
     });
@@ -331,7 +331,7 @@ describe('TunnelService, on one database with another', () => {
     it(`hears that ${what} was suspended while a lookup was under way`, async () => {
       const { id } = await one.service.create(account, wanted);
       const { promise, resolve } = Promise.withResolvers<undefined>();
-      late = promise;
+      held = promise;
       const found = find(two, 'web');
       await settled();
       await suspend(id);

@@ -66,6 +66,12 @@ describe('Visitor', () => {
     await until(() => socket.bytesRead === before + text.length);
   }
 
+  /** Suspends the tunnel. */
+  function suspend(): void {
+    fixture.tunnel.isSuspended = true;
+    visitor.review(fixture.tunnel as LiveTunnel);
+  }
+
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
     advance(IDLE_TIMEOUT_MS - 1);
     peer.get('localhost');
@@ -282,11 +288,6 @@ describe('Visitor', () => {
   });
 
   describe('when its tunnel is suspended', () => {
-    function suspend(): void {
-      fixture.tunnel.isSuspended = true;
-      visitor.review(fixture.tunnel as LiveTunnel);
-    }
-
     for (const [how, fields] of [
       ['a length', 'Content-Length: 100'],
       ['chunks', 'Transfer-Encoding: chunked'],
