@@ -16,8 +16,7 @@ import type {
   OwnedTunnel,
   SuspendedName,
 } from '../store/records.ts';
-import type { ActOperation } from '../store/parameters.ts';
-import type { Store } from '../store/store.ts';
+import type { ActOperation, Store } from '../store/store.ts';
 import { looksLikeId } from '../../shared/value-rules.ts';
 import { storedTunnels } from '../tunnels/stored-tunnels.ts';
 

@@ -15,10 +15,9 @@ import { nameClashes } from './queries/namespace.ts';
 import type { Database } from './schema.ts';
 import { relaySecret, removeSecrets } from './queries/secret-queries.ts';
 import { type Operation, OPERATIONS } from './operations.ts';
-import type { ActOperation } from './parameters.ts';
 import type { AuditRecord } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
-import type { Store } from './store.ts';
+import type { ActOperation, Store } from './store.ts';
 import * as tunnels from './queries/tunnel-queries.ts';
 
 type Queries = {

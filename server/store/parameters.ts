@@ -1,24 +1,6 @@
 /** What is told to a store besides records, and what it answers: see {@link Store}. */
 import type { KeyEnd } from '../../shared/control.ts';
 import type { RevokedLink, StoredAccess } from './records.ts';
-import type { Store } from './store.ts';
-
-/** What an operator does through {@link Store.act}: changes that are recorded in the audit log. */
-export type ActOperation = keyof Pick<
-  Store,
-  | 'insertAccounts'
-  | 'setPlan'
-  | 'setSuspension'
-  | 'setSubdomain'
-  | 'removeAccount'
-  | 'insertKey'
-  | 'revokeKey'
-  | 'orderClose'
-  | 'suspendTunnel'
-  | 'resumeName'
-  | 'insertInvitations'
-  | 'revokeInvitation'
->;
 
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {

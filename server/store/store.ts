@@ -1,7 +1,6 @@
 /** What the relay keeps beyond its own life. One set of queries does this on either database: kysely-store.ts. */
 import type { Plan } from '../../shared/tunnel.ts';
 import type {
-  ActOperation,
   DomainRelease,
   DomainToRemove,
   EndedKey,
@@ -403,3 +402,20 @@ export interface Store {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What an operator does through {@link Store.act}: changes that are recorded in the audit log. */
+export type ActOperation = keyof Pick<
+  Store,
+  | 'insertAccounts'
+  | 'setPlan'
+  | 'setSuspension'
+  | 'setSubdomain'
+  | 'removeAccount'
+  | 'insertKey'
+  | 'revokeKey'
+  | 'orderClose'
+  | 'suspendTunnel'
+  | 'resumeName'
+  | 'insertInvitations'
+  | 'revokeInvitation'
+>;
