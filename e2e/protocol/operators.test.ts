@@ -198,6 +198,22 @@ describe('what operators do while the relay runs', () => {
     });
   });
 
+  it('an admin key that has used up its day in the audit log gets 429, and nothing is done', async () => {
+    const account = await createAccount(relay);
+    const { api } = await withNewKey(relay, account, '--admin');
+    const invite = async (count: number) =>
+      await api.send('POST', '/v1/admin/invites', { json: { account: account.name, count } });
+    for (const count of [1000, 999]) assert.equal((await invite(count)).status, 201);
+    const refused = await invite(2);
+    assertError(refused, 429, 'rate limit exceeded');
+    const seconds = Number(refused.head.field('retry-after'));
+    assert.ok(seconds > 86_000 && seconds <= 86_400, `${seconds} s`);
+    assert.equal((await invite(1)).status, 201);
+    const made = { json: { name: `not-made-${account.name}` } };
+    assert.equal((await api.send('POST', '/v1/admin/accounts', made)).status, 429);
+    await assert.rejects(relay.administer('account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
+  });
+
   it('no tunnel is named like the id of another', async () => {
     const account = await createAccount(relay);
     const { id } = await (await createAccount(relay)).api.create({ local_port: 9 });
