@@ -546,8 +546,21 @@ export const OWN_ADDRESSES_MS = 5 * 60_000;
 
 /** ms for which it is kept that a tunnel was closed by whoever runs the relay: a relay hears of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
-/** Administrative acts that are kept, the newest. */
+/** Administrative acts that are kept however old they are, the newest; also how many can be listed at once. */
 export const AUDIT_MAX = 10_000;
+/** ms for which every administrative act is kept, however many follow it: long enough for a yearly review. */
+export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
+/**
+ * Acts that the keys of one account can add to the audit log in 24 h. An act that cannot be recorded is refused, so nobody
+ * can push an entry out. A year of them takes about 300 MB.
+ */
+export const AUDIT_ACTS_PER_DAY = 2000;
+/** ms for which the removal of a verified domain is remembered, for restores of older backups. */
+export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
+/** Removals of verified domains that are remembered for each account, the newest. */
+export const ENDED_DOMAINS_MAX = 1000;
+/** ms for which the end of a tunnel that was taken over is remembered at least: its life may have been longer before. */
+export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;
 /** Characters of the reason of a suspension. */
 export const REASON_MAX_LENGTH = 200;
 /** Accounts that one command makes. */

@@ -41,6 +41,14 @@ export const NAME_RULE: ValueRule = {
     'not starting or ending with a hyphen, and not starting with xn--',
 };
 
+/** The ids of tunnels, keys, accounts, domains and invitations (RFC 9562), as they are written. */
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether a text has the form of an id. Where a name or an id is taken, such a text is an id first; no new tunnel gets such a name. */
+export function looksLikeId(text: string): boolean {
+  return ID.test(text);
+}
+
 /** A time to live; the relay decides how long it may be. */
 export const TTL_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,

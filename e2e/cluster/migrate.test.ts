@@ -16,6 +16,7 @@ const TABLES = [
   'tunnels',
   'tunnel_links',
   'released_names',
+  'endings',
   'relay_secrets',
   'audit',
   'invitations',
@@ -29,6 +30,7 @@ const KEYS = {
   tunnels: 'id',
   tunnel_links: 'id',
   released_names: 'slug',
+  endings: 'id',
   relay_secrets: 'name',
   audit: 'id',
   invitations: 'id',
@@ -111,8 +113,9 @@ describe('culvert-relay migrate', () => {
       tunnels: 2501,
       tunnel_links: 1,
       released_names: 1,
-      // Two accounts with a key each, one of which was revoked, and an invitation.
-      audit: 6,
+      endings: 1,
+      // Three accounts with a key each, one of which was revoked, and an invitation.
+      audit: 8,
       invitations: 1,
       acme_accounts: 1,
       certificates: 1,

@@ -23,7 +23,10 @@ describe('what operators do while the relay runs', () => {
     const service = await startHttpService(scope, (asked, response) => {
       if (asked.url === '/events')
         response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
-      else response.end('here');
+      else if (asked.url === '/download')
+        response.writeHead(200, { 'Content-Length': '1000' }).write('begun');
+      else if (asked.url === '/until-closed') asked.socket.write('HTTP/1.1 200 OK\r\n\r\nbegun');
+      else if (asked.url !== '/silence') response.end('here');
     });
     const wanted = { local_port: service.port, ...request };
     return (await SpecClient.start(scope, relay, account.key, wanted)).tunnel;
@@ -35,9 +38,12 @@ describe('what operators do while the relay runs', () => {
     return await visit(relay.port, { host: hostOf(tunnel, relay), headers });
   }
 
-  async function openEvents(tunnel: { readonly slug: string }): Promise<{ cut: Promise<void> }> {
+  async function openEvents(
+    tunnel: { readonly slug: string },
+    target = '/events',
+  ): Promise<{ cut: Promise<void> }> {
     const visitor = await RawConnection.open(scope, relay.port);
-    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target: '/events' }));
+    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target }));
     const head = await visitor.finalHead();
     return { cut: assert.rejects(visitor.rest(head), /ended/) };
   }
@@ -142,6 +148,77 @@ describe('what operators do while the relay runs', () => {
         assert.equal((await visitorOf(tunnel)).status, 200);
       });
     });
+  });
+
+  describe('tunnel suspend and account suspend', () => {
+    for (const whole of [false, true])
+      it(`cut responses that have begun, and refuse those who wait: ${whole ? 'account' : 'tunnel'}`, async () => {
+        const account = await createAccount(relay);
+        const tunnel = await aClient(account);
+        const targets = ['/download', '/until-closed', '/events'];
+        const begun = await Promise.all(targets.map((target) => openEvents(tunnel, target)));
+        const waiting = await RawConnection.open(scope, relay.port);
+        await waiting.write(formatRequest({ host: hostOf(tunnel, relay), target: '/silence' }));
+        const which = whole
+          ? ['account', 'suspend', '--name', account.name]
+          : ['tunnel', 'suspend', tunnel.id];
+        await relay.administer(...which, '--reason', 'phishing');
+        const cuts = Promise.all(begun.map(({ cut }) => cut));
+        await within(EFFECT_MS + 8000, 'end of the responses', cuts);
+        const { status } = await within(EFFECT_MS + 8000, 'a response', waiting.response());
+        // The clients of an account are disconnected as well, which may be noticed first.
+        assert.ok(status === 451 || (whole && status === 502), String(status));
+      });
+
+    it('hold the address of a tunnel that ends: nobody gets it until resume', async () => {
+      const account = await createAccount(relay);
+      const other = await createAccount(relay);
+      const name = `held-${account.name.slice(-8)}`;
+      const wanted = { local_port: 9, name };
+      const { id } = await account.api.create(wanted);
+      await relay.administer('tunnel', 'suspend', name, '--reason', 'phishing');
+      const again = { ...wanted, take_over: true };
+      assert.equal((await account.api.send('POST', '/v1/tunnels', { json: again })).status, 200);
+      await eventually(EFFECT_MS + 8000, async () => {
+        assert.equal((await visitorOf({ slug: name })).status, 451);
+      });
+      assert.equal((await account.api.send('DELETE', `/v1/tunnels/${id}`)).status, 200);
+      async function isRefusedToAll(): Promise<void> {
+        for (const { api } of [account, other]) {
+          const json = api === other.api ? wanted : again;
+          assertError(await api.send('POST', '/v1/tunnels', { json }), 409, 'name already in use');
+        }
+      }
+      await isRefusedToAll();
+      await relay.stop();
+      await relay.restart();
+      await isRefusedToAll();
+      await relay.administer('tunnel', 'resume', id);
+      assert.equal((await account.api.create(wanted)).name, name);
+    });
+  });
+
+  it('an admin key that has used up its day in the audit log gets 429, and nothing is done', async () => {
+    const account = await createAccount(relay);
+    const { api } = await withNewKey(relay, account, '--admin');
+    const invite = async (count: number) =>
+      await api.send('POST', '/v1/admin/invites', { json: { account: account.name, count } });
+    for (const count of [1000, 999]) assert.equal((await invite(count)).status, 201);
+    const refused = await invite(2);
+    assertError(refused, 429, 'rate limit exceeded');
+    const seconds = Number(refused.head.field('retry-after'));
+    assert.ok(seconds > 86_000 && seconds <= 86_400, `${seconds} s`);
+    assert.equal((await invite(1)).status, 201);
+    const made = { json: { name: `not-made-${account.name}` } };
+    assert.equal((await api.send('POST', '/v1/admin/accounts', made)).status, 429);
+    await assert.rejects(relay.administer('account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
+  });
+
+  it('no tunnel is named like the id of another', async () => {
+    const account = await createAccount(relay);
+    const { id } = await (await createAccount(relay)).api.create({ local_port: 9 });
+    const refused = await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: id } });
+    assertError(refused, 409, 'name already in use', 'name-reserved');
   });
 
   describe('the end of a key', () => {

@@ -10,6 +10,7 @@ import { killRelay } from './rows/kill-relay.ts';
 import { leavers } from './rows/leavers.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { lockedTunnels } from './rows/locked-tunnels.ts';
+import { operators } from './rows/operators.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { replacements } from './rows/replacements.ts';
 import { secrets } from './rows/secrets.ts';
@@ -35,6 +36,7 @@ export const ROWS: readonly Row[] = [
   checksums,
   killRelay,
   replacements,
+  operators,
   hostileMachine,
   secrets,
   soak,

@@ -87,7 +87,7 @@ describe('AccessWatch', () => {
   it('ends the tunnels and sockets of a removed account', async () => {
     const key = await aKey();
     [keysInUse, accountIds] = [[key], [account.id, other.id]];
-    await test.store.removeAccount('acme');
+    await test.store.removeAccount('acme', 0);
     await watch.follow();
     assert.deepEqual([revoked, ended], [[[key, 'removed']], [account.id]]);
     assert.deepEqual(updated, [other]);

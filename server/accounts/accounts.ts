@@ -1,9 +1,9 @@
-/** Creates accounts and keys, for the command line and for a first start. */
+/** Creates accounts and keys. What a relay creates itself, for its first start, is in the audit log as an act of `relay`. */
 import { randomUUID } from 'node:crypto';
 import type { Plan } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
-import type { AccountRecord, KeyRecord, KeyScope } from '../store/records.ts';
+import type { AccountRecord, AuditRecord, KeyRecord, KeyScope } from '../store/records.ts';
 import { generateKey, hashKey, hintOf } from './api-key.ts';
 
 export interface NewAccount {
@@ -19,8 +19,13 @@ export async function createAccount(
   wanted: NewAccount,
 ): Promise<AccountRecord> {
   const account = newAccount(clock, wanted);
-  await store.insertAccount(account);
+  const entry = ownAct(clock, 'account.create', account.name, `plan ${account.plan}`);
+  await store.act('insertAccounts', [[account], []], [entry]);
   return account;
+}
+
+function ownAct(clock: Pick<Clock, 'now'>, action: string, subject: string, detail: string): AuditRecord {
+  return { id: randomUUID(), at: clock.now(), actor: 'relay', action, subject, detail, accountId: null };
 }
 
 /** An account that is not stored yet. */
@@ -58,7 +63,9 @@ export async function issueKey(
   wanted: NewKey = {},
 ): Promise<IssuedKey> {
   const issued = newKey(clock, account, wanted);
-  await store.insertKey(issued.record);
+  const { id, hint } = issued.record;
+  const entry = ownAct(clock, 'key.create', id, `${hint}… of ${account.name}`);
+  await store.act('insertKey', [issued.record], [entry]);
   return issued;
 }
 

@@ -28,6 +28,23 @@ describe('ensureKey', () => {
     assert.deepEqual([owner?.account.name, owner?.account.plan], ['default', 'dev']);
   });
 
+  it('records what it makes as acts of the relay', async () => {
+    await ensureKey(store, clock, undefined, handOut);
+    const acts = await store.listAudit(9);
+    assert.deepEqual(
+      new Set(acts.map(({ actor, action }) => `${actor} ${action}`)),
+      new Set(['relay account.create', 'relay key.create']),
+    );
+  });
+
+  it('does not bring a key back that was removed with its account', async () => {
+    const key = generateKey();
+    await ensureKey(store, clock, key, handOut);
+    await store.removeAccount('default', 0);
+    await assert.rejects(ensureKey(store, clock, key, handOut), RevokedKeyError);
+    assert.equal(await store.findKeyOwner(hashKey(key)), undefined);
+  });
+
   it('makes it only once', async () => {
     await ensureKey(store, clock, undefined, handOut);
     await ensureKey(store, clock, undefined, handOut);

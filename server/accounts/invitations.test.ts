@@ -70,7 +70,7 @@ describe('Invitations', () => {
   });
 
   it('go with their account', async () => {
-    await test.store.removeAccount('acme');
+    await test.store.removeAccount('acme', 0);
     assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
   });
 

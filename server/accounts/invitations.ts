@@ -83,6 +83,7 @@ export class Invitations {
       action: 'invite.take',
       subject: account.name,
       detail: `key ${issued.record.hint}…, "${machine}"`,
+      accountId: null,
     };
     const isTaken = await orUnavailable(store.takeInvitation(id, { key: issued.record, act }, clock.now()));
     if (!isTaken) throw new ApiError(API_ERRORS.invitationNotFound);

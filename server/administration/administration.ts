@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Plan } from '../../shared/tunnel.ts';
-import { type IssuedKey, issueKey, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
+import { type IssuedKey, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
 import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';
 import { shownScope } from '../accounts/key-scope.ts';
 import type { Clock } from '../clock.ts';
@@ -14,8 +14,10 @@ import type {
   KeyListing,
   OpenInvitation,
   OwnedTunnel,
+  SuspendedName,
 } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { ActOperation, Store } from '../store/store.ts';
+import { looksLikeId } from '../../shared/value-rules.ts';
 import { storedTunnels } from '../tunnels/stored-tunnels.ts';
 
 /** What was named is not there. */
@@ -37,7 +39,7 @@ export interface AdministrationOptions {
   /** seconds for which the name of an ended tunnel stays with its account */
   readonly nameHold: number;
   /** who acts: see {@link AuditRecord} */
-  readonly actor: string;
+  readonly by: Pick<AuditRecord, 'actor' | 'accountId'>;
 }
 
 export interface WantedAccounts {
@@ -59,20 +61,21 @@ export interface OwnedKey extends IssuedKey {
   readonly account: AccountRecord;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Every method throws StoreError, and NotThereError for what is named and not there. */
+/**
+ * Every method throws StoreError, NotThereError for an unknown name or id, and FullError when the actor has no room for
+ * more entries in the audit log. Each act is stored in one transaction with its entry.
+ */
 export class Administration {
   readonly #store: Store;
   readonly #clock: AdministrationOptions['clock'];
   readonly #nameHold: number;
-  readonly #actor: string;
+  readonly #by: AdministrationOptions['by'];
 
-  constructor({ store, clock, nameHold, actor }: AdministrationOptions) {
+  constructor({ store, clock, nameHold, by }: AdministrationOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#nameHold = nameHold;
-    this.#actor = actor;
+    this.#by = by;
   }
 
   /**
@@ -85,13 +88,14 @@ export class Administration {
       const account = newAccount(this.#clock, { name, plan, subdomain });
       return { account, issued: withKeys ? newKey(this.#clock, account) : undefined };
     });
+    const accounts = made.map(({ account }) => account);
     const keys = made.flatMap(({ issued }) => (issued === undefined ? [] : [issued.record]));
-    await this.#store.insertAccounts(
-      made.map(({ account }) => account),
-      keys,
+    const detail = `plan ${plan}${withKeys ? ', with a key' : ''}`;
+    await this.#act(
+      'insertAccounts',
+      [accounts, keys],
+      ...names.map((name) => ['account.create', name, detail] as const),
     );
-    for (const { account } of made)
-      await this.#keep('account.create', account.name, `plan ${plan}${withKeys ? ', with a key' : ''}`);
     return made.map(({ account, issued }) => ({ account, key: issued?.key }));
   }
 
@@ -104,37 +108,42 @@ export class Administration {
   }
 
   async setPlan(name: string, plan: Plan): Promise<AccountRecord> {
-    const account = there('account', name, await this.#store.setPlan(name, plan));
-    await this.#keep('account.set-plan', name, plan);
-    return account;
+    const account = await this.#act('setPlan', [name, plan], ['account.set-plan', name, plan]);
+    return there('account', name, account);
   }
 
   /** @throws ConflictError when the subdomain is taken */
   async setSubdomain(name: string, subdomain: string | null): Promise<AccountRecord> {
-    const now = this.#clock.now();
-    const account = there('account', name, await this.#store.setSubdomain(name, subdomain, now));
-    await this.#keep('account.set-subdomain', name, subdomain ?? 'none');
-    return account;
+    const entry = ['account.set-subdomain', name, subdomain ?? 'none'] as const;
+    return there(
+      'account',
+      name,
+      await this.#act('setSubdomain', [name, subdomain, this.#clock.now()], entry),
+    );
   }
 
-  /** @param reason `null` lets it go on */
+  /** @param reason `null` resumes it, with the names that were suspended with it */
   async suspendAccount(name: string, reason: string | null): Promise<AccountRecord> {
-    const account = there('account', name, await this.#store.setSuspension(name, reason));
-    await this.#keep(reason === null ? 'account.resume' : 'account.suspend', name, reason ?? '');
-    return account;
+    const action = reason === null ? 'account.resume' : 'account.suspend';
+    const account = await this.#act(
+      'setSuspension',
+      [name, reason, this.#heldUntil()],
+      [action, name, reason ?? ''],
+    );
+    return there('account', name, account);
   }
 
   async removeAccount(name: string): Promise<AccountRecord> {
-    const account = there('account', name, await this.#store.removeAccount(name));
-    await this.#keep('account.remove', name, '');
-    return account;
+    const account = await this.#act('removeAccount', [name, this.#clock.now()], ['account.remove', name, '']);
+    return there('account', name, account);
   }
 
   async createKey(name: string, wanted: NewKey): Promise<OwnedKey> {
     const account = await this.account(name);
-    const issued = await issueKey(this.#store, this.#clock, account, wanted);
-    const { hint, label, scope } = issued.record;
-    await this.#keep('key.create', issued.record.id, `${hint}… of ${name}, ${shownScope(scope)}, "${label}"`);
+    const issued = newKey(this.#clock, account, wanted);
+    const { id, hint, label, scope } = issued.record;
+    const detail = `${hint}… of ${name}, ${shownScope(scope)}, "${label}"`;
+    await this.#act('insertKey', [issued.record], ['key.create', id, detail]);
     return { ...issued, account };
   }
 
@@ -145,9 +154,14 @@ export class Administration {
   }
 
   async revokeKey(id: string): Promise<KeyListing> {
-    const key = there('key', id, await this.#store.revokeKey(id, this.#clock.now()));
-    await this.#keep('key.revoke', id, `${key.hint}… of ${key.account}`);
-    return key;
+    const keys = await this.#store.listKeys(this.#clock.now());
+    const { hint, account } = there(
+      'key',
+      id,
+      keys.find((key) => key.id === id),
+    );
+    const entry = ['key.revoke', id, `${hint}… of ${account}`] as const;
+    return there('key', id, await this.#act('revokeKey', [id, this.#clock.now()], entry));
   }
 
   /**
@@ -161,27 +175,45 @@ export class Administration {
     return found.filter(({ tunnel }) => tunnel.expiresAt > this.#clock.now());
   }
 
+  /**
+   * Addresses of tunnels that ended while they were suspended: nobody gets them until {@link resumeTunnel}.
+   *
+   * @param account name of the only one whose addresses are wanted
+   */
+  async listSuspendedNames(account?: string): Promise<SuspendedName[]> {
+    const names = await this.#store.suspendedNames();
+    return account === undefined ? names : names.filter((name) => name.account === account);
+  }
+
   /** @param name id or slug of the tunnel */
   async closeTunnel(name: string): Promise<OwnedTunnel> {
     const owned = await this.#tunnel(name);
     const { id, slug, accountId } = owned.tunnel;
-    const now = this.#clock.now();
-    const released = { id, slug, accountId, heldUntil: now + this.#nameHold * 1000 };
-    if (!(await this.#store.orderClose(released, now))) throw new NotThereError('tunnel', name);
-    await this.#keep('tunnel.close', slug, `of ${owned.account.name}`);
-    return owned;
+    const released = { id, slug, accountId, heldUntil: this.#heldUntil() };
+    const entry = ['tunnel.close', slug, `of ${owned.account.name}`] as const;
+    const isFirst = await this.#act('orderClose', [released, this.#clock.now()], entry);
+    return there('tunnel', name, isFirst ? owned : undefined);
+  }
+
+  /** @param name id or slug of the tunnel */
+  async suspendTunnel(name: string, reason: string): Promise<OwnedTunnel> {
+    return await this.#setSuspension(name, await this.#tunnel(name), reason);
   }
 
   /**
+   * Resumes a tunnel, or frees its address if the tunnel has ended.
+   *
    * @param name id or slug of the tunnel
-   * @param reason `null` lets it go on
    */
-  async suspendTunnel(name: string, reason: string | null): Promise<OwnedTunnel> {
-    const { tunnel } = await this.#tunnel(name);
-    const owned = there('tunnel', name, await this.#store.suspendTunnel(tunnel.id, reason));
-    const action = reason === null ? 'tunnel.resume' : 'tunnel.suspend';
-    await this.#keep(action, tunnel.slug, `of ${owned.account.name}${reason === null ? '' : `: ${reason}`}`);
-    return owned;
+  async resumeTunnel(name: string): Promise<OwnedTunnel | SuspendedName> {
+    const ended = await this.#store.suspendedNames();
+    const byId = ended.find(({ tunnelId }) => tunnelId === name);
+    const found = byId === undefined ? await this.#find(name) : undefined;
+    if (found !== undefined) return await this.#setSuspension(name, found, null);
+    const held = there('tunnel', name, byId ?? ended.find(({ slug }) => slug === name));
+    const entry = ['tunnel.resume', held.slug, `of ${held.account ?? 'a removed account'}, ended`] as const;
+    const isHeld = await this.#act('resumeName', [held.slug, this.#heldUntil()], entry);
+    return there('tunnel', name, isHeld ? held : undefined);
   }
 
   /**
@@ -196,13 +228,14 @@ export class Administration {
     { plan, ttl, count }: { readonly plan: Plan; readonly ttl: number; readonly count: number },
   ): Promise<NewInvitation[]> {
     const known = await this.#store.findAccount(name);
-    const account = known ?? (await this.#createAccount(name, plan));
+    const account = known ?? newAccount(this.#clock, { name, plan, subdomain: null });
     const invitations = Array.from({ length: count }, () => newInvitation(this.#clock, account, ttl));
-    await this.#store.insertInvitations(
-      invitations.map(({ record }) => record),
-      this.#clock.now(),
-    );
-    for (const { record } of invitations) await this.#keep('invite.create', name, `invite:${record.id}`);
+    const records = invitations.map(({ record }) => record);
+    const entries = records.map(({ id }) => ['invite.create', name, `invite:${id}`] as const);
+    const made = ['account.create', name, `plan ${plan}`] as const;
+    await (known === undefined
+      ? this.#act('insertInvitations', [records, this.#clock.now(), account], made, ...entries)
+      : this.#act('insertInvitations', [records, this.#clock.now()], ...entries));
     return invitations;
   }
 
@@ -212,9 +245,8 @@ export class Administration {
   }
 
   async revokeInvitation(id: string): Promise<void> {
-    const wasOpen = await this.#store.revokeInvitation(id, this.#clock.now());
+    const wasOpen = await this.#act('revokeInvitation', [id, this.#clock.now()], ['invite.revoke', id, '']);
     there('invite', id, wasOpen || undefined);
-    await this.#keep('invite.revoke', id, '');
   }
 
   /** The newest acts, oldest first. */
@@ -222,23 +254,44 @@ export class Administration {
     return this.#store.listAudit(limit);
   }
 
-  async #createAccount(name: string, plan: Plan): Promise<AccountRecord> {
-    const wanted = { names: [name], plan, subdomain: null, withKeys: false };
-    const [made] = await this.createAccounts(wanted);
-    return there('account', name, made?.account);
+  async #setSuspension(
+    name: string,
+    { tunnel, account }: OwnedTunnel,
+    reason: string | null,
+  ): Promise<OwnedTunnel> {
+    const action = reason === null ? 'tunnel.resume' : 'tunnel.suspend';
+    const detail = `of ${account.name}${reason === null ? '' : `: ${reason}`}`;
+    const changed = await this.#act('suspendTunnel', [tunnel.id, reason], [action, tunnel.slug, detail]);
+    return there('tunnel', name, changed);
   }
 
   async #tunnel(name: string): Promise<OwnedTunnel> {
-    // A slug may look like an id, so that a tunnel could be named to be out of reach.
-    const [bySlug] = await this.#store.findTunnelsBySlug([name]);
-    const found = bySlug ?? (UUID.test(name) ? await this.#store.findTunnel(name) : undefined);
-    const isOver = found !== undefined && found.tunnel.expiresAt <= this.#clock.now();
-    return there('tunnel', name, isOver ? undefined : found);
+    return there('tunnel', name, await this.#find(name));
   }
 
-  async #keep(action: string, subject: string, detail: string): Promise<void> {
+  /** An id goes before a slug: no tunnel can take what is meant for another by being named like its id. */
+  async #find(name: string): Promise<OwnedTunnel | undefined> {
+    const byId = looksLikeId(name) ? await this.#store.findTunnel(name) : undefined;
+    const found = byId ?? (await this.#store.findTunnelsBySlug([name]))[0];
+    return found === undefined || found.tunnel.expiresAt <= this.#clock.now() ? undefined : found;
+  }
+
+  /** Wall time in ms until which the name of a tunnel that ends now stays with its account. */
+  #heldUntil(): number {
+    return this.#clock.now() + this.#nameHold * 1000;
+  }
+
+  /** @param entries action, subject and detail of each entry in the audit log */
+  async #act<Name extends ActOperation>(
+    operation: Name,
+    args: Parameters<Store[Name]>,
+    ...entries: readonly (readonly [action: string, subject: string, detail: string])[]
+  ): Promise<Awaited<ReturnType<Store[Name]>>> {
     const at = this.#clock.now();
-    await this.#store.insertAudit({ id: randomUUID(), at, actor: this.#actor, action, subject, detail });
+    const records = entries.map(([action, subject, detail]) => {
+      return { id: randomUUID(), at, ...this.#by, action, subject, detail };
+    });
+    return await this.#store.act(operation, args, records);
   }
 }
 

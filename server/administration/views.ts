@@ -8,6 +8,7 @@ import type {
   KeyListing,
   OpenInvitation,
   OwnedTunnel,
+  SuspendedName,
 } from '../store/records.ts';
 
 /** @returns RFC 3339 in UTC, as the API writes it */
@@ -61,6 +62,16 @@ export function viewTunnel({ tunnel, account }: OwnedTunnel) {
     requests: tunnel.requests,
     suspended: tunnel.suspended,
   };
+}
+
+/** The address of a tunnel that ended while it was suspended. */
+export function viewSuspendedName({ tunnelId, slug, account, domain, reason }: SuspendedName) {
+  return { id: tunnelId, slug, account, domain, suspended: reason };
+}
+
+/** What was resumed: a tunnel, or only its address if it has ended. */
+export function viewResumed(resumed: OwnedTunnel | SuspendedName) {
+  return 'tunnel' in resumed ? viewTunnel(resumed) : { ...viewSuspendedName(resumed), suspended: null };
 }
 
 /** An invitation that nobody has taken. */

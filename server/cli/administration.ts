@@ -50,9 +50,8 @@ export async function administering<T>(
   shell.err(`culvert-relay: database ${nameOfDatabase(config.database)}`);
   try {
     const { nameHold } = config;
-    return await work(
-      new Administration({ store, clock: systemClock, nameHold, actor: `shell:${shell.user}` }),
-    );
+    const by = { actor: `shell:${shell.user}`, accountId: null };
+    return await work(new Administration({ store, clock: systemClock, nameHold, by }));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     if (error instanceof ConflictError) throw failure(`the ${error.field} is taken; choose another`);

@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/relay-lock.ts';
+import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { aKeyRecord, anAccount } from '../testing/fixtures.ts';
+import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
+
+const ACCESS = { version: 'v', allow: ['203.0.113.7'], basic: [], password: null, links: true, knock: false };
 
 describe('culvert-relay backup and restore', () => {
   const account = anAccount({ name: 'before' });
@@ -67,18 +79,224 @@ describe('culvert-relay backup and restore', () => {
     await store.revokeKey('revoked', 5);
     await store.close();
     assert.equal(await run('restore', file), 0, shell.stderr.join());
-    assert.match(shell.stdout.join('\n'), /^1 keys that were revoked since then stay revoked\.$/m);
+    assert.match(shell.stdout.join('\n'), /^1 key that was revoked since then stays revoked\.$/m);
     store = await openSqlite(database, () => {});
     assert.deepEqual(await store.findEndedKeys(['kept', 'revoked'], 10), [{ id: 'revoked', end: 'revoked' }]);
   });
 
-  it('put a copy where there is no database', async () => {
+  /** Restores the copy, and opens what is there then. */
+  async function restored(): Promise<string[]> {
+    await store.close();
+    shell.stdout.splice(0);
+    assert.equal(await run('restore', file), 0, shell.stderr.join());
+    store = await openSqlite(database, () => {});
+    return shell.stdout.slice(2);
+  }
+
+  it('keep accounts removed or suspended, with their keys', async () => {
+    const others = ['removed', 'suspended', 'resumed'].map((name) => anAccount({ name }));
+    const keys = others.map(({ name, id }) => aKeyRecord({ id: `key of ${name}`, accountId: id }));
+    await store.insertAccounts(others, keys);
+    await store.setSuspension('resumed', 'too early');
+    await run('backup', file);
+    await store.removeAccount('removed', 5);
+    await store.setSuspension('suspended', 'phishing');
+    await store.setSuspension('resumed', null);
+    assert.deepEqual(await restored(), [
+      '1 account that was removed since then stays removed.',
+      '1 account that was suspended since then stays suspended.',
+    ]);
+    const left = await store.listAccounts();
+    assert.deepEqual(Object.fromEntries(left.map(({ name, suspended }) => [name, suspended])), {
+      before: null,
+      resumed: 'too early',
+      suspended: 'phishing',
+    });
+    assert.deepEqual(await store.findEndedKeys(['key of removed'], 9), [
+      { id: 'key of removed', end: 'removed' },
+    ]);
+    // Not at the next restore either, nor with the same key.
+    await run('backup', `${file}.later`);
+    file = `${file}.later`;
+    assert.deepEqual(await restored(), []);
+    await assert.rejects(store.insertKey(keys[0] ?? assert.fail()), ConflictError);
+  });
+
+  it('keep an account removed that an earlier version removed, but not another one of that name', async () => {
+    const [old, late] = [10, 30].map((createdAt) => anAccount({ name: `made at ${createdAt}`, createdAt }));
+    for (const each of [old, late]) await store.insertAccount(each ?? assert.fail());
+    await run('backup', file);
+    for (const name of ['made at 10', 'made at 30'])
+      await store.insertAudit({
+        id: `removal of ${name}`,
+        at: 20,
+        actor: 'shell:ann',
+        action: 'account.remove',
+        subject: name,
+        detail: '',
+        accountId: null,
+      });
+    await restored();
+    assert.deepEqual((await names()).toSorted(), ['before', 'made at 30']);
+  });
+
+  it('keep invitations ended that were used or revoked', async () => {
+    const invitations = ['used', 'revoked', 'open'].map((id) => {
+      return { id, accountId: account.id, hash: id, createdAt: 0, expiresAt: 1000 };
+    });
+    await store.insertInvitations(invitations, 0);
+    await run('backup', file);
+    const act = { id: 'x', at: 5, actor: '', action: '', subject: '', detail: '', accountId: null };
+    const key = aKeyRecord({ accountId: account.id });
+    assert.equal(await store.takeInvitation('used', { key, act }, 5), true);
+    assert.equal(await store.revokeInvitation('revoked', 5), true);
+    assert.deepEqual(await restored(), [
+      '2 invitations that were used or revoked since then stay used or revoked.',
+    ]);
+    assert.deepEqual(
+      (await store.listInvitations(9)).map(({ id }) => id),
+      ['open'],
+    );
+  });
+
+  it('keep tunnels closed or suspended, their links revoked, and their present access policy', async () => {
+    const slugs = ['closed', 'expired', 'suspended', 'resumed', 'locked', 'same'];
+    const tunnels = new Map(slugs.map((slug) => [slug, aTunnel(account.id, { slug })]));
+    const idOf = (slug: string): string => tunnels.get(slug)?.id ?? '';
+    for (const tunnel of tunnels.values()) await store.insertTunnel(tunnel);
+    await store.suspendTunnel(idOf('resumed'), 'too early');
+    const links = [aLink(idOf('locked')), aLink(idOf('locked'))];
+    for (const link of links) await store.insertLink(link, { maxLinks: 9, maxRevoked: 9 });
+    await run('backup', file);
+    const [closed] = ['closed'].map((slug) => ({
+      id: idOf(slug),
+      slug,
+      accountId: account.id,
+      heldUntil: 0,
+    }));
+    await store.releaseTunnels([closed ?? assert.fail()], 2000);
+    await store.suspendTunnel(idOf('suspended'), 'phishing');
+    await store.suspendTunnel(idOf('resumed'), null);
+    await store.setAccess(idOf('locked'), ACCESS);
+    await store.revokeLink(idOf('locked'), links[0]?.id ?? '', 2000);
+    const late = aTunnel(account.id, { slug: 'late' });
+    await store.insertTunnel(late);
+    await store.suspendTunnel(late.id, 'spam');
+    assert.deepEqual(await restored(), [
+      '1 tunnel that was closed since then stays closed.',
+      '1 tunnel that was suspended since then stays suspended.',
+      '1 link that was revoked since then stays revoked.',
+    ]);
+    const now = new Map((await allTunnels(store)).map(({ tunnel }) => [tunnel.slug, tunnel]));
+    assert.deepEqual([...now.keys()].toSorted(), ['expired', 'locked', 'resumed', 'same', 'suspended']);
+    assert.equal(now.get('suspended')?.suspended, 'phishing');
+    assert.equal(now.get('resumed')?.suspended, 'too early');
+    assert.deepEqual(now.get('locked')?.access, ACCESS);
+    assert.deepEqual(
+      now.get('locked')?.revokedLinks.map(([id]) => id),
+      [links[0]?.id],
+    );
+    assert.deepEqual(await store.linksOf(idOf('locked'), 2000), [links[1]]);
+    assert.deepEqual({ ...now.get('same') }, tunnels.get('same'));
+    // It was made and suspended after the copy.
+    assert.deepEqual(
+      (await store.suspendedNames()).map(({ slug, reason }) => [slug, reason]),
+      [['late', 'spam']],
+    );
+    await assert.rejects(store.insertTunnel(aTunnel(account.id, { slug: 'late' })), ConflictError);
+  });
+
+  it('keep domains removed or lost to another account, with their tunnels', async () => {
+    const other = anAccount({ name: 'other' });
+    await store.insertAccount(other);
+    const claims = ['removed.test', 'lost.test', 'kept.test'].map((domain) => aDomain(account.id, domain));
+    const release = { now: 5, nameHold: 0, checkAt: 0, instead: null };
+    for (const claim of claims) {
+      await store.insertDomain(claim, null);
+      await store.verifyDomain({ id: claim.id, ...release });
+      await store.insertTunnel(
+        aTunnel(account.id, { domain: claim.domain, slug: claim.domain.split('.')[0] ?? '' }),
+      );
+    }
+    await run('backup', file);
+    const [removed, lost] = claims;
+    await store.removeDomain({ id: removed?.id ?? '', accountId: account.id }, release);
+    const theirs = aDomain(other.id, 'lost.test');
+    await store.insertDomain(theirs, null);
+    await store.verifyDomain({ id: theirs.id, ...release, instead: lost?.id ?? '' });
+    const lines = await restored();
+    assert.ok(lines.includes('2 domains that were removed since then stay removed.'), lines.join('\n'));
+    assert.deepEqual(
+      (await store.verifiedDomains('', 9)).map(({ domain }) => domain),
+      ['kept.test'],
+    );
+    assert.deepEqual(
+      (await allTunnels(store)).map(({ tunnel }) => tunnel.slug),
+      ['kept'],
+    );
+  });
+
+  it('keep the address of a suspended tunnel from everybody, and what the audit log says', async () => {
+    const tunnel = aTunnel(account.id, { slug: 'web' });
+    await store.insertTunnel(tunnel);
+    await run('backup', file);
+    const act = { id: 'act', at: 5, actor: 'shell:ann', action: 'x', subject: 'web', detail: '' };
+    await store.act('suspendTunnel', [tunnel.id, 'phishing'], [{ ...act, accountId: null }]);
+    await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], 2000);
+    await restored();
+    await assert.rejects(store.insertTunnel(aTunnel(account.id, { slug: 'web' })), ConflictError);
+    const acts = await store.listAudit(9);
+    assert.deepEqual(
+      acts.map(({ actor, action, subject, detail }) => [actor, action, subject, detail]),
+      [
+        ['shell:ann', 'x', 'web', ''],
+        ['shell:ann', 'restore', database, `from ${file}`],
+      ],
+    );
+  });
+
+  it('warn without a database to compare with, and put the copy in its place', async () => {
     await run('backup', file);
     await store.close();
+    const log = readFileSync(database);
     rmSync(database);
+    // Left behind by a database that is gone, whose pages must not get into the copy.
+    writeFileSync(`${database}-wal`, log);
     assert.equal(await run('restore', file), 0, shell.stderr.join());
+    assert.match(shell.stderr.join('\n'), /there was no database .* to compare with\n.*is in force again:/);
     assert.deepEqual(await names(), ['before']);
     store = await openSqlite(database, () => {});
+  });
+
+  it('change nothing when the database that is replaced cannot be read', async () => {
+    await run('backup', file);
+    await store.close();
+    const before = readFileSync(database);
+    writeFileSync(database, 'no database at all, but some text that is long enough to look like one');
+    assert.equal(await run('restore', file), 1);
+    assert.match(
+      shell.stderr.at(-1) ?? '',
+      /nothing was restored: what was ended since then could not be read .*; move that file away/,
+    );
+    writeFileSync(database, before);
+    store = await openSqlite(database, () => {});
+  });
+
+  it('neither fill nor follow what is there already, and write for their owner only', async () => {
+    const target = join(folder, 'of somebody else');
+    writeFileSync(target, 'unchanged');
+    for (const name of [`${file}.${process.pid}.part`, `${database}.${process.pid}.part`])
+      symlinkSync(target, name);
+    symlinkSync(target, `${database}.last-backup`);
+    assert.equal(await run('backup', file), 0, shell.stderr.join());
+    assert.equal(lstatSync(`${database}.last-backup`).isSymbolicLink(), false);
+    for (const name of [file, `${database}.last-backup`]) assert.equal(statSync(name).mode & 0o777, 0o600);
+    await restored();
+    assert.equal(statSync(database).mode & 0o777, 0o600);
+    assert.equal(readFileSync(target, 'utf8'), 'unchanged');
+    symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
+    assert.equal(await run('backup', join(folder, 'dangling')), 1);
+    assert.match(shell.stderr.at(-1) ?? '', /is there already; choose another name$/);
   });
 
   it('change nothing while a relay uses the database, or with a file that is none', async () => {

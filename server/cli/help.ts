@@ -40,13 +40,13 @@ Usage:
   culvert-relay invite revoke ID [--json]
       make an invitation good for nobody
   culvert-relay tunnel list [--account NAME] [--json]
-      show live tunnels, whose they are and how much they are used
+      show live tunnels, whose they are and how much they are used, and addresses that are suspended
   culvert-relay tunnel close ID|SLUG [--json]
       close a tunnel
   culvert-relay tunnel suspend ID|SLUG --reason TEXT [--json]
-      keep visitors away from a tunnel (451), until
+      keep visitors away from a tunnel (451), and its name from everybody if it ends, until
   culvert-relay tunnel resume ID|SLUG [--json]
-      lets them in again
+      lets them in again, or frees the name
   culvert-relay doctor [--idle DURATION] [--json]
       look at everything that the relay depends on, here and through its public address, with a tunnel of its own, and say
       what to do; with --idle also whether a response may be silent for that long
@@ -55,7 +55,8 @@ Usage:
   culvert-relay backup FILE [--json]
       copy a SQLite database, while the relay runs
   culvert-relay restore FILE [--json]
-      put a copy back, while no relay runs; the database of before is kept, and what was revoked stays revoked
+      put a copy back, while no relay runs; the previous database is kept, and what was ended in it since stays ended:
+      keys, links, accounts, invitations, tunnels and domains
   culvert-relay migrate --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/NAME] [--json]
       move everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to, to that of
       CULVERT_DATABASE_URL, which keeps its password out of the process list

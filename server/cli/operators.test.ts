@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
 import { ACCOUNTS_AT_ONCE_MAX, REASON_MAX_LENGTH } from '../limits.ts';
@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
+import { userName } from './user-name.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -195,11 +196,30 @@ describe('culvert-relay, for operators', () => {
       await refused(2, 'tunnel', 'close');
     });
 
-    it('take a name for a name first, even one that looks like an id', async () => {
-      const victim = await aLiveTunnel('web');
-      await aLiveTunnel(victim);
-      assert.equal((await json('tunnel', 'close', victim))['slug'], victim);
-      assert.equal((await json('tunnel', 'close', victim))['slug'], 'web');
+    it('take an id for an id, even if another tunnel is named like it', async () => {
+      const meant = await aLiveTunnel('web');
+      await aLiveTunnel(meant);
+      assert.equal((await json('tunnel', 'suspend', meant, '--reason', 'x'))['slug'], 'web');
+      assert.equal((await json('tunnel', 'resume', meant))['slug'], 'web');
+      assert.equal((await json('tunnel', 'close', meant))['slug'], 'web');
+      assert.equal((await json('tunnel', 'close', meant))['slug'], meant);
+    });
+
+    it('show the address of a tunnel that ended while suspended, and give it back', async () => {
+      const id = await aLiveTunnel('web');
+      await printed('tunnel', 'suspend', 'web', '--reason', 'phishing');
+      await printed('tunnel', 'close', 'web');
+      assert.deepEqual((await json('tunnel', 'list', '--account', 'acme'))['suspended_names'], [
+        { id, slug: 'web', account: 'acme', domain: null, suspended: 'phishing' },
+      ]);
+      const shown = (await printed('tunnel', 'list')).join('\n');
+      assert.match(shown, /^There are no live tunnels\.$/m);
+      assert.match(shown, new RegExp(`^web +acme +- +${id} +phishing$`, 'm'));
+      assert.deepEqual(await printed('tunnel', 'resume', id), [
+        'The tunnel has ended. Its name web can be used again.',
+      ]);
+      assert.deepEqual((await json('tunnel', 'list'))['suspended_names'], []);
+      await refused(1, 'tunnel', 'resume', 'web');
     });
 
     it('refuse an invitation for longer than 90 days, and more than 1,000 of them', async () => {
@@ -210,6 +230,18 @@ describe('culvert-relay, for operators', () => {
         /--ttl takes a duration from 1s to 2160h0m0s/,
       );
       assert.match(await refused(2, ...create, '--count', '1001'), /--count takes a number from 1 to 1000/);
+    });
+
+    it('name the user that the system proves, and SUDO_USER only as what somebody has set', () => {
+      for (const [SUDO_USER, name, shown] of [
+        [undefined, 'ann', 'ann'],
+        ['ann', 'ann', 'ann'],
+        ['ann', 'root', 'root (SUDO_USER=ann)'],
+        ['bob', 'ann', 'ann (SUDO_USER=bob)'],
+        ['ann) key:1', 'root', 'root'],
+      ] as const)
+        assert.equal(userName({ SUDO_USER }, name), shown);
+      assert.equal(userName({}), userInfo().username);
     });
 
     it('say who did what', async () => {

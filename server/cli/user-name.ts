@@ -1,10 +1,19 @@
 /** Who gives a command, for the list of who did what. */
 import { userInfo } from 'node:os';
 
-/** @returns the name of the user, of the one who has called `sudo` if there is one */
-export function userName(env: NodeJS.ProcessEnv): string {
+/**
+ * Names the user that the system knows the process to have. `SUDO_USER` is only a variable, which anybody can set, so it is
+ * added as such: where commands run as a user that several people share, it is the only hint at who it was.
+ *
+ * @param name of the user as whom the process runs
+ */
+export function userName(env: NodeJS.ProcessEnv, name = systemName()): string {
   const caller = env['SUDO_USER'];
-  if (caller !== undefined && /^[\w.@-]{1,64}$/.test(caller)) return caller;
+  const isHint = caller !== undefined && caller !== name && /^[\w.@-]{1,64}$/.test(caller);
+  return isHint ? `${name} (SUDO_USER=${caller})` : name;
+}
+
+function systemName(): string {
   try {
     return userInfo().username;
   } catch {

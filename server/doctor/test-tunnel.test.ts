@@ -14,7 +14,12 @@ describe('TestTunnel', () => {
       anAccount({ name: 'doctor-ab0123456789', createdAt: now - DIAGNOSIS_LEFTOVER_MS }),
       anAccount({ name: 'doctor-who', createdAt: 0 }),
     );
-    const administration = new Administration({ store, clock, nameHold: 0, actor: 'shell:ann' });
+    const administration = new Administration({
+      store,
+      clock,
+      nameHold: 0,
+      by: { actor: 'shell:ann', accountId: null },
+    });
     await assert.rejects(
       TestTunnel.open(new URL('http://127.0.0.1:1'), administration, now),
       /nothing is listening there/,

@@ -30,7 +30,7 @@ export class Visit {
       store,
       clock: systemClock,
       nameHold,
-      actor: `shell:${this.#user}`,
+      by: { actor: `shell:${this.#user}`, accountId: null },
     });
     const tunnel = await TestTunnel.open(publicUrlOf(this.#config, port), administration, systemClock.now());
     this.#tunnel = tunnel;

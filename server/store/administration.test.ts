@@ -127,7 +127,10 @@ describe('KyselyStore, administered', () => {
     const [own, foreign] = [aTunnel(acme.id), aTunnel(older.id)];
     for (const tunnel of [own, foreign]) await store.insertTunnel(tunnel);
     await store.releaseTunnels([{ id: 'x', slug: 'held', accountId: acme.id, heldUntil: 100 }], 0);
-    assert.equal(await changesOf(async () => assert.deepEqual(await store.removeAccount('acme'), acme)), 1);
+    assert.equal(
+      await changesOf(async () => assert.deepEqual(await store.removeAccount('acme', 0), acme)),
+      1,
+    );
     assert.deepEqual(await store.listAccounts(), [older]);
     assert.deepEqual(await store.findEndedKeys(['a', 'b'], 0), [{ id: 'a', end: 'removed' }]);
     assert.deepEqual(
@@ -135,7 +138,7 @@ describe('KyselyStore, administered', () => {
       [foreign.id],
     );
     assert.equal(await store.nameHolder('held', 0), undefined);
-    assert.equal(await store.removeAccount('acme'), undefined);
+    assert.equal(await store.removeAccount('acme', 0), undefined);
   });
 
   describe('names of ended tunnels', () => {

@@ -136,7 +136,7 @@ describe('domains in the store', () => {
     it('take it along when their account is removed', async () => {
       await verified(ann.id, 'a.test');
       await verified(bob.id, 'b.test');
-      await store.removeAccount('ann');
+      await store.removeAccount('ann', 2000);
       assert.deepEqual(await certificates(), ['b.test', 'relay.test']);
     });
 
@@ -202,7 +202,7 @@ describe('domains in the store', () => {
   it('go with their account', async () => {
     await verified(ann.id, 'a.test');
     await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test' }));
-    await store.removeAccount('ann');
+    await store.removeAccount('ann', 0);
     assert.equal(await store.verifiedClaim('a.test'), undefined);
     await verified(bob.id, 'a.test');
   });

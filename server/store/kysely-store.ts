@@ -4,6 +4,7 @@ import { describeError, type Log } from '../log.ts';
 import * as accounts from './queries/account-queries.ts';
 import * as certificates from './queries/certificate-queries.ts';
 import * as domains from './queries/domain-queries.ts';
+import { resumeName, suspendedNames } from './queries/ending-queries.ts';
 import * as audit from './queries/audit-queries.ts';
 import * as invitations from './queries/invitation-queries.ts';
 import * as keys from './queries/key-queries.ts';
@@ -14,8 +15,9 @@ import { nameClashes } from './queries/namespace.ts';
 import type { Database } from './schema.ts';
 import { relaySecret, removeSecrets } from './queries/secret-queries.ts';
 import { type Operation, OPERATIONS } from './operations.ts';
+import type { AuditRecord } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
-import type { Store } from './store.ts';
+import type { ActOperation, Store } from './store.ts';
 import * as tunnels from './queries/tunnel-queries.ts';
 
 type Queries = {
@@ -30,15 +32,19 @@ const QUERIES: Queries = {
   ...newAccounts,
   ...keys,
   ...orders,
-  ...audit,
+  insertAudit: audit.insertAudit,
+  listAudit: audit.listAudit,
   ...invitations,
   ...tunnels,
   ...links,
   ...certificates,
   ...domains,
+  suspendedNames,
+  resumeName,
   nameClashes,
   relaySecret,
   removeSecrets,
+  act,
   ping,
   close,
 };
@@ -76,6 +82,26 @@ export function kyselyStore(db: Kysely<Database>, log: Log): Store {
     return [name, (...args: readonly unknown[]) => watch(query(db, ...args), kind)];
   });
   return Object.fromEntries(methods) as Store;
+}
+
+/** Those that are done whenever they do not throw; the others say whether there was what they were to change. */
+const UNCONDITIONAL: ReadonlySet<Operation> = new Set(['insertAccounts', 'insertKey', 'insertInvitations']);
+
+/** See {@link Store.act}. */
+function act<Name extends ActOperation>(
+  db: Kysely<Database>,
+  name: Name,
+  args: Parameters<Store[Name]>,
+  entries: readonly AuditRecord[],
+): ReturnType<Store[Name]> {
+  const query = QUERIES[name] as (...given: readonly unknown[]) => Promise<unknown>;
+  const done = db.transaction().execute(async (transaction) => {
+    const result = await query(transaction, ...args);
+    const isDone = UNCONDITIONAL.has(name) || (result !== undefined && result !== false);
+    if (isDone) await audit.keepActs(transaction, entries);
+    return result;
+  });
+  return done as ReturnType<Store[Name]>;
 }
 
 async function ping(db: Kysely<Database>): Promise<void> {

@@ -101,7 +101,7 @@ describe('links in the store', () => {
       ({ id, slug }) => store.releaseTunnels([{ id, slug, accountId: owner.id, heldUntil: 0 }], 1000),
       ({ expiresAt }) => store.releaseOverdue({ until: expiresAt, now: expiresAt, nameHold: 0, limit: 9 }),
       ({ slug }) => store.insertTunnel(aTunnel(owner.id, { slug, createdAt: 9_000_000 })),
-      () => store.removeAccount(owner.name),
+      () => store.removeAccount(owner.name, 0),
     ];
     for (const end of ways) {
       const ending = aTunnel(owner.id);

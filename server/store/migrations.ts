@@ -16,6 +16,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011_operators': { up: keepOrders },
   '0012_invitations': { up: keepInvitations },
   '0013_orders_of_accounts': { up: tellOrdersApart },
+  '0014_endings': { up: keepEndings },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -253,4 +254,27 @@ async function keepInvitations(db: Kysely<unknown>): Promise<void> {
 /** Orders of certificates are counted for each account. */
 async function tellOrdersApart(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('acme_attempts').addColumn('account_id', 'text').execute();
+}
+
+/** What has ended stays ended: after a restore, and at the address of a suspended tunnel. Acts are counted for each account. */
+async function keepEndings(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('endings')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('kind', 'text', (column) => column.notNull())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('ended_at', 'bigint', (column) => column.notNull())
+    .addColumn('kept_until', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('endings_by_end').on('endings').column('kept_until').execute();
+  await db.schema
+    .createIndex('endings_by_account')
+    .on('endings')
+    .columns(['account_id', 'kind', 'ended_at'])
+    .execute();
+  for (const column of ['tunnel_id', 'domain', 'suspended', 'suspended_with'])
+    await db.schema.alterTable('released_names').addColumn(column, 'text').execute();
+  await db.schema.createIndex('released_names_by_domain').on('released_names').column('domain').execute();
+  await db.schema.alterTable('audit').addColumn('account_id', 'text').execute();
+  await db.schema.createIndex('audit_by_account').on('audit').columns(['account_id', 'at']).execute();
 }

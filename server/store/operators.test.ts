@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { AUDIT_MAX, CLOSED_TUNNELS_KEPT_MS } from '../limits.ts';
-import { aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { randomUUID } from 'node:crypto';
+import { batches } from '../batches.ts';
+import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, CLOSED_TUNNELS_KEPT_MS } from '../limits.ts';
+import { aDomain, aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { AuditRecord } from './records.ts';
-import { ConflictError } from './store-errors.ts';
+import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
 describe('what operators do, in the store', () => {
@@ -17,6 +19,11 @@ describe('what operators do, in the store', () => {
   });
 
   afterEach(() => store.close());
+
+  async function insertMany(acts: readonly AuditRecord[]): Promise<void> {
+    // One by one it is 10,000 round trips.
+    for (const batch of batches(acts, 1000)) await store.act('setPlan', ['acme', 'dev'], batch);
+  }
 
   it('many accounts are made with their keys, or none', async () => {
     const team = [anAccount({ name: 'one' }), anAccount({ name: 'two' })];
@@ -86,25 +93,216 @@ describe('what operators do, in the store', () => {
   });
 
   describe('who did what', () => {
+    const [now, day] = [AUDIT_KEPT_MS * 2, 24 * 3_600_000];
+
     it('is listed oldest first, the newest of as many as are asked for', async () => {
-      for (const at of [3, 1, 2]) await store.insertAudit(anAct(at));
+      const acts = [3, 1, 2].map((at) => anAct({ at }));
+      for (const act of acts) await store.insertAudit(act);
       const times = (await store.listAudit(2)).map(({ at }) => at);
       assert.deepEqual(times, [2, 3]);
-      assert.deepEqual({ ...(await store.listAudit(1))[0] }, anAct(3));
+      assert.deepEqual(await store.listAudit(1), acts.slice(0, 1));
     });
 
-    it('is kept for the newest 10,000 acts', async () => {
-      const acts = Array.from({ length: AUDIT_MAX + 5 }, (_, index) => anAct(index + 1));
-      // Some at a time: one by one it is 10,000 round trips.
-      for (let at = 0; at < AUDIT_MAX; at += 100)
-        await Promise.all(acts.slice(at, at + 100).map((act) => store.insertAudit(act)));
-      for (const act of acts.slice(AUDIT_MAX)) await store.insertAudit(act);
+    it('is kept for a year, however many acts follow, and the newest 10,000 for longer', async () => {
+      const old = [now - AUDIT_KEPT_MS - 1, now - AUDIT_KEPT_MS].map((at) => anAct({ at }));
+      const acts = Array.from({ length: AUDIT_MAX - 1 }, (_, index) => anAct({ at: now + index }));
+      await insertMany([...old, ...acts.slice(0, -1)]);
+      assert.equal((await store.listAudit(AUDIT_MAX + 5)).length, AUDIT_MAX, 'as many are kept however old');
+      await store.insertAudit(anAct({ at: now }));
       const kept = await store.listAudit(AUDIT_MAX + 5);
-      assert.deepEqual([kept.length, kept[0]?.at], [AUDIT_MAX, 6]);
+      assert.deepEqual([kept.length, kept[0]?.at], [AUDIT_MAX, now - AUDIT_KEPT_MS]);
+      await insertMany(Array.from({ length: 5 }, () => anAct({ at: now })));
+      const all = await store.listAudit(AUDIT_MAX + 10);
+      assert.deepEqual([all.length, all[0]?.at], [AUDIT_MAX + 5, now - AUDIT_KEPT_MS]);
     }).timeout(120_000);
+
+    it('takes 2,000 acts a day from the keys of one account, and refuses the next one undone', async () => {
+      const accountId = acme.id;
+      await store.insertAudit(anAct({ at: now - day, accountId }));
+      const many = Array.from({ length: AUDIT_ACTS_PER_DAY - 1 }, () => anAct({ at: now, accountId }));
+      await store.act('setPlan', ['other', 'team'], many);
+      await store.act('setPlan', ['other', 'dev'], [anAct({ at: now + 1, accountId })]);
+      await assert.rejects(
+        store.act('setPlan', ['other', 'free'], [anAct({ at: now + 2, accountId })]),
+        (error) => error instanceof FullError && error.nextEnd === now + day,
+      );
+      assert.equal((await store.findAccount('other'))?.plan, 'dev');
+      assert.equal((await store.listAudit(AUDIT_MAX)).length, AUDIT_ACTS_PER_DAY + 1);
+      const others = [anAct({ at: now + 2, accountId: other.id }), anAct({ at: now + 2 })];
+      for (const act of others) await store.act('setPlan', ['other', 'team'], [act]);
+      await store.act('setPlan', ['other', 'free'], [anAct({ at: now + day, accountId })]);
+    });
+
+    it('is stored with what was done, or neither is', async () => {
+      await store.insertAudit(anAct({ id: 'taken' }));
+      const key = aKeyRecord({ accountId: acme.id });
+      const tunnel = aTunnel(acme.id, { slug: 'web' });
+      await store.insertTunnel(tunnel);
+      const invitation = { ...key, id: 'invitation', expiresAt: 5000 };
+      const before = await store.accessRevision(0);
+      const twice = [anAct({ id: 'taken' })];
+      for (const attempt of [
+        () => store.act('insertAccounts', [[anAccount({ name: 'new' })], []], twice),
+        () => store.act('setPlan', ['acme', 'team'], twice),
+        () => store.act('setSuspension', ['acme', 'x'], twice),
+        () => store.act('setSubdomain', ['acme', null, 0], twice),
+        () => store.act('removeAccount', ['acme', 0], twice),
+        () => store.act('insertKey', [key], twice),
+        () => store.act('orderClose', [{ ...tunnel, heldUntil: 0 }, 1000], twice),
+        () => store.act('suspendTunnel', [tunnel.id, 'x'], twice),
+        () => store.act('insertInvitations', [[invitation], 0, anAccount({ name: 'new' })], twice),
+      ])
+        await assert.rejects(attempt, StoreError);
+      assert.equal(await store.accessRevision(0), before);
+      assert.deepEqual([...(await store.listAccounts())].map(({ name }) => name).toSorted(), [
+        'acme',
+        'other',
+      ]);
+      assert.deepEqual(await store.findAccount('acme'), acme);
+      assert.deepEqual([await store.listKeys(0), await store.listInvitations(0)], [[], []]);
+      assert.equal((await store.findTunnel(tunnel.id))?.tunnel.suspended, null);
+
+      await store.insertKey(key);
+      await store.insertInvitations([invitation], 0);
+      await assert.rejects(store.act('revokeKey', [key.id, 5], twice), StoreError);
+      await assert.rejects(store.act('revokeInvitation', ['invitation', 5], twice), StoreError);
+      assert.equal((await store.listKeys(0)).length, 1);
+      assert.equal((await store.listInvitations(0)).length, 1);
+      await store.suspendTunnel(tunnel.id, 'x');
+      await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], 1000);
+      await assert.rejects(store.act('resumeName', ['web', 0], twice), StoreError);
+      assert.equal((await store.suspendedNames()).length, 1);
+      assert.equal((await store.listAudit(10)).length, 1);
+    });
+
+    it('has no entry for a change of something unknown', async () => {
+      assert.equal(await store.act('setPlan', ['nobody', 'team'], [anAct()]), undefined);
+      assert.equal(await store.act('revokeInvitation', ['nothing', 0], [anAct()]), false);
+      assert.deepEqual(await store.listAudit(10), []);
+    });
+  });
+
+  describe('the address of a suspended tunnel', () => {
+    const tunnel = aTunnel(acme.id, { slug: 'web', name: 'web' });
+    const released = { id: tunnel.id, slug: 'web', accountId: acme.id, heldUntil: 0 };
+    const name = { tunnelId: tunnel.id, slug: 'web', domain: null, account: 'acme', reason: 'phishing' };
+
+    beforeEach(() => store.insertTunnel(tunnel));
+
+    /** Tries to have the address again: as its account and as another one. */
+    async function takers(now: number, domain: string | null = null): Promise<(string | undefined)[]> {
+      const tries: (string | undefined)[] = [];
+      for (const { id } of [acme, other])
+        for (const again of [aTunnel(id, { slug: 'web' }), aTunnel(id, { domain })]) {
+          if (again.slug !== 'web' && domain === null) continue;
+          tries.push(
+            await store.insertTunnel({ ...again, createdAt: now, expiresAt: now + 5 }).then(
+              () => undefined,
+              (error: unknown) => (error instanceof ConflictError ? error.field : String(error)),
+            ),
+          );
+        }
+      return tries;
+    }
+
+    for (const [end, act] of [
+      ['is closed by its owner', () => store.releaseTunnels([released], 2000)],
+      ['is closed by an operator', () => store.orderClose(released, 2000)],
+      ['expires', () => store.releaseTunnels([{ ...released, expiredAt: tunnel.expiresAt }], 9_000_000)],
+      ['is overdue', () => store.releaseOverdue({ until: 9_000_000, now: 9_000_000, nameHold: 0, limit: 5 })],
+      ['has expired and is in the way of a new one', () => Promise.resolve()],
+    ] as const)
+      it(`stays suspended when the tunnel ${end}, until it is resumed`, async () => {
+        await store.suspendTunnel(tunnel.id, 'phishing');
+        await act();
+        assert.deepEqual(await takers(9_000_000), ['slug', 'slug']);
+        if (end.startsWith('has')) return;
+        assert.deepEqual(await store.suspendedNames(), [name]);
+        await assert.rejects(store.setSubdomain('other', 'web', 9_000_000), ConflictError);
+        // What else relays say about the name, later or again, changes nothing.
+        await store.releaseTunnels([{ ...released, heldUntil: 9_000_001 }], 2000);
+        assert.equal(await store.resumeName('web', 0), true);
+        assert.equal(await store.resumeName('web', 0), false);
+        assert.deepEqual(await takers(9_000_000), [undefined, 'slug']);
+      });
+
+    it('stays suspended with its domain, whoever has that by now', async () => {
+      for (const { id } of [acme, other]) {
+        const domain = aDomain(id, 'shop.test');
+        await store.insertDomain(domain, null);
+        const release = { now: 0, nameHold: 0 };
+        if (id === acme.id)
+          await store.verifyDomain({ id: domain.id, instead: null, checkAt: 0, ...release });
+      }
+      const own = aTunnel(acme.id, { domain: 'shop.test' });
+      await store.insertTunnel(own);
+      await store.suspendTunnel(own.id, 'phishing');
+      await store.releaseTunnels([{ ...own, heldUntil: 0 }], 2000);
+      assert.deepEqual((await takers(3000, 'shop.test'))[1], 'domain');
+      const [claim] = await store.domainsOf(acme.id);
+      const [late] = await store.domainsOf(other.id);
+      await store.verifyDomain({
+        id: late?.id ?? '',
+        instead: claim?.id ?? '',
+        checkAt: 0,
+        now: 3000,
+        nameHold: 0,
+      });
+      assert.deepEqual((await takers(4000, 'shop.test'))[3], 'domain');
+      await store.resumeName(own.slug, 0);
+      assert.deepEqual((await takers(4000, 'shop.test'))[3], undefined);
+    });
+
+    it('stays suspended with its account, and is held for it at the end of that', async () => {
+      await store.setSuspension('acme', 'spam');
+      await store.releaseTunnels([released], 2000);
+      assert.deepEqual(await store.suspendedNames(), [{ ...name, reason: 'spam' }]);
+      assert.deepEqual(await takers(3000), ['slug', 'slug']);
+      await store.setSuspension('acme', null, 5000);
+      assert.deepEqual(await store.suspendedNames(), []);
+      assert.equal(await store.nameHolder('web', 4999), acme.id);
+      assert.deepEqual(await takers(3000), [undefined, 'slug']);
+    });
+
+    it('stays suspended when its account is resumed, if it was suspended itself', async () => {
+      await store.suspendTunnel(tunnel.id, 'phishing');
+      await store.setSuspension('acme', 'spam');
+      await store.releaseTunnels([released], 2000);
+      await store.setSuspension('acme', null);
+      assert.deepEqual(await store.suspendedNames(), [name]);
+    });
+
+    it('outlives its account, whether it was suspended itself or with that', async () => {
+      const ended = aTunnel(acme.id, { slug: 'ended' });
+      await store.insertTunnel(ended);
+      await store.setSuspension('acme', 'spam');
+      await store.releaseTunnels([{ ...ended, heldUntil: 0 }], 2000);
+      await store.removeAccount('acme', 2000);
+      assert.deepEqual(
+        (await store.suspendedNames()).map(({ slug, account, reason }) => [slug, account, reason]),
+        [
+          ['ended', null, 'spam'],
+          ['web', null, 'spam'],
+        ],
+      );
+      await assert.rejects(store.insertTunnel(aTunnel(other.id, { slug: 'web' })), ConflictError);
+      assert.equal(await store.resumeName('web', 0), true);
+      await store.insertTunnel(aTunnel(other.id, { slug: 'web' }));
+    });
+  });
+
+  it('a key of a removed account is not made again', async () => {
+    const key = aKeyRecord({ accountId: acme.id });
+    await store.insertKey(key);
+    await store.removeAccount('acme', 5);
+    await assert.rejects(
+      store.insertKey({ ...key, id: 'again', accountId: other.id }),
+      (error) => error instanceof ConflictError && error.field === 'key',
+    );
   });
 });
 
-function anAct(at: number): AuditRecord {
-  return { id: `act-${at}`, at, actor: 'shell:ann', action: 'x', subject: 'y', detail: '' };
+function anAct(fields: Partial<AuditRecord> = {}): AuditRecord {
+  const act = { actor: 'shell:ann', action: 'x', subject: 'y', detail: '', accountId: null };
+  return { id: randomUUID(), at: 1, ...act, ...fields };
 }

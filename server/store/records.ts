@@ -240,7 +240,7 @@ export interface AuditRecord {
   readonly id: string;
   /** wall time in ms */
   readonly at: number;
-  /** who did it: `shell:ann`, `key:cvt_1234 (label)`, `invite:…` */
+  /** who did it: `shell:ann`, `key:` or `invite:` and an id, or `relay` for what a first start makes */
   readonly actor: string;
   /** what was done: `account.suspend` */
   readonly action: string;
@@ -248,6 +248,20 @@ export interface AuditRecord {
   readonly subject: string;
   /** the rest, for people */
   readonly detail: string;
+  /** owner of the key that acted, whose share of the log it counts against; `null` for the command line and invitations */
+  readonly accountId: string | null;
+}
+
+/** The address of a tunnel that ended while it was suspended. Nobody gets it until it is resumed. */
+export interface SuspendedName {
+  readonly tunnelId: string;
+  readonly slug: string;
+  /** of the tunnel; `null` for none */
+  readonly domain: string | null;
+  /** name of its account; `null` for one that was removed */
+  readonly account: string | null;
+  /** why it was suspended */
+  readonly reason: string;
 }
 
 /** An invitation to an account, good once. */

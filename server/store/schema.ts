@@ -8,6 +8,7 @@ export interface Database {
   tunnels: TunnelsTable;
   tunnel_links: TunnelLinksTable;
   released_names: ReleasedNamesTable;
+  endings: EndingsTable;
   access_revision: AccessRevisionTable;
   relay_secrets: RelaySecretsTable;
   relocation: RelocationTable;
@@ -89,12 +90,36 @@ export interface TunnelLinksTable {
   expires_at: number;
 }
 
-/** Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5). */
+/**
+ * Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5), and the addresses of tunnels that
+ * ended while they were suspended, which nobody gets.
+ */
 export interface ReleasedNamesTable {
   slug: string;
   account_id: string;
   held_until: number;
+  /** the tunnel that ended while it was suspended; the next three columns are `null` unless this one is set */
+  tunnel_id: string | null;
+  /** its domain */
+  domain: string | null;
+  /** the reason of the suspension */
+  suspended: string | null;
+  /** what the operator suspended: resuming the account releases only what was suspended with it */
+  suspended_with: 'tunnel' | 'account' | null;
 }
+
+/** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
+export interface EndingsTable {
+  /** of the account, tunnel or domain; the hash of a key */
+  id: string;
+  kind: EndingKind;
+  account_id: string;
+  ended_at: number;
+  /** when it would have ended anyway */
+  kept_until: number;
+}
+
+export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain';
 
 /** One row, incremented by everything that takes rights away or changes them: running relays watch it. */
 export interface AccessRevisionTable {
@@ -187,6 +212,8 @@ export interface AuditTable {
   action: string;
   subject: string;
   detail: string;
+  /** owner of the key that acted; `null` for the command line and for invitations */
+  account_id: string | null;
 }
 
 export interface InvitationsTable {
@@ -195,6 +222,6 @@ export interface InvitationsTable {
   hash: string;
   created_at: number;
   expires_at: number;
-  /** A taken one stays until its end. */
+  /** A taken or revoked one stays until its end, so that a restore does not open it again. */
   taken_at: number | null;
 }

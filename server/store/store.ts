@@ -37,6 +37,7 @@ import type {
   OwnedTunnel,
   StoredAccess,
   StoredKnocks,
+  SuspendedName,
   TunnelOrders,
   TunnelRecord,
 } from './records.ts';
@@ -62,12 +63,13 @@ export interface Store {
   /** @returns the account as it is now, `undefined` for an unknown name */
   setPlan(name: string, plan: Plan): Promise<AccountRecord | undefined>;
   /**
-   * Suspends an account, or lets it go on.
+   * Suspends an account, or resumes it with the names that were suspended with it.
    *
-   * @param reason `null` to let it go on
+   * @param reason `null` to resume it
+   * @param heldUntil wall time in ms until which those names stay with the account; they are free unless given
    * @returns the account as it is now, `undefined` for an unknown name
    */
-  setSuspension(name: string, reason: string | null): Promise<AccountRecord | undefined>;
+  setSuspension(name: string, reason: string | null, heldUntil?: number): Promise<AccountRecord | undefined>;
   /**
    * Gives an account another subdomain, or none.
    *
@@ -77,12 +79,13 @@ export interface Store {
    */
   setSubdomain(name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined>;
   /**
-   * Removes an account with its keys, tunnels and held names.
+   * Removes an account with its keys, tunnels and held names. What was suspended of it stays suspended by name.
    *
+   * @param now wall time in ms
    * @returns what it was, `undefined` for an unknown name
    */
-  removeAccount(name: string): Promise<AccountRecord | undefined>;
-  /** @throws ConflictError `key` */
+  removeAccount(name: string, now: number): Promise<AccountRecord | undefined>;
+  /** @throws ConflictError `key`, also for a key that was revoked or removed with its account */
   insertKey(key: KeyRecord): Promise<void>;
   /** @returns `undefined` for an unknown or revoked key; one whose time is over is found */
   findKeyOwner(hash: string): Promise<KeyOwner | undefined>;
@@ -125,8 +128,8 @@ export interface Store {
    * Stores a new tunnel. If relays do so at once, only one tunnel gets a slug, and no account gets more than it may have.
    *
    * @param rules nothing is limited if none are given
-   * @throws ConflictError `slug`, which may be an account's subdomain; `domain`, if another tunnel has it; `claim`, if it is
-   *   not verified for the account; FullError
+   * @throws ConflictError `slug`, which may be an account's subdomain, or `domain`, if another tunnel has it or a suspended one
+   *   had it; `claim`, if the domain is not verified for the account; FullError
    */
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** Ids of all tunnels, oldest first. */
@@ -266,20 +269,36 @@ export interface Store {
    */
   orderClose(tunnel: ReleasedTunnel, now: number): Promise<boolean>;
   /**
-   * Suspends a tunnel, or lets it go on.
+   * Suspends a tunnel, or resumes it. If it ends while it is suspended, nobody gets its slug or its domain: see
+   * {@link suspendedNames}.
    *
    * @param reason `null` to let it go on
    * @returns the tunnel as it is now, `undefined` for an unknown id
    */
   suspendTunnel(id: string, reason: string | null): Promise<OwnedTunnel | undefined>;
+  /** Addresses of tunnels that ended while they were suspended, in the order of their slugs. */
+  suspendedNames(): Promise<SuspendedName[]>;
+  /**
+   * Gives such an address back.
+   *
+   * @param heldUntil wall time in ms until which the slug stays with its account
+   * @returns false if there is no such slug
+   */
+  resumeName(slug: string, heldUntil: number): Promise<boolean>;
   /** What relays that serve have to follow. */
   tunnelOrders(): Promise<TunnelOrders>;
   /**
    * Stores invitations, and forgets those whose time is over.
    *
    * @param now wall time in ms
+   * @param account theirs, if it is new
+   * @throws ConflictError `name`
    */
-  insertInvitations(invitations: readonly InvitationRecord[], now: number): Promise<void>;
+  insertInvitations(
+    invitations: readonly InvitationRecord[],
+    now: number,
+    account?: AccountRecord,
+  ): Promise<void>;
   /**
    * @param now wall time in ms
    * @returns `undefined` for one that is unknown, taken or over, or to a suspended account
@@ -300,7 +319,24 @@ export interface Store {
     taken: { readonly key: KeyRecord; readonly act: AuditRecord },
     now: number,
   ): Promise<boolean>;
-  /** Keeps who did what; of as many as the limit says, the newest. */
+  /**
+   * Does what an operator asks for and records who did it: both or neither. Nothing is recorded if there was nothing to change.
+   *
+   * @param name of the operation that does it
+   * @param entries of the audit log, of one actor at one time
+   * @returns what that operation returns
+   * @throws what that operation throws; FullError, if the keys of the actor's account have no room for more entries now
+   */
+  act<Name extends ActOperation>(
+    name: Name,
+    args: Parameters<Store[Name]>,
+    entries: readonly AuditRecord[],
+  ): ReturnType<Store[Name]>;
+  /**
+   * Records who did what. Entries are kept for a year, and the newest for longer.
+   *
+   * @throws FullError as {@link act}
+   */
   insertAudit(entry: AuditRecord): Promise<void>;
   /** The newest entries, oldest first. */
   listAudit(limit: number): Promise<AuditRecord[]>;
@@ -368,3 +404,20 @@ export interface Store {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What an operator does through {@link Store.act}: changes that are recorded in the audit log. */
+export type ActOperation = keyof Pick<
+  Store,
+  | 'insertAccounts'
+  | 'setPlan'
+  | 'setSuspension'
+  | 'setSubdomain'
+  | 'removeAccount'
+  | 'insertKey'
+  | 'revokeKey'
+  | 'orderClose'
+  | 'suspendTunnel'
+  | 'resumeName'
+  | 'insertInvitations'
+  | 'revokeInvitation'
+>;

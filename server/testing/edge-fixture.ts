@@ -73,6 +73,12 @@ export class EdgeFixture {
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
+  readonly tunnel = {
+    slug: 'abc',
+    account: { id: 'one', subdomain: null },
+    isSuspended: false,
+    countRequest() {},
+  } as unknown as Omit<LiveTunnel, 'isSuspended'> & { isSuspended: boolean };
   /** of addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
 
@@ -85,16 +91,12 @@ export class EdgeFixture {
   };
 
   constructor() {
-    const tunnel = {
-      slug: 'abc',
-      account: { id: 'one', subdomain: null },
-      countRequest() {},
-    } as unknown as LiveTunnel;
+    const { tunnel } = this;
     this.origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: {
-          bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
+          bySlug: (slug) => (slug === 'abc' ? (tunnel as LiveTunnel) : undefined),
           byDomain: () => undefined,
           isVerified: () => false,
         },

@@ -71,6 +71,11 @@ export interface Coordination {
    * @throws StoreError
    */
   storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined>;
+  /**
+   * What operators have done to accounts and tunnels was applied to all that live here. What was read from the store before is
+   * older than that.
+   */
+  ordersFollowed(): void;
   /** Ends tunnels that the store has removed with their domain, here and elsewhere. */
   displace(ids: readonly string[]): void;
   /** Tells other relays what happened to a tunnel here. */

@@ -126,6 +126,19 @@ export class Lifecycle {
     this.#onAccess(tunnel);
   }
 
+  /** Takes over what the store now has of a suspension: of the tunnel itself, or of its account. */
+  followSuspension(tunnel: LiveTunnel, { tunnel: { suspended }, account }: OwnedTunnel): void {
+    this.setAccount(tunnel, account);
+    this.suspend(tunnel, suspended);
+  }
+
+  /** The account of a tunnel has changed. */
+  setAccount(tunnel: LiveTunnel, account: AccountRecord): void {
+    const wasSuspended = tunnel.account.suspended !== null;
+    tunnel.account = account;
+    if (wasSuspended !== (account.suspended !== null)) this.#onAccess(tunnel);
+  }
+
   /** Takes over what the store now has of a tunnel. */
   follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
     this.setTerms(tunnel, stored, stored.termsRevision);

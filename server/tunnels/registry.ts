@@ -1,4 +1,5 @@
 /** The live tunnels, authoritative for routing. */
+import { looksLikeId } from '../../shared/value-rules.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class TunnelRegistry {
@@ -55,9 +56,9 @@ export class TunnelRegistry {
     return [...this.#byAccount.keys()];
   }
 
-  /** Whether no tunnel may have the slug, whoever asks. */
+  /** Whether no tunnel may have the slug, whoever asks: one that looks like an id would be taken for another's. */
   isReserved(slug: string): boolean {
-    return this.#reservedNames.has(slug);
+    return this.#reservedNames.has(slug) || looksLikeId(slug);
   }
 
   /**

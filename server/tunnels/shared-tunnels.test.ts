@@ -32,6 +32,8 @@ describe('TunnelService, on one database with another', () => {
   let asked: number[];
   /** news on their way */
   let posted: TunnelNews[];
+  /** what answers to lookups of slugs wait for */
+  let held: Promise<void> | undefined;
   let one: Side;
   let two: Side;
 
@@ -39,6 +41,7 @@ describe('TunnelService, on one database with another', () => {
     clock = new FakeClock();
     test = await aStore(account);
     posted = [];
+    held = undefined;
     asked = [];
     one = await aSide();
     two = await aSide();
@@ -77,7 +80,8 @@ describe('TunnelService, on one database with another', () => {
         return (...args: readonly unknown[]): unknown => {
           if (property === 'findTunnels') asked.push((args[0] as readonly string[]).length);
           if (property === 'findTunnel') asked.push(1);
-          return method.apply(target, args);
+          const answer: unknown = method.apply(target, args);
+          return property === 'findTunnelsBySlug' && held !== undefined ? held.then(() => answer) : answer;
         };
       },
     });
@@ -318,6 +322,38 @@ describe('TunnelService, on one database with another', () => {
     two.registry.byId(made.id)?.countIn(1);
     await two.service.coordination.followAccount(account);
     assert.equal(two.service.get(account, made.id).bytesIn, 16);
+  });
+
+  for (const [what, suspend] of [
+    ['the tunnel', async (id: string) => await test.store.suspendTunnel(id, 'x')],
+    ['its account', async () => await test.store.setSuspension(account.name, 'x')],
+  ] as const)
+    it(`hears that ${what} was suspended while a lookup was under way`, async () => {
+      const { id } = await one.service.create(account, wanted);
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      held = promise;
+      const found = find(two, 'web');
+      await settled();
+      await suspend(id);
+      // All that live there follow; this one does not yet.
+      two.service.followOrders(await test.store.tunnelOrders());
+      resolve(undefined);
+      const tunnel = await found;
+      await settled();
+      assert.equal(tunnel?.isSuspended, true);
+    });
+
+  it('believes an operator rather than an answer of the store that is older', async () => {
+    const { id } = await one.service.create(account, wanted);
+    await find(two, 'web');
+    for (const reason of ['x', null]) {
+      two.service.coordination.review();
+      clock.advance(1000);
+      await test.store.suspendTunnel(id, reason);
+      two.service.followOrders(await test.store.tunnelOrders());
+      await settled();
+      assert.equal(two.registry.byId(id)?.suspended, reason);
+    }
   });
 
   it('makes up for news that was missed', async () => {

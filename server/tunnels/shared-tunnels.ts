@@ -2,7 +2,9 @@
  * Tunnels of one relay of several, kept in line with what all relays on the database have done to them
  * (docs/decisions/0009-cluster.md).
  */
+import { looksLikeId } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
+import { RECENT_MS } from '../limits.ts';
 import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/parameters.ts';
 import { orUnavailable } from '../store/store-errors.ts';
@@ -18,9 +20,6 @@ import { SharedExpiry } from './shared-expiry.ts';
 import { byDomain, bySlug, NameLookup } from './name-lookup.ts';
 import { StoreReview } from './store-review.ts';
 
-/** Whatever else a caller may send as an id, the database is not asked for it. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export class SharedTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
   readonly #store: Store;
@@ -34,6 +33,8 @@ export class SharedTunnels implements Coordination {
   readonly #review: StoreReview;
   readonly #sweep: OverdueSweep;
   readonly #expiry: SharedExpiry;
+  /** how often {@link ordersFollowed} was called, and until when, in monotonic ms, an answer of the store may be older */
+  readonly #orders = { followed: 0, recentUntil: -Infinity };
 
   constructor(deps: CoordinationDeps, peers: Peers) {
     const { store, registry, sync, clock, nameHold, onEnd } = deps;
@@ -86,7 +87,8 @@ export class SharedTunnels implements Coordination {
   }
 
   async followTunnel(id: string): Promise<void> {
-    if (!UUID.test(id)) return;
+    // Whatever else a caller may send as an id, the database is not asked for it.
+    if (!looksLikeId(id)) return;
     const known = this.#registry.byId(id);
     const owned = await orUnavailable(this.#store.findTunnel(id));
     if (owned !== undefined) {
@@ -124,6 +126,11 @@ export class SharedTunnels implements Coordination {
 
   async storeExtension({ id, expiresAt }: LiveTunnel, by: number, max: number): Promise<number | undefined> {
     return await this.#store.extendExpiry(id, { by, from: expiresAt, latest: this.#clock.now() + max });
+  }
+
+  ordersFollowed(): void {
+    this.#orders.followed += 1;
+    this.#orders.recentUntil = this.#clock.monotonic() + RECENT_MS;
   }
 
   tell(news: TunnelNews): void {
@@ -167,7 +174,8 @@ export class SharedTunnels implements Coordination {
     if (isOver) return undefined;
     const tunnel = this.lifecycle.begin(owned);
     // What the store has answered may be of before.
-    if (this.#recentlyChanged.has(id)) this.#followAccess(id);
+    const isOld = this.#clock.monotonic() < this.#orders.recentUntil;
+    if (isOld || this.#recentlyChanged.has(id)) this.#followAccess(id);
     return tunnel;
   }
 
@@ -192,12 +200,21 @@ export class SharedTunnels implements Coordination {
 
   /** @throws StoreError */
   async #compare(tunnels: readonly LiveTunnel[]): Promise<void> {
-    const stored = await this.#store.findTunnels(tunnels.map(({ id }) => id));
-    const records = new Map(stored.map(({ tunnel }) => [tunnel.id, tunnel]));
+    const { followed } = this.#orders;
+    const stored = new Map<string, OwnedTunnel>();
+    for (const owned of await this.#store.findTunnels(tunnels.map(({ id }) => id)))
+      stored.set(owned.tunnel.id, owned);
+    const isOld = followed !== this.#orders.followed;
     for (const tunnel of tunnels) {
-      const record = records.get(tunnel.id);
-      if (record === undefined) this.#endMissing(tunnel);
-      else this.lifecycle.follow(tunnel, record);
+      const owned = stored.get(tunnel.id);
+      if (owned === undefined) {
+        this.#endMissing(tunnel);
+        continue;
+      }
+      this.lifecycle.follow(tunnel, owned.tunnel);
+      if (!isOld) this.lifecycle.followSuspension(tunnel, owned);
     }
+    // Operators act rarely, so this ends.
+    if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
   }
 }

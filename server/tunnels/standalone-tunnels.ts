@@ -67,6 +67,8 @@ export class StandaloneTunnels implements Coordination {
     }
   }
 
+  ordersFollowed(): void {}
+
   tell(): void {}
 
   hear(): void {}

@@ -64,7 +64,6 @@ export class TunnelService {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #onAccess: TunnelServiceDeps['onAccess'];
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
   readonly #hashes: PasswordHashes;
@@ -82,7 +81,6 @@ export class TunnelService {
     this.#registry = registry;
     this.#clock = clock;
     this.#log = log;
-    this.#onAccess = given.onAccess;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
     this.#sync = new StoreSync(store, clock, log);
@@ -138,7 +136,9 @@ export class TunnelService {
   async followStored(id: string): Promise<void> {
     const owned = await this.#store.findTunnel(id);
     const tunnel = this.#registry.byId(id);
-    if (owned !== undefined && tunnel !== undefined) this.#lifecycle.follow(tunnel, owned.tunnel);
+    if (owned === undefined || tunnel === undefined) return;
+    this.#lifecycle.follow(tunnel, owned.tunnel);
+    this.#lifecycle.followSuspension(tunnel, owned);
   }
 
   /** Stops expiry and stores the last of the traffic. */
@@ -243,11 +243,8 @@ export class TunnelService {
     if (before.suspended !== suspended)
       this.#log(suspended === null ? 'account resumed' : 'account suspended', { account: id });
     for (const birth of this.#births) if (birth.account.id === id) birth.account = account;
-    for (const tunnel of tunnels) {
-      const wasSuspended = tunnel.account.suspended !== null;
-      tunnel.account = account;
-      if (wasSuspended !== (suspended !== null)) this.#onAccess(tunnel);
-    }
+    for (const tunnel of tunnels) this.#lifecycle.setAccount(tunnel, account);
+    this.coordination.ordersFollowed();
   }
 
   /** Whoever runs the relay has closed or suspended tunnels. */
@@ -259,6 +256,7 @@ export class TunnelService {
     const reasons = new Map(suspended.map(({ id, reason }) => [id, reason]));
     for (const tunnel of this.#registry.all())
       this.#lifecycle.suspend(tunnel, reasons.get(tunnel.id) ?? null);
+    this.coordination.ordersFollowed();
   }
 
   /** An account is gone, and so are the records of its tunnels. */

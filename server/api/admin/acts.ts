@@ -8,6 +8,8 @@ import {
   viewInvitation,
   viewKey,
   viewNewInvitation,
+  viewResumed,
+  viewSuspendedName,
   viewTunnel,
 } from '../../administration/views.ts';
 import {
@@ -95,12 +97,17 @@ export function adminActs({ store, own, publicUrl }: ActsOptions) {
     },
     revokeKey: async (by, { id }) => viewKey(await by.revokeKey(id)),
     listTunnels: async (by, { query }) => {
-      const tunnels = await by.listTunnels(requests.readAccountFilter(query));
-      return { tunnels: tunnels.map(viewTunnel) };
+      const account = requests.readAccountFilter(query);
+      const tunnels = await by.listTunnels(account);
+      const names = await by.listSuspendedNames(account);
+      return { tunnels: tunnels.map(viewTunnel), suspended_names: names.map(viewSuspendedName) };
     },
     closeTunnel: async (by, { id }) => viewTunnel(await by.closeTunnel(id)),
     suspendTunnel: async (by, { fields, id }) => {
-      return viewTunnel(await by.suspendTunnel(id, requests.readReason(fields)));
+      const reason = requests.readReason(fields);
+      return reason === null
+        ? viewResumed(await by.resumeTunnel(id))
+        : viewTunnel(await by.suspendTunnel(id, reason));
     },
     invite: async (by, { fields }) => {
       const account = requests.readName(fields, 'account');

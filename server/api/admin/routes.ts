@@ -1,10 +1,10 @@
 /** Routes of `/v1/admin`, for keys that were made to administer (docs/protocol.md section 14). */
 import type { Router } from '@koa/router';
-import { ApiError, noSuch, taken } from '../../../shared/errors.ts';
+import { API_ERRORS, ApiError, noSuch, taken } from '../../../shared/errors.ts';
 import type { Authenticator } from '../../accounts/authenticator.ts';
 import { Administration, NotThereError } from '../../administration/administration.ts';
 import type { Clock } from '../../clock.ts';
-import { ConflictError, orUnavailable } from '../../store/store-errors.ts';
+import { ConflictError, FullError, orUnavailable } from '../../store/store-errors.ts';
 import type { Store } from '../../store/store.ts';
 import { administrate } from '../guards.ts';
 import { readBodyWith } from '../request-body.ts';
@@ -28,9 +28,14 @@ export function addAdminRoutes(router: Router<ApiState>, options: AdminRoutesOpt
 
   function respond(act: Act, status = 200) {
     return async function administer(ctx: ApiContext): Promise<void> {
-      const by = new Administration({ store, clock, nameHold, actor: `key:${ctx.state.keyId}` });
+      const by = new Administration({
+        store,
+        clock,
+        nameHold,
+        by: { actor: `key:${ctx.state.keyId}`, accountId: ctx.state.account.id },
+      });
       const fields = ctx.request.body === undefined ? {} : readFields(ctx.request.body);
-      ctx.body = await orRefused(act(by, { fields, query: ctx.query, id: ctx.captures?.[0] ?? '' }));
+      ctx.body = await orRefused(act(by, { fields, query: ctx.query, id: ctx.captures?.[0] ?? '' }), clock);
       ctx.status = status;
       ctx.set('Cache-Control', 'no-store');
     };
@@ -68,13 +73,17 @@ export function addAdminRoutes(router: Router<ApiState>, options: AdminRoutesOpt
   get('/v1/admin/audit', acts.audit);
 }
 
-/** @throws ApiError 404, 409, 503 */
-async function orRefused<T>(act: Promise<T>): Promise<T> {
+/** @throws ApiError 404, 409, 429, 503 */
+async function orRefused<T>(act: Promise<T>, clock: Pick<Clock, 'now'>): Promise<T> {
   try {
     return await orUnavailable(act);
   } catch (error) {
     if (error instanceof NotThereError) throw new ApiError(noSuch(error.kind, error.subject));
     if (error instanceof ConflictError) throw new ApiError(taken(error.field));
+    if (error instanceof FullError) {
+      const seconds = Math.max(1, Math.ceil((error.nextEnd - clock.now()) / 1000));
+      throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(seconds) });
+    }
     throw error;
   }
 }

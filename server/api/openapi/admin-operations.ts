@@ -6,7 +6,7 @@ import { type ErrorName, success } from './responses.ts';
 
 const ERRORS: readonly ErrorName[] = [...ANY_KEY_ERRORS, 'notFound', ...SERVER_ERRORS];
 const ON_ONE: readonly ErrorName[] = [...ERRORS, 'noSuch'];
-const BODY: readonly ErrorName[] = ['invalidBody', 'invalidAdminRequest', 'bodyTooLarge'];
+const BODY: readonly ErrorName[] = ['invalidBody', 'invalidAdminRequest', 'bodyTooLarge', 'rateLimited'];
 const FILTERED: readonly ErrorName[] = [...ON_ONE, 'invalidAdminRequest'];
 
 const ofAccount = { account: 'name of the account; all without it' };
@@ -26,7 +26,12 @@ function look(
 }
 
 function remove(id: string, summary: string, shown: AdminSchemaName): JsonObject {
-  return operation({ id, summary, answers: { 200: success('What it was.', shown) }, errors: ON_ONE });
+  return operation({
+    id,
+    summary,
+    answers: { 200: success('What it was.', shown) },
+    errors: [...ON_ONE, 'rateLimited'],
+  });
 }
 
 interface Change {
@@ -122,7 +127,7 @@ export const ADMIN_PATHS: Paths = {
     ...withId,
     put: change('adminSuspendTunnel', 'Suspend a tunnel, or let it go on', {
       takes: 'AdminSuspend',
-      shows: 'AdminTunnel',
+      shows: 'AdminTunnelSuspension',
     }),
   },
   '/v1/admin/invites': {

@@ -7,6 +7,7 @@ import type {
   viewInvitation,
   viewKey,
   viewNewInvitation,
+  viewSuspendedName,
   viewTunnel,
 } from '../../administration/views.ts';
 import { AUDIT_MAX, INVITES_AT_ONCE_MAX, KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../../limits.ts';
@@ -56,6 +57,14 @@ const tunnel = {
   suspended: { type: ['string', 'null'], description: 'why; null: it is not' },
 } satisfies SchemasOf<ReturnType<typeof viewTunnel>>;
 
+const suspendedName = {
+  id: { ...uuid, description: 'of the tunnel, which has ended' },
+  slug: text,
+  account: { type: ['string', 'null'], description: 'its name; null: it was removed' },
+  domain: { type: ['string', 'null'], description: 'of the tunnel; null: none' },
+  suspended: { type: ['string', 'null'], description: 'why; null: it is no longer' },
+} satisfies SchemasOf<ReturnType<typeof viewSuspendedName>>;
+
 const invite = {
   id: uuid,
   account: { ...text, description: 'its name' },
@@ -69,7 +78,7 @@ const newInvite = {
 
 const act = {
   at: timestamp,
-  actor: { ...text, description: '`shell:<user>`, `key:<id>` or `invite:<id>`' },
+  actor: { ...text, description: '`shell:<user>`, `key:<id>`, `invite:<id>`, or `relay` for a first key' },
   action: text,
   subject: text,
   detail: text,
@@ -90,7 +99,15 @@ export const ADMIN_SCHEMAS = {
   AdminKeyList: listOf('keys', key),
   AdminNewKey: object({ ...key, key: secretKey }),
   AdminTunnel: object(tunnel),
-  AdminTunnelList: listOf('tunnels', tunnel),
+  AdminTunnelList: object({
+    tunnels: { type: 'array', items: object(tunnel), description: 'oldest first' },
+    suspended_names: {
+      type: 'array',
+      items: object(suspendedName),
+      description: 'addresses of tunnels that ended while they were suspended, by slug',
+    },
+  }),
+  AdminTunnelSuspension: { anyOf: [object(tunnel), object(suspendedName)] },
   AdminInviteList: listOf('invites', invite),
   AdminNewInviteList: listOf('invites', newInvite),
   AdminRevokedInvite: object({ id: uuid, status: { const: 'revoked' } }),

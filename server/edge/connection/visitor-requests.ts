@@ -148,14 +148,31 @@ export class VisitorRequests implements ExchangeOwner {
     return bytes;
   }
 
-  /** Others may come into a tunnel than before: a response that stays open ends, if its visitor may not any more. */
+  /**
+   * The access policy of a tunnel changed, or it was suspended. A response that stays open ends if its visitor is no longer
+   * allowed. A suspended tunnel serves nobody: every request under way ends.
+   */
   review(tunnel: LiveTunnel): void {
-    if (this.#staysOpen && this.#request?.tunnel === tunnel) this.#endIfBarred();
+    if (this.#request?.tunnel !== tunnel) return;
+    if (tunnel.isSuspended) this.#suspend();
+    else if (this.#staysOpen) this.#endIfBarred();
+  }
+
+  #suspend(): void {
+    if (this.#plan === undefined || this.#exchange?.committed !== false) return this.#cut();
+    this.#exchange.abort();
+    this.intercepted(this.#origins.suspended(this.#plan.head));
   }
 
   #endIfBarred(): void {
     if (this.#plan === undefined || this.#request === undefined) return;
-    if (!this.#origins.mayStay(this.#plan, this.#peer, this.#request)) this.#socket.destroy();
+    if (!this.#origins.mayStay(this.#plan, this.#peer, this.#request)) this.#cut();
+  }
+
+  /** Ends what is under way, so that no visitor takes a response for complete. */
+  #cut(): void {
+    if (this.#exchange === undefined) this.#socket.destroy();
+    else this.#exchange.cut();
   }
 
   /** Passes on bytes of the request's body, and returns those that come after it. */

@@ -13,6 +13,7 @@ import {
   REPLACED_IDLE_MS,
 } from '../../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../../testing/edge-fixture.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { AddressCount } from '../admission/address-limits.ts';
 import { Admission } from '../admission/admission.ts';
 import { Place, Seats } from '../admission/seats.ts';
@@ -75,6 +76,12 @@ describe('Visitor', () => {
     const ended = once(socket, 'end');
     peer.socket.end();
     await ended;
+  }
+
+  /** Suspends the tunnel. */
+  function suspend(): void {
+    fixture.tunnel.isSuspended = true;
+    visitor.review(fixture.tunnel as LiveTunnel);
   }
 
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
@@ -395,6 +402,56 @@ describe('Visitor', () => {
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled');
     await send('x');
     assert.equal(stream.ended, 'finish');
+  });
+
+  describe('when its tunnel is suspended', () => {
+    for (const [how, fields] of [
+      ['a length', 'Content-Length: 100'],
+      ['chunks', 'Transfer-Encoding: chunked'],
+      ['its connection', 'Connection: close'],
+    ] as const)
+      it(`sees a response broken that has begun and ends with ${how}`, async () => {
+        const broken = once(peer.socket, 'error');
+        peer.socket.write('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\nupload');
+        await until(() => fixture.dials.length === 1);
+        const stream = fixture.openStream();
+        stream.answer(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n5\r\nbegun`);
+        await peer.receives('begun');
+        suspend();
+        assert.equal(stream.ended, 'abort');
+        stream.answer('more');
+        await (how === 'its connection' ? broken : peer.ended);
+        assert.equal(peer.text, '');
+        assert.equal(fixture.accesses[0]?.outcome, 'broken');
+      });
+
+    it('gets 451 if no response has begun, whether or not the service has the request', async () => {
+      for (const isHanded of [false, true]) {
+        fixture.tunnel.isSuspended = false;
+        peer.get('abc.localhost');
+        await until(() => fixture.dials.length === 1);
+        const stream = isHanded ? fixture.openStream() : undefined;
+        suspend();
+        await peer.receives('HTTP/1.1 451 ');
+        await peer.receives('suspended');
+        await peer.receives('}');
+        if (!isHanded) fixture.dials.shift();
+        assert.equal(stream?.ended, isHanded ? 'abort' : undefined);
+      }
+      assert.equal(socket.destroyed, false);
+    });
+
+    it('stays connected between two requests, and on another tunnel', async () => {
+      peer.get('localhost');
+      await peer.receives('api');
+      suspend();
+      fixture.tunnel.isSuspended = false;
+      peer.get('abc.localhost');
+      await until(() => fixture.dials.length === 1);
+      visitor.review({ isSuspended: true } as LiveTunnel);
+      fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      await peer.receives('ok');
+    });
   });
 
   it('leaves a stream flowing for the next request, even if it took the end of a response late', async () => {

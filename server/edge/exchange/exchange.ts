@@ -171,6 +171,12 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#stream?.abort();
   }
 
+  /** The visitor may not have the rest of a response that has begun: it breaks off. */
+  cut(): void {
+    this.abort();
+    this.#breakOff();
+  }
+
   // The origin's side
 
   #open(): void {

@@ -136,7 +136,7 @@ export class Origins {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
-    if (tunnel.isSuspended) return this.#suspended(head);
+    if (tunnel.isSuspended) return this.suspended(head);
     const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer);
     const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
     return isForm && !isShort(framing)
@@ -249,15 +249,18 @@ export class Origins {
   readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
     const { head, upgrade } = plan;
     const { prefix, target, link } = route;
-    if (tunnel.isSuspended) return this.#suspended(head);
+    if (tunnel.isSuspended) return this.suspended(head);
     const decided = await (entry ?? this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer));
     // The tunnel was not known when there was still time to take the form; the page knows it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
     if (decided !== undefined && !isEntrant(decided)) return decided;
+    // A password takes its time to check.
+    if (tunnel.isSuspended) return this.suspended(head);
     return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
   };
 
-  #suspended(head: RequestHead): OwnResponse {
+  /** The response of the relay for a suspended tunnel. */
+  suspended(head: RequestHead): OwnResponse {
     return errorResponse('suspended', requestFacts({ head }), this.context.abuseContact);
   }
 

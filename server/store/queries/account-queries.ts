@@ -2,8 +2,10 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
 import type { AccountRecord } from '../records.ts';
-import type { AccountsTable, Database } from '../schema.ts';
+import type { AccountsTable, Database, EndingsTable } from '../schema.ts';
+import { inTransaction } from './audit-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
+import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
 
@@ -63,8 +65,19 @@ export function setSuspension(
   db: Kysely<Database>,
   name: string,
   suspended: string | null,
+  heldUntil = 0,
 ): Promise<AccountRecord | undefined> {
-  return change(db, name, { suspended });
+  return inTransaction(db, async (transaction) => {
+    const account = await findAccount(transaction, name);
+    if (account !== undefined && suspended === null)
+      await transaction
+        .updateTable('released_names')
+        .set(heldNormally(heldUntil))
+        .where('account_id', '=', account.id)
+        .where('suspended_with', '=', 'account')
+        .execute();
+    return await change(transaction, name, { suspended });
+  });
 }
 
 /** See {@link Store.setSubdomain}. */
@@ -74,7 +87,7 @@ export function setSubdomain(
   subdomain: string | null,
   now: number,
 ): Promise<AccountRecord | undefined> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined || account.subdomain === subdomain) return account;
     if (subdomain !== null) {
@@ -94,7 +107,7 @@ function change(
   name: string,
   fields: Partial<Pick<AccountRecord, 'plan' | 'suspended'>>,
 ): Promise<AccountRecord | undefined> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const account = await findAccount(transaction, name);
     if (account === undefined) return undefined;
     await transaction.updateTable('accounts').set(fields).where('id', '=', account.id).execute();
@@ -104,26 +117,72 @@ function change(
 }
 
 /** See {@link Store.removeAccount}. */
-export function removeAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
-  return db.transaction().execute(async (transaction) => {
+export function removeAccount(
+  db: Kysely<Database>,
+  name: string,
+  now: number,
+): Promise<AccountRecord | undefined> {
+  return inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;
-    const domains = await transaction
-      .deleteFrom('domains')
-      .where('account_id', '=', account.id)
-      .returning('domain')
-      .execute();
-    await forgetCertificates(
-      transaction,
-      domains.map(({ domain }) => domain),
-    );
-    for (const table of ['released_names', 'tunnels', 'invitations', 'api_keys'] as const) {
-      await transaction.deleteFrom(table).where('account_id', '=', account.id).execute();
-    }
-    await transaction.deleteFrom('accounts').where('id', '=', account.id).execute();
+    const hashes = await removeWithAll(transaction, account);
+    const ending = { account_id: account.id, ended_at: now, kept_until: FOREVER };
+    const endings: EndingsTable[] = [
+      { id: account.id, kind: 'account', ...ending },
+      ...hashes.map((id) => ({ id, kind: 'key', ...ending }) as const),
+    ];
+    await rememberEndings(transaction, endings, now);
     await raiseAccessRevision(transaction);
     return account;
   });
+}
+
+/**
+ * Removes an account with all that belongs to it. The addresses of tunnels that are suspended with it or by themselves stay
+ * suspended: its owner may have another account.
+ *
+ * @returns the hashes of its keys
+ */
+export async function removeWithAll(
+  transaction: Kysely<Database>,
+  { id, suspended }: Pick<AccountRecord, 'id' | 'suspended'>,
+): Promise<string[]> {
+  const tunnels = await transaction
+    .deleteFrom('tunnels')
+    .where('account_id', '=', id)
+    .returning(ENDED_COLUMNS)
+    .execute();
+  await transaction
+    .deleteFrom('released_names')
+    .where('account_id', '=', id)
+    .where('suspended', 'is', null)
+    .execute();
+  await transaction
+    .updateTable('released_names')
+    .set({ suspended_with: 'tunnel' })
+    .where('account_id', '=', id)
+    .execute();
+  for (const tunnel of tunnels.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))) {
+    const reason = tunnel.suspended ?? suspended;
+    if (reason !== null) await holdName(transaction, tunnel, reason, 'tunnel');
+  }
+  const domains = await transaction
+    .deleteFrom('domains')
+    .where('account_id', '=', id)
+    .returning('domain')
+    .execute();
+  await forgetCertificates(
+    transaction,
+    domains.map(({ domain }) => domain),
+  );
+  await transaction.deleteFrom('invitations').where('account_id', '=', id).execute();
+  const keys = await transaction
+    .deleteFrom('api_keys')
+    .where('account_id', '=', id)
+    .returning('hash')
+    .execute();
+  await transaction.deleteFrom('accounts').where('id', '=', id).execute();
+  return keys.map(({ hash }) => hash);
 }
 
 /** Finds an account and keeps others from creating tunnels or keys of it until the transaction ends. */

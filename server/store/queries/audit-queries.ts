@@ -1,29 +1,96 @@
 /** Queries on who did what, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import { AUDIT_MAX } from '../../limits.ts';
+import { batches } from '../../batches.ts';
+import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, TRANSFER_BATCH } from '../../limits.ts';
 import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
+import { FullError } from '../store-errors.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Runs a query that is a transaction of its own, or a part of the one that it is called in, as for an act that is stored
+ * together with its entry.
+ */
+export function inTransaction<T>(
+  db: Kysely<Database>,
+  work: (transaction: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
 
 /** See {@link Store.insertAudit}. */
 export function insertAudit(db: Kysely<Database>, entry: AuditRecord): Promise<void> {
-  return db.transaction().execute((transaction) => keepAct(transaction, entry));
+  return inTransaction(db, (transaction) => keepActs(transaction, [entry]));
 }
 
-/** The same as a part of a transaction. */
-export async function keepAct(transaction: Kysely<Database>, entry: AuditRecord): Promise<void> {
-  await transaction.insertInto('audit').values(entry).execute();
-  const last = await transaction
+/**
+ * The same as a part of the transaction that does what the entries say.
+ *
+ * @param entries of one actor, at one time
+ * @throws FullError when the account has no room for them in these 24 hours
+ */
+export async function keepActs(
+  transaction: Kysely<Database>,
+  entries: readonly AuditRecord[],
+): Promise<void> {
+  const [first] = entries;
+  if (first === undefined) return;
+  await mustHaveRoom(transaction, first, entries.length);
+  for (const batch of batches(entries, TRANSFER_BATCH))
+    await transaction
+      .insertInto('audit')
+      .values(batch.map(({ accountId, ...entry }) => ({ ...entry, account_id: accountId })))
+      .execute();
+  await prune(transaction, first.at - AUDIT_KEPT_MS);
+}
+
+/** Requests at the same time may go slightly beyond the limit: each counts what is stored. */
+async function mustHaveRoom(
+  db: Kysely<Database>,
+  { accountId, at }: AuditRecord,
+  more: number,
+): Promise<void> {
+  if (accountId === null) return;
+  const room = AUDIT_ACTS_PER_DAY - more;
+  if (room < 0) throw new FullError(at + DAY_MS);
+  const tooMany = await db
+    .selectFrom('audit')
+    .select('at')
+    .where('account_id', '=', accountId)
+    .where('at', '>', at - DAY_MS)
+    .orderBy('at', 'desc')
+    .offset(room)
+    .limit(1)
+    .executeTakeFirst();
+  if (tooMany !== undefined) throw new FullError(tooMany.at + DAY_MS);
+}
+
+/** Removes entries that are older than `before` and not among the newest. */
+async function prune(transaction: Kysely<Database>, before: number): Promise<void> {
+  const oldest = await transaction
     .selectFrom('audit')
     .select('at')
     .orderBy('at', 'desc')
     .offset(AUDIT_MAX - 1)
     .limit(1)
     .executeTakeFirst();
-  if (last !== undefined) await transaction.deleteFrom('audit').where('at', '<', last.at).execute();
+  if (oldest === undefined) return;
+  const old = await transaction
+    .selectFrom('audit')
+    .select('id')
+    .where('at', '<', Math.min(before, oldest.at))
+    .limit(TRANSFER_BATCH)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  const ids = old.map(({ id }) => id);
+  if (ids.length > 0) await transaction.deleteFrom('audit').where('id', 'in', ids).execute();
 }
 
 /** See {@link Store.listAudit}. */
 export async function listAudit(db: Kysely<Database>, limit: number): Promise<AuditRecord[]> {
   const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
-  return (await newest.execute()).toReversed();
+  const rows = (await newest.execute()).toReversed();
+  return rows.map(({ account_id: accountId, ...entry }) => ({ ...entry, accountId }));
 }

@@ -6,6 +6,7 @@ import type { DomainRelease, DomainToRemove, Verification } from '../parameters.
 import { ConflictError, FullError } from '../store-errors.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
+import { endDomain } from './ending-queries.ts';
 import { releaseTunnelsOf } from './tunnel-queries.ts';
 
 /** See {@link Store.insertDomain}. */
@@ -99,8 +100,9 @@ export function verifyDomain(
       .where('domain', '=', claim.domain)
       .where('verified_at', 'is not', null)
       .where('id', '=', instead)
-      .returning('account_id')
+      .returning(['id', 'account_id'])
       .executeTakeFirst();
+    if (before !== undefined) await endDomain(transaction, before, release.now);
     const ended =
       before === undefined
         ? []
@@ -135,10 +137,13 @@ export function removeDomain(
     const row = await (
       failingSince === undefined ? removal : removal.where('failing_since', '=', failingSince)
     )
-      .returning(['domain', 'verified_at'])
+      .returning(['id', 'account_id', 'domain', 'verified_at'])
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    if (row.verified_at !== null) await raiseAccessRevision(transaction);
+    if (row.verified_at !== null) {
+      await endDomain(transaction, row, release.now);
+      await raiseAccessRevision(transaction);
+    }
     await forgetCertificates(transaction, [row.domain]);
     return await releaseTunnelsOf(transaction, { domain: row.domain, accountId }, release);
   });

@@ -1,9 +1,10 @@
 /** Queries on invitations, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
-import { keepAct } from './audit-queries.ts';
+import { inTransaction, keepActs } from './audit-queries.ts';
 import { insertKey } from './key-queries.ts';
-import type { AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
+import { insertAccount } from './new-account-queries.ts';
+import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
 import type { Database } from '../schema.ts';
 
 /** See {@link Store.insertInvitations}. */
@@ -11,8 +12,10 @@ export function insertInvitations(
   db: Kysely<Database>,
   invitations: readonly InvitationRecord[],
   now: number,
+  account?: AccountRecord,
 ): Promise<void> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
+    if (account !== undefined) await insertAccount(transaction, account);
     await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
     for (const { id, accountId, hash, createdAt, expiresAt } of invitations)
       await transaction
@@ -43,13 +46,14 @@ export async function listInvitations(db: Kysely<Database>, now: number): Promis
 
 /** See {@link Store.revokeInvitation}. */
 export async function revokeInvitation(db: Kysely<Database>, id: string, now: number): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('invitations')
+  const { numUpdatedRows } = await db
+    .updateTable('invitations')
+    .set({ taken_at: now })
     .where('id', '=', id)
     .where('taken_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirstOrThrow();
-  return numDeletedRows > 0n;
+  return numUpdatedRows > 0n;
 }
 
 /** See {@link Store.takeInvitation}. */
@@ -59,7 +63,7 @@ export function takeInvitation(
   { key, act }: { readonly key: KeyRecord; readonly act: AuditRecord },
   now: number,
 ): Promise<boolean> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const { numUpdatedRows } = await transaction
       .updateTable('invitations')
       .set({ taken_at: now })
@@ -70,7 +74,7 @@ export function takeInvitation(
       .executeTakeFirstOrThrow();
     if (numUpdatedRows === 0n) return false;
     await insertKey(transaction, key);
-    await keepAct(transaction, act);
+    await keepActs(transaction, [act]);
     return true;
   });
 }

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { KeyEnd } from '../../../shared/control.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, raiseAccessRevision } from './account-queries.ts';
+import { inTransaction } from './audit-queries.ts';
 import type { ApiKeysTable, Database } from '../schema.ts';
 import type { KeyListing, KeyOwner, KeyRecord, KeyScope } from '../records.ts';
 import type { EndedKey } from '../parameters.ts';
@@ -21,6 +22,9 @@ const LISTED = [
 /** See {@link Store.insertKey}. */
 export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<void> {
   const { id, accountId, hash, hint, createdAt, label, expiresAt, scope } = key;
+  // A key of a removed account is gone for good, as a revoked one is.
+  const ended = await db.selectFrom('endings').select('id').where('id', '=', hash).executeTakeFirst();
+  if (ended !== undefined) throw new ConflictError('key');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('api_keys')
     .values({
@@ -111,7 +115,7 @@ export async function markKeysUsed(db: Kysely<Database>, ids: readonly string[],
 
 /** See {@link Store.revokeKey}. */
 export function revokeKey(db: Kysely<Database>, id: string, at: number): Promise<KeyListing | undefined> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const row = await validKeys(transaction, at).where('api_keys.id', '=', id).executeTakeFirst();
     if (row === undefined) return undefined;
     await transaction.updateTable('api_keys').set({ revoked_at: at }).where('id', '=', id).execute();

@@ -61,7 +61,7 @@ describe('names of tunnels and subdomains of accounts', () => {
   });
 
   it('give a subdomain back when its account is removed', async () => {
-    await store.removeAccount(owner.name);
+    await store.removeAccount(owner.name, 0);
     await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
     assert.deepEqual(
       (await allTunnels(store)).map(({ tunnel }) => tunnel.slug),

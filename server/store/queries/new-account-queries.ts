@@ -1,6 +1,7 @@
 /** Queries that store new accounts, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import { findAccount } from './account-queries.ts';
+import { inTransaction } from './audit-queries.ts';
 import { insertKey } from './key-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import type { AccountRecord, KeyRecord } from '../records.ts';
@@ -18,7 +19,7 @@ export function insertAccounts(
   accounts: readonly AccountRecord[],
   keys: readonly KeyRecord[],
 ): Promise<void> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     for (const account of accounts) await insertOne(transaction, account);
     for (const key of keys) await insertKey(transaction, key);
     // The last thing that is locked: see {@link mustBeFreeForAccount}.

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
 import { raiseAccessRevision } from './account-queries.ts';
+import { inTransaction } from './audit-queries.ts';
 import type { OwnedTunnel, TunnelOrders } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { findTunnel, releaseIn } from './tunnel-queries.ts';
@@ -12,7 +13,7 @@ import type { ReleasedTunnel } from '../parameters.ts';
 
 /** See {@link Store.orderClose}. */
 export function orderClose(db: Kysely<Database>, tunnel: ReleasedTunnel, now: number): Promise<boolean> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const removed = await releaseIn(transaction, [tunnel], now);
     if (!removed.has(tunnel.id)) return false;
     const old = now - CLOSED_TUNNELS_KEPT_MS;
@@ -29,7 +30,7 @@ export function suspendTunnel(
   id: string,
   reason: string | null,
 ): Promise<OwnedTunnel | undefined> {
-  return db.transaction().execute(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
     const owned = await findTunnel(transaction, id);
     if (owned !== undefined) await raiseAccessRevision(transaction);

@@ -2,6 +2,7 @@
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
+import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
 import type {
@@ -41,6 +42,7 @@ export function insertTunnel(
       if (!(await tryInsert(transaction, tunnel)))
         throw new ConflictError(await conflictOf(transaction, tunnel));
     }
+    await mustNotBeSuspended(transaction, tunnel);
     await mustBeFreeForTunnel(transaction, tunnel.slug);
   });
 }
@@ -98,7 +100,7 @@ async function removeStale(
   { slug, domain, accountId, createdAt }: TunnelRecord,
   nameHold: number,
 ): Promise<void> {
-  await db
+  const removed = await db
     .deleteFrom('tunnels')
     .where((row) => row.or([row('slug', '=', slug), row('domain', '=', domain)]))
     .where((row) =>
@@ -113,7 +115,9 @@ async function removeStale(
         ]),
       ]),
     )
+    .returning(ENDED_COLUMNS)
     .execute();
+  await endTunnels(db, removed, createdAt);
 }
 
 /** See {@link Store.tunnelIds}. */
@@ -197,8 +201,8 @@ export async function releaseIn(
     ({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,
   );
   const removed = over.map(({ id }) => id).filter((id) => ends.has(id));
-  await deleteTunnels(transaction, removed);
   await holdNames(transaction, over, now);
+  await deleteTunnels(transaction, removed, now);
   return new Set(removed);
 }
 
@@ -222,11 +226,12 @@ export async function releaseOverdue(
       accountId: row.account_id,
       heldUntil: row.expires_at + nameHold,
     }));
+    await holdNames(transaction, released, now);
     await deleteTunnels(
       transaction,
       released.map(({ id }) => id),
+      now,
     );
-    await holdNames(transaction, released, now);
     return released.length;
   });
 }
@@ -245,18 +250,22 @@ export async function releaseTunnelsOf(
     .deleteFrom('tunnels')
     .where('domain', '=', domain)
     .where('account_id', '=', accountId)
-    .returning(['id', 'slug'])
+    .returning(ENDED_COLUMNS)
     .execute();
   await holdNames(
     transaction,
     rows.map(({ id, slug }) => ({ id, slug, accountId, heldUntil: now + nameHold })),
     now,
   );
+  await endTunnels(transaction, rows, now);
   return rows.map(({ id }) => id);
 }
 
-async function deleteTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+/** To be called after their names are held: one that is suspended has precedence. */
+async function deleteTunnels(db: Kysely<Database>, ids: readonly string[], now: number): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = await db.deleteFrom('tunnels').where('id', 'in', ids).returning(ENDED_COLUMNS).execute();
+  await endTunnels(db, rows, now);
 }
 
 async function holdNames(
@@ -279,7 +288,9 @@ async function holdName(db: Kysely<Database>, { slug, accountId, heldUntil }: Re
   await db
     .insertInto('released_names')
     .values({ slug, ...holder })
-    .onConflict((conflict) => conflict.column('slug').doUpdateSet(holder))
+    .onConflict((conflict) =>
+      conflict.column('slug').doUpdateSet(holder).where('released_names.suspended', 'is', null),
+    )
     .execute();
 }
 

@@ -14,10 +14,13 @@ import { dirname, resolve } from 'node:path';
 import type { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Database } from '../schema.ts';
-import { raiseAccessRevision } from '../queries/account-queries.ts';
+import { insertAudit } from '../queries/audit-queries.ts';
+import type { AuditRecord } from '../records.ts';
+import { MovedDatabaseError, refuseMoved } from '../relocation.ts';
+import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
-import { makePrivate } from './private-file.ts';
+import { createPart } from './private-file.ts';
 
 /**
  * Copies a database as it is at one moment, for its owner only. The copy is whole and on the disk when it has its name.
@@ -27,10 +30,9 @@ import { makePrivate } from './private-file.ts';
  * @throws Error with a text for the operator
  */
 export function backUp(path: string, file: string): number {
-  const part = beside(file);
+  // Before SQLite would make it for everybody; it fills an empty file.
+  const part = createPart(file);
   try {
-    // Before SQLite would make it for everybody; it fills an empty file.
-    makePrivate(part);
     const source = new (loadSqlite().DatabaseSync)(path, { readOnly: true });
     try {
       source.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);
@@ -51,12 +53,19 @@ export function lastBackup(path: string): number | undefined {
   return statSync(noteOf(path), { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Beside the database, not in it: to write there, a program of a newer version would bring it up to date first. */
+/**
+ * Beside the database, not in it: to write there, a program of a newer version would bring it up to date first. An operator with
+ * all rights may work in the folder of a user with fewer, so no link is followed there.
+ */
 function note(path: string, file: string): void {
+  let part: string | undefined;
   try {
-    writeFileSync(noteOf(path), `${resolve(file)}\n`, { mode: 0o600 });
+    part = createPart(noteOf(path));
+    writeFileSync(part, `${resolve(file)}\n`);
+    renameSync(part, noteOf(path));
   } catch {
     // The copy is there all the same; that it is not known when it was made, the doctor says.
+    if (part !== undefined) rmSync(part, { force: true });
   }
 }
 
@@ -66,40 +75,64 @@ function noteOf(path: string): string {
 
 /** What became of a database that was put back. */
 export interface Restored {
-  /** where the one of before is now; `undefined` if there was none */
+  /** where the previous one is now; `undefined` if there was none, and then nothing is known of what was ended */
   readonly kept: string | undefined;
-  /** keys that were revoked since the copy was made, and stay so */
-  readonly revoked: number;
+  /** what was ended since the copy was made, and stays so */
+  readonly ended: KeptEndings;
 }
 
 /**
- * Puts a copy in the place of a database that nobody uses. Keys that were revoked in that one stay revoked.
+ * Puts a copy in the place of a database that nobody uses. What was ended in that one stays ended: see {@link keepEnded}.
  *
- * @param name what the database of before is called from now on
+ * @param name what the previous database is called from now on
+ * @param entry of the audit log, which says who does this
  * @throws Error with a text for the operator, and nothing changed
  */
-export async function restore(path: string, file: string, name: string): Promise<Restored> {
-  const part = beside(path);
+export async function restore(
+  path: string,
+  file: string,
+  name: string,
+  entry: AuditRecord,
+): Promise<Restored> {
+  const part = createPart(path);
   try {
-    makePrivate(part);
     copyFileSync(file, part);
     mustBeWhole(part);
+    const isReplaced = existsSync(path);
     const copy = await openSqliteDatabase(part, 'must-exist');
-    let revoked = 0;
+    let ended = NOTHING_KEPT;
     try {
-      if (existsSync(path)) revoked = await keepRevoked(path, copy);
+      if (isReplaced) ended = await keepFrom(path, copy, entry.at);
+      await insertAudit(copy, entry);
     } finally {
       await copy.destroy();
     }
-    const kept = existsSync(path) ? name : undefined;
-    if (kept !== undefined) {
-      settle(path);
-      renameSync(path, kept);
-    }
+    // What is in its log would not go along; a log without its database would be taken for that of the copy.
+    if (isReplaced) settle(path);
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    if (isReplaced) renameSync(path, name);
     publish(part, path);
-    return { kept, revoked };
+    return { kept: isReplaced ? name : undefined, ended };
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true });
+  }
+}
+
+async function keepFrom(path: string, copy: Kysely<Database>, now: number): Promise<KeptEndings> {
+  try {
+    const replaced = await openSqliteDatabase(path, 'must-exist');
+    try {
+      await refuseMoved(replaced, path);
+      return await keepEnded(replaced, copy, now);
+    } finally {
+      await replaced.destroy();
+    }
+  } catch (error) {
+    if (error instanceof MovedDatabaseError) throw error;
+    throw new Error(
+      `what was ended since then could not be read from ${path}; move that file away to restore without it`,
+      { cause: error },
+    );
   }
 }
 
@@ -114,33 +147,7 @@ function mustBeWhole(file: string): void {
   }
 }
 
-/** A key that was revoked since the copy was made would be valid again. */
-async function keepRevoked(path: string, copy: Kysely<Database>): Promise<number> {
-  const now = await openSqliteDatabase(path, 'must-exist');
-  try {
-    const gone = await now
-      .selectFrom('api_keys')
-      .select(['id', 'revoked_at'])
-      .where('revoked_at', 'is not', null)
-      .execute();
-    let count = 0;
-    for (const { id, revoked_at } of gone) {
-      const { numUpdatedRows } = await copy
-        .updateTable('api_keys')
-        .set({ revoked_at })
-        .where('id', '=', id)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirstOrThrow();
-      count += Number(numUpdatedRows);
-    }
-    if (count > 0) await raiseAccessRevision(copy);
-    return count;
-  } finally {
-    await now.destroy();
-  }
-}
-
-/** Brings what is in the log of a database into its file: the log would not go along. */
+/** Brings what is in the log of a database into its file. */
 function settle(path: string): void {
   const database = new (loadSqlite().DatabaseSync)(path);
   try {
@@ -148,7 +155,6 @@ function settle(path: string): void {
   } finally {
     database.close();
   }
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
 /** Gives a file its name once it is on the disk, and the name, too. */
@@ -165,8 +171,4 @@ function sync(path: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function beside(file: string): string {
-  return `${file}.${process.pid}.part`;
 }

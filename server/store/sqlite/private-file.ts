@@ -2,6 +2,7 @@
  * Database files that only the relay's own user may read: they contain hashes of keys, and whoever may read them may lock
  * them.
  */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 
 const OWNER_ONLY = 0o600;
@@ -21,6 +22,20 @@ export function makePrivate(path: string): void {
     if (codeOf(error) !== 'EEXIST') return;
   }
   for (const suffix of ['', '-wal', '-shm']) restrict(path + suffix);
+}
+
+/**
+ * Creates an empty file for its owner only under a name that nobody can guess, so that no file or link that somebody else has
+ * put there is filled or followed.
+ *
+ * @param path how the name begins
+ * @returns its name
+ * @throws Error when the folder refuses
+ */
+export function createPart(path: string): string {
+  const part = `${path}.${randomBytes(12).toString('hex')}.part`;
+  closeSync(openSync(part, 'wx', OWNER_ONLY));
+  return part;
 }
 
 function restrict(file: string): void {
