@@ -50,8 +50,8 @@ export interface RouteContext {
 }
 
 const OWN: HostTarget = { kind: 'own' };
-const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
-const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/is;
+const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
 
 export function route(head: RequestHead, context: RouteContext): Route {
   const { hosts, tunnels } = context;
