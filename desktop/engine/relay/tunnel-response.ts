@@ -3,7 +3,7 @@ import * as yup from 'yup';
 import { UUID_PATTERN } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { accessView } from './access-response.ts';
-import { address, check, count, printable, text } from './response-fields.ts';
+import { address, check, count, duration, printable, text, time } from './response-fields.ts';
 
 const id = yup.string().matches(UUID_PATTERN).required();
 
@@ -13,9 +13,9 @@ const tunnelSchema = yup
     slug: text,
     local_port: count,
     name: printable.defined(),
-    ttl: text,
-    created_at: text,
-    expires_at: text,
+    ttl: duration,
+    created_at: time,
+    expires_at: time,
     idle_ttl: yup.boolean().required(),
     bytes_in: count,
     bytes_out: count,
