@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect, Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
 import { type SharedFolder, shareFolder } from './shared-folder.ts';
 
@@ -67,6 +68,15 @@ describeOnPosix('visitors of a shared folder who leave', () => {
     await allClosed();
     const last = await ask('small.txt', 'Connection: close\r\n');
     assert.match(String(Buffer.concat(await last.toArray())), /small$/);
+  });
+
+  it('goes on when a connection cannot be accepted', async () => {
+    const listening = mock.method(Server.prototype, 'listen');
+    const other = await shareFolder(root);
+    const server = listening.mock.calls[0]?.this as Server;
+    listening.mock.restore();
+    server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    await other.close();
   });
 
   it('closes the file of a visitor who reads nothing and leaves', async () => {

@@ -56,6 +56,8 @@ export async function shareFolder(
     folderHandler({ path, own: await Promise.all([settings, ...own].map(locate)) }, host),
   );
   await once(server.listen(0, '127.0.0.1'), 'listening');
+  // Out of file descriptors, for example: visitors who are there go on, and the next may get one.
+  server.on('error', () => {});
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   return {
