@@ -1,6 +1,6 @@
 /** What a client reads of a relay's control channel, and a relay of its users' requests: nothing else is thrown, nothing odd let through. */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readAccess } from './access-requests.ts';
 import {
   CONTROL_MESSAGE_MAX_BYTES,

@@ -1,6 +1,6 @@
 /** Timers that may be as long as a tunnel or a certificate lasts. */
 
-/** The longest that Node and browsers can wait (2^31 - 1 ms, 24.8 days); they fire at once for a longer one. */
+/** The longest wait of Node and browsers (2^31 - 1 ms, 24.8 days). A timer that is set for longer fires immediately. */
 export const TIMER_STEP_MAX_MS = 2_147_483_647;
 
 /** A timer that has been set. A class, because each tunnel has one: a function that cancels it would take five times as much memory. */

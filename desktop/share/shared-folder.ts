@@ -56,7 +56,7 @@ export async function shareFolder(
     folderHandler({ path, own: await Promise.all([settings, ...own].map(locate)) }, host),
   );
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  // Out of file descriptors, for example: visitors who are there go on, and the next may get one.
+  // Out of file descriptors, for example: visitors who are connected go on, and the next accept may work.
   server.on('error', () => {});
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
@@ -72,7 +72,7 @@ export async function shareFolder(
   };
 }
 
-/** @returns where a file or folder really is, or will be if it is not there yet */
+/** @returns where a file or folder really is, or will be once it exists */
 async function locate(path: string): Promise<string> {
   const whole = resolvePath(path);
   return realpath(whole).catch(() => whole);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { UUID_PATTERN } from '../../shared/control.ts';
 import { anyJson, mutated } from '../../shared/testing/mutated.ts';
 import { HOP_LINE_MAX_BYTES } from '../limits.ts';
@@ -133,7 +133,7 @@ describe('a connection between relays', () => {
     );
   });
 
-  it('takes any bytes, in any pieces, and keeps no more of a request than a line', () => {
+  it('accepts any bytes in any pieces and keeps at most one line of a request', () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 }),

@@ -113,7 +113,7 @@ function readRelay(number: number | undefined, incarnation: string, record: stri
   return { kind: 'relay', number, incarnation, record };
 }
 
-/** @returns a whole number; `undefined` for anything else, which would break each comparison */
+/** @returns a whole number; `undefined` for anything else: NaN would break every comparison */
 export function readNumber(text: unknown): number | undefined {
   return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
 }

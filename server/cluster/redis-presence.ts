@@ -64,10 +64,7 @@ export class RedisPresence implements Presence {
     // Without a number, it is recorded once there is one.
     if (number === 0) return;
     this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
-      (reply) => {
-        const fence = readNumber(reply);
-        if (fence !== undefined) this.#fenced(held, fence);
-      },
+      (reply) => this.#fenced(held, readNumber(reply)),
       // What Redis was not told now, it is told when it is back.
       () => {},
     );
@@ -137,7 +134,9 @@ export class RedisPresence implements Presence {
     }
   }
 
-  #fenced(held: Held, fence: number): void {
+  /** @param fence `undefined` for a reply that is no number */
+  #fenced(held: Held, fence: number | undefined): void {
+    if (fence === undefined) return;
     held.fence = fence;
     held.fenced = true;
     this.#compare(held);

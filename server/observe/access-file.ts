@@ -53,7 +53,7 @@ export class AccessFile implements LineStream {
   async #reopen(): Promise<void> {
     try {
       const fd = await promisify(open)(this.#path, 'a', MODE);
-      // It was closed meanwhile: nobody would close this one, and the one before is finished already.
+      // The log was closed in the meantime, so nothing would ever close this file.
       if (this.#isClosed) return closeSync(fd);
       const before = this.#stream;
       this.#stream = this.#streamTo(fd);

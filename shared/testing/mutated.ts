@@ -1,5 +1,5 @@
 /** Messages as a hostile or broken program may send them, for properties of what reads them. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 /** Texts that have broken parsers: without an end, with half a character, with what means something in an address or a path. */
 const ODD_TEXTS = [

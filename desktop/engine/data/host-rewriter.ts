@@ -82,7 +82,7 @@ export class HostRewriter extends StreamFilter {
     const framing = typeof head === 'string' ? head : requestFraming(head);
     if (typeof end === 'string' || typeof head === 'string' || typeof framing === 'string')
       return this.#break(bytes);
-    // Each would be written anew, so that a head of many would grow.
+    // Each is replaced by a longer one, so a head with many would grow without a limit.
     if (head.fields.filter((field) => field.is('host')).length > 1) return this.#break(bytes);
     const body = trackBody(framing);
     if (!body.done) this.#body = body;

@@ -137,7 +137,7 @@ describe('a request as a curl command for PowerShell', () => {
       '\u201csmart\u201d \u2019',
     ];
     const fields = values.map((value) => `X-Odd: ${Buffer.from(value).toString('latin1')}\r\n`).join('');
-    const command = commandFor(Buffer.from(`${HEAD}${fields}\r\n${'{"a":'}`, 'latin1'), false, 'powershell');
+    const command = commandFor(Buffer.from(`${HEAD}${fields}\r\n{"a":`, 'latin1'), false, 'powershell');
     assert.match(command, /^& \{\n\$OutputEncoding = \[Text\.UTF8Encoding\]::new\(\$false\)\n@'\n/);
     const { options, body } = powershellParts(command);
     assert.equal(body, undefined);

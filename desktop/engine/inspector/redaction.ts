@@ -170,7 +170,7 @@ function replaceSecrets(text: string, secrets: readonly Secret[], write: WriteSe
   return shown + text.slice(from);
 }
 
-/** The values of secret parameters. Each character is looked at once, or twice: visitors decide how many there are. */
+/** The values of secret parameters. Reads each character at most twice, because visitors decide how many there are. */
 function* parameters(text: string): Generator<Secret> {
   let name = -1;
   for (let at = 0; at < text.length; at += 1) {

@@ -27,7 +27,7 @@ describe('a name of this machine', () => {
   });
 
   for (const host of ['localhost', 'relay.localhost', 'a.b.LOCALHOST'])
-    it(`leads to this machine, whatever a resolver says: ${host}`, async () => {
+    it(`connects to this machine without asking a resolver: ${host}`, async () => {
       const address = await new Promise((resolve, reject) =>
         dial(
           { host, port },

@@ -1,6 +1,6 @@
 /** What a client reads of a relay's responses, which a hostile relay, or a proxy in between, may write as it likes. */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { parseDuration } from '../../../shared/duration.ts';
 import { anyJson, mutated } from '../../../shared/testing/mutated.ts';
 import { hasUnprintable } from '../../../shared/unprintable.ts';

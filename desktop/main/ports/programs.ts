@@ -70,8 +70,7 @@ export function readLsof(text: string): Listener[] {
 
 export function readPs(text: string): Map<number, string> {
   const commands = new Map<number, string>();
-  for (const [, pid, command = ''] of text.matchAll(/^ *(\d+) +(.+)$/gm))
-    commands.set(Number(pid), command);
+  for (const [, pid, command = ''] of text.matchAll(/^ *(\d+) +(.+)$/gm)) commands.set(Number(pid), command);
   return commands;
 }
 
