@@ -164,6 +164,8 @@ export const SUCCESSION_SETTLE_MS = 2000;
 export const SUCCESSION_HELLO_MS = 5000;
 /** Bytes of a message between the two: the clients of 100,000 tunnels. */
 export const SUCCESSION_LINE_MAX_BYTES = 16 * 1024 * 1024;
+/** Messages between two relays that wait to be asked for. */
+export const SUCCESSION_WAITING_MAX = 64;
 /** ms a relay that was replaced keeps a connection on which no request comes. */
 export const REPLACED_IDLE_MS = 10_000;
 /** ms after a refused connection to the relay that has replaced this one until the next try: its queue was full. */

@@ -178,7 +178,7 @@ export const webPage: SettingReader<string> = {
 /** A path has a slash in it, so that a mistyped word does not become a file. */
 export const accessLog: SettingReader<string> = {
   takes: 'off, stderr or the path of a file with a slash in it, like /var/log/culvert/access.log',
-  read: (given) => (/^(?:off|stderr|.*[/\\].*)$/.test(given) ? given : undefined),
+  read: (given) => (/^(?:off|stderr)$|[/\\]/.test(given) ? given : undefined),
 };
 
 /** A duration in whole seconds, or none. */

@@ -120,10 +120,15 @@ export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'typ
   return JSON.stringify({ type: 'knock', id, address, agent, at } satisfies KnockMessage);
 }
 
+/** What the id of a tunnel or of a pending connection looks like (RFC 9562 section 4). */
+export const UUID_PATTERN = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 /**
- * Reads a message of the relay.
+ * Reads a message of the relay. Every field of the result has the form that docs/protocol.md section 5 gives it: an id is put
+ * into addresses.
  *
- * @returns the message, or `undefined` for a type this client does not know, which it must ignore
+ * @returns the message, or `undefined` for one that this client must ignore: its type is unknown, or a field is not as it
+ *   should be
  * @throws SyntaxError when the text is not JSON
  */
 export function parseControlMessage(text: string): ControlMessage | undefined {
@@ -133,11 +138,13 @@ export function parseControlMessage(text: string): ControlMessage | undefined {
   if (type === 'drain') return { type };
   if (typeof id !== 'string') return undefined;
   if (type === 'knock') return readKnock(id, rest);
-  return type === 'connection' ? { type, id } : undefined;
+  return type === 'connection' && UUID_PATTERN.test(id) ? { type, id } : undefined;
 }
 
 const KNOCK_ID = /^[\w-]{1,64}$/;
 const ADDRESS = /^[\da-f.:]{2,45}$/i;
+/** RFC 3339 in UTC. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
 /** Part of it is shown to people, and answered with one key: what is not as it should be is no knock. */
 function readKnock(
@@ -146,6 +153,6 @@ function readKnock(
 ): KnockMessage | undefined {
   const isKnock = KNOCK_ID.test(id) && typeof address === 'string' && ADDRESS.test(address);
   if (!isKnock || typeof agent !== 'string' || typeof at !== 'string') return undefined;
-  if (Number.isNaN(Date.parse(at))) return undefined;
-  return { type: 'knock', id, address, agent: agent.slice(0, KNOCK_AGENT_MAX_LENGTH), at };
+  if (!TIME.test(at) || Number.isNaN(Date.parse(at))) return undefined;
+  return { type: 'knock', id, address, agent: agent.slice(0, KNOCK_AGENT_MAX_LENGTH).toWellFormed(), at };
 }

@@ -12,7 +12,7 @@ const NANOSECONDS_PER_UNIT: Readonly<Record<string, bigint>> = {
 
 /** What a duration string looks like. */
 export const DURATION_PATTERN = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s))+$/;
-const TERM = /(\d*)\.?(\d*)(h|ms|m|s)/g;
+const TERM = /(\d*)(?:\.(\d*))?(h|ms|m|s)/gy;
 
 /**
  * Reads a duration string.

@@ -4,5 +4,7 @@
  * @returns `is it paid` for `is it paid ??`
  */
 export function withoutEnd(text: string): string {
-  return text.replace(/[\s.?!…]+$/u, '');
+  let end = text.length;
+  while (end > 0 && /[\s.?!…]/.test(text[end - 1] as string)) end -= 1;
+  return text.slice(0, end);
 }

@@ -84,7 +84,7 @@ those that are. --allow is needed besides. On a terminal, a admits who knocks an
 ${EVENTS}
 ${EXIT_CODES}`,
   share: `Visitors get index.html of a folder, or a list of what is in it. Names that begin with a dot are not there for them, nor
-are links that lead out of the folder. Nothing can be changed. Who may come in, and what is printed, is as with "culvert http".
+are culvert.yml and links that lead out of the folder. Nothing can be changed. Who may come in, and what is printed, is as with "culvert http".
 
 ${EXIT_CODES}`,
   access: `Without --auth, --password, --allow, --links, --knock and --open it shows who may come in. With them, it replaces all that was

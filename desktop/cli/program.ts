@@ -66,7 +66,10 @@ async function serve(command: HttpCommand | StartCommand): Promise<ExitCode> {
   const { completeTunnels, Inspection, runTunnels, terminalPrompt } = await import('./staying.ts');
   const prompt = terminalPrompt(process.stdin, process.stderr);
   const wanted = await completeTunnels(command, prompt, output);
-  const served = await servedFolders(wanted.tunnels);
+  const served = await servedFolders(
+    wanted.tunnels,
+    command.command === 'start' ? command.project : undefined,
+  );
   try {
     const interrupted = watchInterrupt();
     const inspection = await Inspection.start(process.env, output);
@@ -81,10 +84,13 @@ async function serve(command: HttpCommand | StartCommand): Promise<ExitCode> {
 }
 
 /** A server of files needs a list of all media types, which no other tunnel needs. */
-async function servedFolders(tunnels: readonly TunnelSpec[]): Promise<ServedFolders> {
+async function servedFolders(
+  tunnels: readonly TunnelSpec[],
+  project: string | undefined,
+): Promise<ServedFolders> {
   if (tunnels.every(({ folder }) => folder === undefined)) return { tunnels, close: () => Promise.resolve() };
   const { serveFolders } = await import('./serving/serve-folders.ts');
-  return serveFolders(tunnels);
+  return serveFolders(tunnels, project);
 }
 
 /** Each command loads what it needs, and little that others do. */

@@ -5,6 +5,7 @@ import { RELAY_TITLE } from '../../shared/constraints.ts';
 import { call, type CallResponse } from '../engine/network/call.ts';
 import { dial } from '../engine/network/dial.ts';
 import { sayNetworkError } from '../engine/network/errors.ts';
+import { isLoopbackName, LOOPBACK_ADDRESSES } from '../engine/network/loopback.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
 import { refusesKey } from '../engine/relay/errors.ts';
 import { sayReachError } from '../engine/relay/reach-error.ts';
@@ -23,11 +24,12 @@ export function relayHops(subject: Subject): Hop[] {
     if (isIP(hostname) !== 0) throw new HopSkipped(say('doctor.isAddress', { host: hostname }));
     if (proxy !== undefined) throw new HopSkipped(say('doctor.proxyLooksUp', { host: hostname, proxy }));
     try {
-      const addresses = await within(DOCTOR_HOP_TIMEOUT_MS, lookup(hostname, { all: true }));
-      return say('doctor.addresses', {
-        host: hostname,
-        addresses: addresses.map(({ address }) => address).join(', '),
-      });
+      const addresses = isLoopbackName(hostname)
+        ? LOOPBACK_ADDRESSES
+        : (await within(DOCTOR_HOP_TIMEOUT_MS, lookup(hostname, { all: true }))).map(
+            ({ address }) => address,
+          );
+      return say('doctor.addresses', { host: hostname, addresses: addresses.join(', ') });
     } catch (error) {
       throw new HopFailure(
         say('doctor.at', { place: hostname, why: sayNetworkError(error) }),

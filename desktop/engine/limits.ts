@@ -76,6 +76,8 @@ export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
 /** Beyond that a response is passed on all the same, but its connection is not used again. */
 export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
+/** Bytes behind an offer to upgrade that wait until the local service has answered it, before no more are read. */
+export const UPGRADE_EARLY_MAX_BYTES = 64 * 1024;
 
 /** Even a page that asks for everything at once does not need more; at worst, a service spends a thread on each. */
 export const LOCAL_IDLE_MAX = 64;

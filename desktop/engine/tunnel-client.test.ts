@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { WebSocket } from 'ws';
@@ -84,12 +85,13 @@ describe('createTunnelClient', () => {
     return control;
   }
 
-  async function visit(control: WebSocket, id: string): Promise<{ socket: WebSocket; answer: string }> {
+  async function visit(control: WebSocket, path: string): Promise<{ socket: WebSocket; answer: string }> {
     const accepted = relay.data();
+    const id = randomUUID();
     control.send(JSON.stringify({ type: 'connection', id }));
     const { socket, target } = await accepted;
     assert.equal(target, `/ws/data?id=${id}`);
-    return { socket, answer: await ask(socket, id) };
+    return { socket, answer: await ask(socket, path) };
   }
 
   it('serves visitors from the local port, several at once', async () => {

@@ -19,8 +19,18 @@ function isKnown(code: string): code is RefusalCode {
 
 /** What a text has in the places of a message; `undefined` if it is not of that form. */
 function valuesIn(text: string, message: string): Readonly<Record<string, string>> | undefined {
-  const form = message.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+)');
-  const groups = new RegExp(`^${form}$`, 's').exec(text)?.groups;
-  if (groups === undefined) return text === message ? {} : undefined;
-  return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, acceptedText(value)]));
+  const [start = '', ...places] = message.split(/\{(\w+)\}/);
+  if (places.length === 0) return text === message ? {} : undefined;
+  if (!text.startsWith(start)) return undefined;
+  const values: Record<string, string> = {};
+  let from = start.length;
+  for (let index = 0; index < places.length; index += 2) {
+    const [name = '', after = ''] = places.slice(index, index + 2);
+    const isLast = index + 2 === places.length;
+    const end = isLast ? text.length - after.length : text.indexOf(after, from + 1);
+    if (end <= from || !text.startsWith(after, end)) return undefined;
+    values[name] = acceptedText(text.slice(from, end));
+    from = end + after.length;
+  }
+  return values;
 }

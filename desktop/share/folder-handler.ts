@@ -5,8 +5,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import send from 'send';
 import { basename, dirname } from 'node:path';
 import { FOLDER_LOOKS, type FolderLooks, FolderSilent } from './folder-looks.ts';
+import { SHARE_READ_BYTES } from './limits.ts';
 import { listingPage } from './listing.ts';
-import { findShared, isSameFile, openShared, readTarget, type SharedEntry } from './shared-path.ts';
+import { findShared, openShared, readTarget, type SharedEntry, type SharedRoot } from './shared-path.ts';
 
 const INDEX = 'index.html';
 const TEXT = 'text/plain; charset=utf-8';
@@ -17,13 +18,13 @@ const LISTING_FIELDS = {
 };
 
 /**
- * @param root where the folder really is
+ * @param root the folder
  * @param host the `Host` of requests that come through the tunnel; others come from programs and pages of this machine, past
  *   what the tunnel asks of visitors
  * @param looks gives up what does not answer
  */
 export function folderHandler(
-  root: string,
+  root: SharedRoot,
   host: string,
   looks: Pick<FolderLooks, 'take'> = FOLDER_LOOKS,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -37,14 +38,14 @@ export function folderHandler(
       return refuse(response, 405);
     }
     respond(root, request, response, looks).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
+      if (response.headersSent || response.destroyed) response.destroy();
       else refuse(response, error instanceof FolderSilent ? 503 : 500);
     });
   };
 }
 
 async function respond(
-  root: string,
+  root: SharedRoot,
   request: IncomingMessage,
   response: ServerResponse,
   looks: Pick<FolderLooks, 'take'>,
@@ -55,7 +56,8 @@ async function respond(
   const found = await looks.take(() => findShared(root, names));
   if (found === undefined) return refuse(response, 404);
   const [path = '', ...query] = url.split('?');
-  if (!found.isFolder) return path.endsWith('/') ? refuse(response, 404) : sendFile(found, request, response);
+  if (!found.isFolder)
+    return path.endsWith('/') ? refuse(response, 404) : sendFile(found, request, response, looks);
   const last = names.at(-1);
   if (last !== undefined && !path.endsWith('/')) {
     // From where the visitor is: behind the path of a relay a tunnel does not begin at "/".
@@ -63,44 +65,123 @@ async function respond(
     response.setHeader('location', `./${encodeURIComponent(last)}/${search}`);
     return refuse(response, 301);
   }
-  const index = await findShared(root, [...names, INDEX]);
-  if (index !== undefined && !index.isFolder) return sendFile(index, request, response);
-  const page = await listingPage(root, found.path, names);
+  const index = await looks.take(() => findShared(root, [...names, INDEX]));
+  if (index !== undefined && !index.isFolder) return sendFile(index, request, response, looks);
+  const page = await looks.take(() => listingPage(root, found.path, names));
   response.writeHead(200, { ...LISTING_FIELDS, 'content-length': Buffer.byteLength(page) });
   response.end(request.method === 'HEAD' ? undefined : page);
 }
 
-/** Conditions and ranges are those of RFC 9110 sections 13 and 14; several ranges at once get the whole file. */
+/**
+ * Opens a file, sends it and closes it: nothing else holds it, so no visitor can leave it open, and none who leaves closes it
+ * while it is being read. Conditions and ranges are those of RFC 9110 sections 13 and 14; several ranges at once get the whole
+ * file.
+ */
 async function sendFile(
   entry: SharedEntry,
   request: IncomingMessage,
   response: ServerResponse,
+  looks: Pick<FolderLooks, 'take'>,
 ): Promise<void> {
-  const { path } = entry;
-  const opened = await openShared(entry);
+  const opened = await looks.take(
+    () => openShared(entry),
+    (late) => void late?.file.close().catch(() => {}),
+  );
   if (opened === undefined) return refuse(response, 404);
-  // It may be read by a stream until then.
-  response.on('close', () => void opened.file.close());
-  // `send` looks at the one name only: all others have been looked at, and the folder itself may be below one with a dot.
-  const options: send.SendOptions & { readonly fd: FileHandle } = {
+  const { file, stats } = opened;
+  try {
+    const part = writeHead(entry, stats, request, response);
+    if (part !== undefined) await sendPart(file, part, response, looks);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Which bytes of a file are sent. */
+interface FilePart {
+  readonly start: number;
+  readonly length: number;
+}
+
+/**
+ * Writes the head of a response with a file. A response without content is complete then.
+ *
+ * @returns which bytes of the file belong to it
+ */
+function writeHead(
+  { path }: SharedEntry,
+  stats: Stats,
+  request: IncomingMessage,
+  response: ServerResponse,
+): FilePart | undefined {
+  let part: FilePart | undefined;
+  // `send` sees the one name only: all others have been looked at, and the folder itself may be below one with a dot.
+  const file = send(request, encodeURIComponent(basename(path)), {
     root: dirname(path),
     index: false,
     dotfiles: 'deny',
     cacheControl: false,
-    // `send` passes it on to the stream that reads the file.
-    fd: opened.file,
-  };
-  const file = send(request, encodeURIComponent(basename(path)), options);
-  file.on('error', (error: { status?: number }) => {
-    if (response.headersSent) response.destroy();
-    else refuse(response, error.status ?? 500);
   });
-  // `send` has looked at the name again, and says what it finds there: it was replaced just now.
-  file.on('file', (_path: string, stats: Stats) => {
-    if (!isSameFile(stats, opened.stats)) response.destroy();
+  Object.assign(file, {
+    // What was opened is sent, not what has the name by now.
+    sendFile: () => file.send(path, stats),
+    stream: (_path: string, { start }: { start: number }) => {
+      part = { start, length: Number(response.getHeader('content-length')) };
+    },
   });
-  file.on('directory', () => refuse(response, 404));
+  file.on('error', (error: { status?: number }) => refuse(response, error.status ?? 500));
   file.pipe(response);
+  return part;
+}
+
+/**
+ * Reads part of a file, no faster than the visitor does, and no further once the visitor is gone. A response that cannot be
+ * completed breaks off.
+ *
+ * @returns when the file is no longer read
+ */
+async function sendPart(
+  file: FileHandle,
+  { start, length }: FilePart,
+  response: ServerResponse,
+  looks: Pick<FolderLooks, 'take'>,
+): Promise<void> {
+  for (let sent = 0; sent < length && !isGone(response);) {
+    const room = Buffer.allocUnsafe(Math.min(SHARE_READ_BYTES, length - sent));
+    const reading = file.read(room, 0, room.length, start + sent);
+    try {
+      const { bytesRead } = await looks.take(() => reading);
+      // It has become shorter since its length was sent.
+      if (bytesRead === 0) return void response.destroy();
+      sent += bytesRead;
+      if (!response.write(room.subarray(0, bytesRead))) await roomIn(response);
+    } catch (error) {
+      response.destroy();
+      // It may go on after it was given up, and the file is closed next.
+      await reading.catch(() => {});
+      throw error;
+    }
+  }
+  response.end();
+}
+
+/** Waits until a visitor has taken what was sent, or is gone. A response that waits behind another has no connection of its own yet. */
+function roomIn(response: ServerResponse): Promise<void> {
+  const { socket } = response.req;
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      response.off('drain', settle).off('close', settle);
+      socket.off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+    socket.on('close', settle);
+    if (isGone(response)) settle();
+  });
+}
+
+function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.req.socket.destroyed;
 }
 
 const WORDS: Readonly<Record<number, string>> = {

@@ -27,6 +27,18 @@ describe('a look at a folder', () => {
     await assert.rejects(never, FolderSilent);
   });
 
+  it('frees what it gives once it was given up', async () => {
+    const clock = new FakeClock();
+    const looks = new FolderLooks(clock);
+    const slow = Promise.withResolvers<string>();
+    const freed = Promise.withResolvers<string>();
+    const given = looks.take(() => slow.promise, freed.resolve);
+    clock.advance(FOLDER_ANSWER_MS);
+    await assert.rejects(given, FolderSilent);
+    slow.resolve('a file');
+    assert.equal(await freed.promise, 'a file');
+  });
+
   it('leaves threads for the rest of the app, however many folders are silent', async () => {
     const clock = new FakeClock();
     const looks = new FolderLooks(clock);
@@ -46,7 +58,7 @@ describe('a look at a folder', () => {
 
   it('by a visitor ends, too', async () => {
     const silent = { take: () => Promise.reject(new FolderSilent()) };
-    const server = createServer(folderHandler(tmpdir(), 'shared.test', silent));
+    const server = createServer(folderHandler({ path: tmpdir() }, 'shared.test', silent));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     try {
       const { port } = server.address() as AddressInfo;

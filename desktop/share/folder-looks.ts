@@ -16,11 +16,12 @@ export class FolderLooks {
 
   /**
    * @param look asks the file system
+   * @param release frees what a look gives that was given up
    * @returns what it gives
    * @throws FolderSilent if that takes more than {@link FOLDER_ANSWER_MS}, or {@link SILENT_FOLDERS_MAX} others still take longer; else
    *   what the look throws
    */
-  async take<T>(look: () => Promise<T>): Promise<T> {
+  async take<T>(look: () => Promise<T>, release: (late: T) => void = () => {}): Promise<T> {
     if (this.#silent >= SILENT_FOLDERS_MAX) throw new FolderSilent();
     const tooLate = Promise.withResolvers<never>();
     let isLate = false;
@@ -33,7 +34,13 @@ export class FolderLooks {
       timer.cancel();
       if (isLate) this.#silent -= 1;
     });
-    return Promise.race([looked, tooLate.promise]);
+    return Promise.race([
+      looked.then((found) => {
+        if (isLate) release(found);
+        return found;
+      }),
+      tooLate.promise,
+    ]);
   }
 }
 

@@ -3,15 +3,15 @@ import { opendir } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { escapeHtml } from '../../shared/page.ts';
 import { SHARE_LISTED_MAX } from './limits.ts';
-import { findShared, isPublicName } from './shared-path.ts';
+import { findShared, isPublicName, type SharedRoot } from './shared-path.ts';
 
 /**
- * @param root where the shared folder really is
+ * @param root the shared folder
  * @param path of the folder that is listed, within it
  * @param names that the visitor has come by
  * @returns HTML, with what visitors can open and nothing else
  */
-export async function listingPage(root: string, path: string, names: readonly string[]): Promise<string> {
+export async function listingPage(root: SharedRoot, path: string, names: readonly string[]): Promise<string> {
   const { entries, isComplete } = await readEntries(root, path);
   const title = escapeHtml(`/${names.join('/')}`);
   const up = names.length === 0 ? '' : '<li><a href="../">../</a></li>\n';
@@ -33,9 +33,12 @@ interface Entry {
   readonly isFolder: boolean;
 }
 
-async function readEntries(root: string, path: string): Promise<{ entries: Entry[]; isComplete: boolean }> {
+async function readEntries(
+  root: SharedRoot,
+  path: string,
+): Promise<{ entries: Entry[]; isComplete: boolean }> {
   const entries: Entry[] = [];
-  const above = relative(root, path).split(sep).filter(Boolean);
+  const above = relative(root.path, path).split(sep).filter(Boolean);
   let looked = 0;
   for await (const { name } of await opendir(path)) {
     looked += 1;

@@ -41,7 +41,15 @@ describeOnPosix('shareFolder', () => {
     symlinkSync('../../site-of-others', join(root, 'sub', 'beside'));
     symlinkSync('circle', join(root, 'sub', 'circle'));
     execFileSync('mkfifo', [join(root, 'sub', 'pipe')]);
-    shared = await shareFolder(root);
+    writeFileSync(join(root, 'culvert.yml'), SECRET);
+    writeFileSync(join(root, 'sub', 'Culvert.YAML'), SECRET);
+    writeFileSync(join(root, 'sub', '#culvert.yml#'), SECRET);
+    writeFileSync(join(root, 'tunnels.yml'), SECRET);
+    mkdirSync(join(root, 'settings'));
+    writeFileSync(join(root, 'settings', 'login.json'), SECRET);
+    symlinkSync('../culvert.yml', join(root, 'sub', 'to-project'));
+    symlinkSync('../settings', join(root, 'sub', 'to-settings'));
+    shared = await shareFolder(root, { own: [join(root, 'tunnels.yml'), join(root, 'settings')] });
   });
 
   after(async () => {
@@ -108,7 +116,7 @@ describeOnPosix('shareFolder', () => {
     ]);
     assert.ok(!text.includes('<img'));
     for (const href of shown.slice(2)) assert.equal((await get(`/sub/${href.slice(2)}`)).status, 200, href);
-    assert.doesNotMatch((await get('/')).text, /\.env|\.git|\.\.\//);
+    assert.doesNotMatch((await get('/')).text, /\.env|\.git|\.\.\/|\.yml|settings/);
   });
 
   it('lists 1,000 names at most, and says that there are more', async () => {
@@ -139,6 +147,19 @@ describeOnPosix('shareFolder', () => {
     '/.git/config',
     '/sub/..%2f.env',
     '/sub/to-dot',
+    '/culvert.yml',
+    '/%63ulvert.yml',
+    '/CULVERT.yml',
+    '/culvert.yml.',
+    '/culvert.yml::$DATA',
+    '/sub/Culvert.YAML',
+    '/sub/%23culvert.yml%23',
+    '/sub/to-project',
+    '/sub/../culvert.yml',
+    '/tunnels.yml',
+    '/settings/',
+    '/settings/login.json',
+    '/sub/to-settings/login.json',
     '/sub/outside',
     '/sub/up/secret.txt',
     '/sub/up/site/digits.txt/../../../secret.txt',
@@ -250,7 +271,7 @@ describeOnPosix('shareFolder', () => {
     for (const [what, change] of Object.entries(changes)) {
       mkdirSync(folder);
       writeFileSync(path, 'mine');
-      const found = await findShared(root, ['changing', 'file.txt']);
+      const found = await findShared({ path: root }, ['changing', 'file.txt']);
       assert.ok(found !== undefined);
       const opened = await openShared(found);
       assert.equal(String(await opened?.file.readFile()), 'mine');
@@ -264,14 +285,14 @@ describeOnPosix('shareFolder', () => {
     mkdirSync(away);
     writeFileSync(path, 'mine');
     writeFileSync(join(away, 'file.txt'), SECRET);
-    const found = await findShared(root, ['changing', 'file.txt']);
+    const found = await findShared({ path: root }, ['changing', 'file.txt']);
     assert.ok(found !== undefined);
     rmSync(folder, { recursive: true });
     symlinkSync(away, folder);
     assert.equal(await openShared(found), undefined, 'a folder on the way');
   });
 
-  it('has no names that mean something else on Windows', () => {
+  it('has no names that mean something else on Windows, or are private', () => {
     const names = [
       'a.txt::$DATA',
       'a:b',
@@ -282,6 +303,10 @@ describeOnPosix('shareFolder', () => {
       'aux .txt',
       'a.',
       'a ',
+      'culvert.yml',
+      'culvert.yml.',
+      'CULVERT.YML ',
+      'culvert.yaml~',
       'a?',
       'a*',
       '<',

@@ -3,6 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, constants, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { homedir } from 'node:os';
+import { resolve as resolvePath } from 'node:path';
+import { configFolder } from '../config/folders.ts';
 import { say, type Said, SaidError } from '../engine/said/said.ts';
 import { folderHandler } from './folder-handler.ts';
 import { FOLDER_LOOKS, type FolderLooks, FolderSilent } from './folder-looks.ts';
@@ -31,16 +34,30 @@ export function secretHost(): string {
   return `${randomBytes(16).toString('hex')}.invalid`;
 }
 
+export interface ShareOptions {
+  /** the `Host` that requests need */
+  readonly host?: string;
+  /** paths of files and folders of Culvert's own that are not shared, besides {@link configFolder} */
+  readonly own?: readonly string[];
+}
+
 /**
  * Serves a folder on a free port of loopback, read-only.
  *
- * @param host the `Host` that requests need
  * @throws FolderUnreadable if it is none, or this user may not list it
  */
-export async function shareFolder(folder: string, host = secretHost()): Promise<SharedFolder> {
+export async function shareFolder(
+  folder: string,
+  { host = secretHost(), own = [] }: ShareOptions = {},
+): Promise<SharedFolder> {
   const path = await locateFolder(folder);
-  const server = createServer(folderHandler(path, host));
+  const settings = configFolder({ platform: process.platform, env: process.env, home: homedir() });
+  const server = createServer(
+    folderHandler({ path, own: await Promise.all([settings, ...own].map(locate)) }, host),
+  );
   await once(server.listen(0, '127.0.0.1'), 'listening');
+  // Out of file descriptors, for example: visitors who are connected go on, and the next accept may work.
+  server.on('error', () => {});
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   return {
@@ -53,6 +70,12 @@ export async function shareFolder(folder: string, host = secretHost()): Promise<
         server.closeAllConnections();
       }),
   };
+}
+
+/** @returns where a file or folder really is, or will be once it exists */
+async function locate(path: string): Promise<string> {
+  const whole = resolvePath(path);
+  return realpath(whole).catch(() => whole);
 }
 
 /**

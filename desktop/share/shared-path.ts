@@ -3,6 +3,14 @@ import type { Stats } from 'node:fs';
 import { constants, type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
 
+/** A folder that is shared. */
+export interface SharedRoot {
+  /** where it really is, see `realpath` */
+  readonly path: string;
+  /** where files and folders of Culvert's own really are, which hold passwords and keys: not shared, whatever they are called */
+  readonly own?: readonly string[];
+}
+
 /** What is there. */
 export interface SharedEntry {
   /** where it really is, with links followed */
@@ -27,11 +35,12 @@ export function readTarget(target: string): string[] | undefined {
 }
 
 /**
- * Names that begin with a dot are private (`.env`, `.git`) or lead upwards. A backslash separates names on some systems, and
- * no system has a NUL in a name.
+ * Names that begin with a dot are private (`.env`, `.git`) or lead upwards, and `culvert.yml` may have passwords, as may the
+ * copies that editors keep of it (`culvert.yml~`, `#culvert.yml#`, `culvert.yml.bak`). A backslash separates names on some
+ * systems, and no system has a NUL in a name.
  */
 export function isPublicName(name: string, platform: NodeJS.Platform = process.platform): boolean {
-  if (/^\.|[\\/\0]/.test(name)) return false;
+  if (/^\.|[\\/\0]|culvert\.ya?ml/i.test(name)) return false;
   return platform !== 'win32' || !NO_FILE_ON_WINDOWS.test(name);
 }
 
@@ -43,14 +52,17 @@ const NO_FILE_ON_WINDOWS =
  * Finds what is shared under these names. Links are followed each time, so that one that is made later leads out no more
  * than one that was there; one that leads to another public place within the folder counts.
  *
- * @param root where the folder really is, see `realpath`
  * @returns `undefined` for what is not there, may not be seen, or is neither a file nor a folder
  */
-export async function findShared(root: string, names: readonly string[]): Promise<SharedEntry | undefined> {
+export async function findShared(
+  root: SharedRoot,
+  names: readonly string[],
+): Promise<SharedEntry | undefined> {
   if (!names.every((name) => isPublicName(name))) return undefined;
   try {
-    const path = await realpath(join(root, ...names));
-    if (!isWithin(root, path)) return undefined;
+    const path = await realpath(join(root.path, ...names));
+    if (!isBelow(root.path, path, isPublicName)) return undefined;
+    if (root.own?.some((own) => isBelow(own, path)) === true) return undefined;
     const found = await stat(path);
     // Reading a pipe waits for who writes it, and a device may have no end.
     if (!found.isFile() && !found.isDirectory()) return undefined;
@@ -93,8 +105,10 @@ export function isSameFile(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
 }
 
-function isWithin(root: string, path: string): boolean {
-  const below = relative(root, path);
+/** Whether a path is that of a folder, or below it by names that all pass. */
+function isBelow(folder: string, path: string, passes: (name: string) => boolean = () => true): boolean {
+  const below = relative(folder, path);
   // Absolute: on another drive.
-  return below === '' || (!isAbsolute(below) && below.split(sep).every((name) => isPublicName(name)));
+  if (below === '' || isAbsolute(below)) return below === '';
+  return below.split(sep).every((name) => name !== '..' && passes(name));
 }

@@ -8,7 +8,7 @@ const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/\bSamsungBrowser\//, 'Samsung Internet'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
   [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
-  [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
+  [/^(?=.*\bVersion\/\d).*\bSafari\//s, 'Safari'],
   [/^curl\//, 'curl'],
   [/^Wget\//, 'Wget'],
   [/^git\//, 'git'],

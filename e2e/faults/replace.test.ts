@@ -12,6 +12,8 @@ import {
   type PredecessorMessage,
   SUCCESSION_VERSION,
   type SuccessorMessage,
+  readPredecessorMessage,
+  readSuccessorMessage,
 } from '../../server/succession/messages.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
@@ -56,7 +58,7 @@ describe('serve --replace when something goes wrong', () => {
     const socket = await meet(meetingPath(relay.dataDirectory, relay.port), hello);
     assert.ok(socket);
     scope.defer(() => socket.destroy());
-    const talk: Talk = new Conversation(socket);
+    const talk: Talk = new Conversation(socket, readPredecessorMessage);
     assert.deepEqual(await talk.next(ANSWER_MS), { kind: 'welcome', listeners: [visitorsOf(relay)] });
     return talk;
   }
@@ -254,7 +256,7 @@ describe('serve --replace when something goes wrong', () => {
         sendListeners(socket, new Map([['visitors', handle.fd]]));
         return;
       }
-      const talk = new Conversation<PredecessorMessage, SuccessorMessage>(socket);
+      const talk = new Conversation<PredecessorMessage, SuccessorMessage>(socket, readSuccessorMessage);
       talk.send({ kind: 'welcome', listeners: ['visitors'] });
       // It dies, as far as the other can see.
       talk.listen(() => {

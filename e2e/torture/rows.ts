@@ -1,5 +1,6 @@
 /** The rows of docs/reliability.md, in its order. */
 import type { Row } from './row.ts';
+import { attackedClient } from './rows/attacked-client.ts';
 import { audit } from './rows/audit.ts';
 import { checksums } from './rows/checksums.ts';
 import { hostileMachine } from './rows/hostile-machine.ts';
@@ -22,6 +23,7 @@ import { worstTenant } from './rows/worst-tenant.ts';
 
 export const ROWS: readonly Row[] = [
   audit,
+  attackedClient,
   hostileMessages,
   pooledTenants,
   spellings,

@@ -70,6 +70,11 @@ describe('the port for plain HTTP', () => {
     assert.equal(locationIn(await ask('//evil.test/x')), 'https://relay.test//evil.test/x');
   });
 
+  it('goes on when a connection cannot be accepted', async () => {
+    server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    assert.equal(locationIn(await ask('/')), 'https://relay.test/');
+  });
+
   it('leads to the port of the public address', async () => {
     server.close();
     port = 8443;

@@ -40,6 +40,8 @@ export function httpPort(deps: HttpPortDeps): Server {
   // Also ends who reads nothing of what it was sent.
   server.timeout = HTTP_PORT_REQUEST_MS;
   server.on('clientError', (_error, socket) => socket.destroy());
+  // Out of file descriptors, for example: the next accept may work, and the relay goes on.
+  server.on('error', () => {});
   return server;
 }
 

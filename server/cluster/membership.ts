@@ -4,6 +4,7 @@ import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 import { nameOf, readRecord, type RelayAddress, writeRecord } from './member-record.ts';
+import { readNumber } from './news.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 
@@ -148,10 +149,13 @@ export class Membership {
   }
 }
 
-function* readList(reply: unknown): Generator<{ number: number; incarnation: string; record: string }> {
+export function* readList(
+  reply: unknown,
+): Generator<{ number: number; incarnation: string; record: string }> {
   const texts = Array.isArray(reply) ? reply.map(String) : [];
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [number = '', incarnation = '', record = ''] = texts.slice(at, at + 3);
-    yield { number: Number(number), incarnation, record };
+    const read = readNumber(number);
+    if (read !== undefined && read >= 1) yield { number: read, incarnation, record };
   }
 }

@@ -56,7 +56,7 @@ describe('NewsSeal', () => {
       `replaced ${TUNNEL} 7`,
       `online ${TUNNEL} 7`,
       `offline ${TUNNEL} 1000`,
-      'relay 7 one record',
+      `relay 7 one 10.0.0.1:8081~${'0'.repeat(64)}`,
     ];
     for (const text of texts) {
       assert.equal(readNews(text, receiver)?.kind, text.split(' ')[0]);

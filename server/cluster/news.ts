@@ -3,7 +3,9 @@
  * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { UUID_PATTERN } from '../../shared/control.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
+import { RELAY_NUMBER_MAX } from './connection-id.ts';
 
 /** The channel that all relays listen to. */
 export const ALL_CHANNEL = 'culvert:all';
@@ -136,51 +138,85 @@ export class NewsSeal {
   }
 }
 
-/** @returns `undefined` for news that this version does not know, and for what no relay of the cluster has sealed but should have */
+/** Characters of the longest news: a tunnel's name, a domain and a word before them, sealed. */
+const NEWS_MAX_LENGTH = 2048;
+const LABEL = /^[a-z0-9-]{1,63}$/;
+const NAME = /^[a-z0-9*._-]{1,253}$/i;
+const INCARNATION = /^[\w-]{1,64}$/;
+/** What member-record.ts writes; whether it is true is found out there. */
+const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
+
+/**
+ * Reads news: Redis may be shared with programs that are no relays.
+ *
+ * @returns `undefined` for news that this version does not know, for what no relay of the cluster has sealed but should have,
+ *   and for what no relay writes
+ */
 export function readNews(text: string, seal: NewsSeal): News | undefined {
+  if (text.length > NEWS_MAX_LENGTH) return undefined;
   const words = text.split(' ');
   const [kind, incarnation = '', sealed = ''] = words;
   if (kind !== SEALED) return readRedisNews(words);
-  const opened = words.length === 3 ? seal.open(incarnation, sealed) : undefined;
+  if (words.length !== 3 || !INCARNATION.test(incarnation)) return undefined;
+  const opened = seal.open(incarnation, sealed);
   return opened === undefined ? undefined : readRelayNews(opened.split(' '));
 }
 
 function readRedisNews([kind = '', first = '', second = '', third = '']: readonly string[]):
   RedisNews | undefined {
+  const number = readNumber(second);
   switch (kind) {
     case 'replaced':
     case 'online':
-      return { kind, tunnelId: first, fence: Number(second) };
+      return isId(first) && number !== undefined ? { kind, tunnelId: first, fence: number } : undefined;
     case 'offline':
-      return { kind, tunnelId: first, code: Number(second) };
+      return isId(first) && number !== undefined ? { kind, tunnelId: first, code: number } : undefined;
     case 'relay':
-      return { kind, number: Number(first), incarnation: second, record: third };
+      return readRelay(readNumber(first), second, third);
     default:
       return undefined;
   }
 }
 
 function readRelayNews([kind = '', first = '', second = '']: readonly string[]): RelayNews | undefined {
+  const number = readNumber(second);
   switch (kind) {
     case 'announce':
-      return { kind, tunnelId: first, connectionId: second };
+      return isId(first) && isId(second) ? { kind, tunnelId: first, connectionId: second } : undefined;
     case 'leaving':
-      return { kind, incarnation: first };
+      return INCARNATION.test(first) ? { kind, incarnation: first } : undefined;
     case MISSED:
       return { kind };
     case 'created':
-      return { kind, slug: first, domain: second };
+      return LABEL.test(first) && (second === '' || NAME.test(second))
+        ? { kind, slug: first, domain: second }
+        : undefined;
     case 'domain':
-      return { kind, domain: first };
+      return NAME.test(first) ? { kind, domain: first } : undefined;
     case 'access':
-      return { kind, id: first };
+      return isId(first) ? { kind, id: first } : undefined;
     case 'extended':
-      return { kind, id: first, expiresAt: Number(second) };
+      return isId(first) && number !== undefined ? { kind, id: first, expiresAt: number } : undefined;
     case 'ended':
-      return isEndReason(second) ? { kind, id: first, reason: second } : undefined;
+      return isId(first) && isEndReason(second) ? { kind, id: first, reason: second } : undefined;
     default:
       return undefined;
   }
+}
+
+function readRelay(number: number | undefined, incarnation: string, record: string): RedisNews | undefined {
+  if (number === undefined || number < 1 || number > RELAY_NUMBER_MAX) return undefined;
+  if (!INCARNATION.test(incarnation) || !RECORD.test(record)) return undefined;
+  return { kind: 'relay', number, incarnation, record };
+}
+
+/** @returns a whole number; `undefined` for anything else: NaN would break every comparison */
+export function readNumber(text: unknown): number | undefined {
+  return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+}
+
+function isId(text: string): boolean {
+  return UUID_PATTERN.test(text);
 }
 
 function isEndReason(text: string): text is EndReason {

@@ -126,11 +126,13 @@ describe('RedisPresence', () => {
   });
 
   it('tells Redis no id of a connection, but to the relay that is to announce it', async () => {
-    await announced();
+    const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
+    const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
+    await new Promise((resolve) => presence.announce(tunnelId, { id: connectionId, announced: resolve }));
     const [, tunnel, sealed] = calls[0] ?? [];
     assert.deepEqual(
       [tunnel, readNews(String(sealed), seal)],
-      ['t', { kind: 'announce', tunnelId: 't', connectionId: 'c' }],
+      [tunnelId, { kind: 'announce', tunnelId, connectionId }],
     );
   });
 

@@ -5,7 +5,7 @@ import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './membership.ts';
 import type { Announced, Announcement, Found, HeldControl, Presence } from '../link/presence.ts';
-import { type NewsSeal, writeAnnouncement } from './news.ts';
+import { type NewsSeal, readNumber, writeAnnouncement } from './news.ts';
 import type { Pulse } from './pulse.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
@@ -67,7 +67,7 @@ export class RedisPresence implements Presence {
     // Without a number, it is recorded once there is one.
     if (number === 0) return;
     this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
-      (fence) => this.#fenced(held, Number(fence)),
+      (reply) => this.#fenced(held, readNumber(reply)),
       // What Redis was not told now, it is told when it is back.
       () => {},
     );
@@ -92,8 +92,10 @@ export class RedisPresence implements Presence {
 
   async find(tunnelId: string): Promise<Found> {
     try {
-      const fence = await this.#redis.run(FIND, tunnelId, this.#membership.incarnation);
-      return typeof fence === 'string' ? { kind: 'there', fence: Number(fence) } : { kind: 'nowhere' };
+      const reply = await this.#redis.run(FIND, tunnelId, this.#membership.incarnation);
+      if (typeof reply !== 'string') return { kind: 'nowhere' };
+      const fence = readNumber(reply);
+      return fence === undefined ? { kind: 'apart' } : { kind: 'there', fence };
     } catch (error) {
       if (error instanceof RedisError) return { kind: 'apart' };
       throw error;
@@ -137,7 +139,9 @@ export class RedisPresence implements Presence {
     }
   }
 
-  #fenced(held: Held, fence: number): void {
+  /** @param fence `undefined` for a reply that is no number */
+  #fenced(held: Held, fence: number | undefined): void {
+    if (fence === undefined) return;
     held.fence = fence;
     held.fenced = true;
     this.#compare(held);
@@ -155,10 +159,11 @@ export class RedisPresence implements Presence {
   }
 }
 
-function readAnnounced(reply: unknown): Announced {
-  if (typeof reply === 'string') {
-    const [keyId = '', fence] = reply.split(' ');
-    return { kind: 'sent', keyId, fence: Number(fence) };
-  }
-  return { kind: 'away', ms: Math.max(0, Number(reply)) };
+/** What no script returns is as if Redis had not been reached. */
+export function readAnnounced(reply: unknown): Announced {
+  if (typeof reply === 'number' && Number.isFinite(reply)) return { kind: 'away', ms: Math.max(0, reply) };
+  if (typeof reply !== 'string') return { kind: 'apart' };
+  const [keyId = '', written] = reply.split(' ', 2);
+  const fence = readNumber(written);
+  return keyId === '' || fence === undefined ? { kind: 'apart' } : { kind: 'sent', keyId, fence };
 }

@@ -1,5 +1,5 @@
 /** The file of the access log: reopened after it was moved away, and never waited for. */
-import { open, openSync } from 'node:fs';
+import { closeSync, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import type { Clock } from '../clock.ts';
@@ -17,6 +17,7 @@ export class AccessFile implements LineStream {
   readonly #log: Log;
   #stream: LogStream;
   #opening: Promise<void> = Promise.resolve();
+  #isClosed = false;
   #lastReport = -Infinity;
 
   /**
@@ -45,12 +46,15 @@ export class AccessFile implements LineStream {
 
   /** Writes what waits, like {@link finishLog}. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await finishLog(this.#stream, this.#clock);
   }
 
   async #reopen(): Promise<void> {
     try {
       const fd = await promisify(open)(this.#path, 'a', MODE);
+      // The log was closed in the meantime, so nothing would ever close this file.
+      if (this.#isClosed) return closeSync(fd);
       const before = this.#stream;
       this.#stream = this.#streamTo(fd);
       await finishLog(before, this.#clock);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onPosix } from '../../shared/testing/posix.ts';
+import { onLinux, onPosix } from '../../shared/testing/posix.ts';
 import { systemClock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -85,6 +85,22 @@ describe('AccessFile', () => {
     await file.close();
     assert.match(readFileSync(path, 'utf8'), /after\n$/);
     assert.equal(readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8'), 'before\nbetween\nafter\n');
+  });
+
+  onLinux('leaves no file open when it is closed while it is reopened', async () => {
+    const file = openFile();
+    file.write('line\n');
+    const reopened = file.reopen();
+    await file.close();
+    await reopened;
+    const open = readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+      } catch {
+        return false;
+      }
+    });
+    assert.deepEqual([open, problems, readFileSync(path, 'utf8')], [[], [], 'line\n']);
   });
 
   it('continues in the old file if there cannot be a new one', async () => {

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { mock } from 'node:test';
-import { SUCCESSION_LINE_MAX_BYTES } from '../limits.ts';
+import { SUCCESSION_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 import { Conversation, TimeoutError } from './conversation.ts';
+
+function read(value: unknown): { readonly n: number } | undefined {
+  return typeof value === 'object' && value !== null && 'n' in value ? { n: Number(value.n) } : undefined;
+}
 
 function pair() {
   const [near, far] = duplexPair();
-  return { talk: new Conversation<object, { readonly n: number }>(near as unknown as Socket), far };
+  return { talk: new Conversation(near as unknown as Socket, read), far };
 }
 
 describe('a conversation between two relays', () => {
@@ -20,6 +24,14 @@ describe('a conversation between two relays', () => {
     assert.deepEqual(await talk.next(1000), { n: 3 });
     const heard = await new Promise((resolve) => talk.listen(resolve));
     assert.deepEqual(heard, { n: 4 });
+  });
+
+  it('keeps 64 messages that nobody has asked for, and ends with one more', async () => {
+    const { talk, far } = pair();
+    far.write('{"n":1}\n'.repeat(SUCCESSION_WAITING_MAX));
+    assert.deepEqual(await talk.next(1000), { n: 1 });
+    far.write('{"n":2}\n{"n":3}\n');
+    await talk.over;
   });
 
   it('says when the other side has left', async () => {
@@ -46,6 +58,11 @@ describe('a conversation between two relays', () => {
     const { talk, far } = pair();
     far.write('hello\n');
     await talk.over;
+    for (const value of ['null', '{}', '[]', '1']) {
+      const other = pair();
+      other.far.write(`${value}\n`);
+      await other.talk.over;
+    }
     const long = pair();
     long.far.write(Buffer.alloc(SUCCESSION_LINE_MAX_BYTES, 'x'));
     long.far.write('x');

@@ -1,12 +1,13 @@
 /** Messages between two relays: one JSON object a line, over a connection on this machine. */
 import type { Socket } from 'node:net';
-import { SUCCESSION_LINE_MAX_BYTES } from '../limits.ts';
+import { SUCCESSION_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 
 const LINE_FEED = 10;
 
 /** Messages of one kind are sent, those of another are received. */
 export class Conversation<Sent, Received> {
   readonly #socket: Socket;
+  readonly #readMessage: (value: unknown) => Received | undefined;
   readonly #received: Received[] = [];
   #awaiting: ((message: Received | undefined) => void) | undefined;
   #listener: ((message: Received) => void) | undefined;
@@ -15,9 +16,13 @@ export class Conversation<Sent, Received> {
   #isOver = false;
   readonly #over = Promise.withResolvers<void>();
 
-  /** @param socket with nothing read from it that belongs to a message */
-  constructor(socket: Socket) {
+  /**
+   * @param socket with nothing read from it that belongs to a message
+   * @param read checks what has come as JSON; `undefined` for what is no message, which ends the conversation
+   */
+  constructor(socket: Socket, read: (value: unknown) => Received | undefined) {
     this.#socket = socket;
+    this.#readMessage = read;
     socket.on('error', () => socket.destroy());
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => socket.destroy());
@@ -87,10 +92,14 @@ export class Conversation<Sent, Received> {
   }
 
   #hear(line: string): void {
-    let message: Received;
+    let message: Received | undefined;
     try {
-      message = JSON.parse(line) as Received;
+      message = this.#readMessage(JSON.parse(line));
     } catch {
+      // As if it were no message.
+    }
+    // Messages that nobody awaits yet are few: each side says one, and waits for the other.
+    if (message === undefined || this.#received.length >= SUCCESSION_WAITING_MAX) {
       this.#socket.destroy();
       return;
     }

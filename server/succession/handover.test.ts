@@ -9,7 +9,12 @@ import { until } from '../testing/edge-fixture.ts';
 import { Conversation } from './conversation.ts';
 import { Handover, type Replaceable, type Successor } from './handover.ts';
 import { meet, meetingPath } from './meeting-point.ts';
-import { type PredecessorMessage, SUCCESSION_VERSION, type SuccessorMessage } from './messages.ts';
+import {
+  type PredecessorMessage,
+  readPredecessorMessage,
+  SUCCESSION_VERSION,
+  type SuccessorMessage,
+} from './messages.ts';
 
 const ADDRESS = '127.0.0.1:8080';
 
@@ -77,7 +82,7 @@ describeOnPosix('the relay that is replaced', () => {
     const hello = { kind: 'replace', version: SUCCESSION_VERSION, address: ADDRESS, ...changes } as const;
     const socket = await meet(path, hello);
     assert.ok(socket);
-    return new Conversation(socket);
+    return new Conversation(socket, readPredecessorMessage);
   }
 
   async function says(message: PredecessorMessage): Promise<void> {

@@ -12,6 +12,7 @@ import {
   type Hello,
   type MissedClient,
   type PredecessorMessage,
+  readSuccessorMessage,
   type SuccessorMessage,
   SUCCESSION_VERSION,
 } from './messages.ts';
@@ -94,7 +95,7 @@ export class Handover implements Successor {
   #welcome(hello: Hello, socket: Socket): void {
     switch (hello.kind) {
       case 'replace':
-        return void this.#converse(hello, new Conversation(socket));
+        return void this.#converse(hello, new Conversation(socket, readSuccessorMessage));
       case 'listeners':
         if (this.#talk === undefined) socket.destroy();
         else sendListeners(socket, this.#relay.descriptors);

@@ -7,7 +7,7 @@ import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { LISTEN_BACKLOG, SUCCESSION_HELLO_MS, SUCCESSION_LINE_MAX_BYTES } from '../limits.ts';
-import type { Hello } from './messages.ts';
+import { type Hello, readHello } from './messages.ts';
 
 const LINE_FEED = 10;
 /** Bytes of a socket's path that the system takes: the least of those that Node runs on (macOS), less its final zero. */
@@ -97,7 +97,7 @@ function greet(socket: Socket, welcome: Welcome): void {
     clearTimeout(timer);
     socket.off('data', read);
     socket.pause();
-    const hello = end === -1 ? undefined : readHello(held.toString('utf8', 0, end));
+    const hello = end === -1 ? undefined : readLine(held.toString('utf8', 0, end));
     if (hello === undefined) {
       socket.destroy();
       return;
@@ -110,9 +110,9 @@ function greet(socket: Socket, welcome: Welcome): void {
   socket.on('data', read).resume();
 }
 
-function readHello(line: string): Hello | undefined {
+function readLine(line: string): Hello | undefined {
   try {
-    return JSON.parse(line) as Hello;
+    return readHello(JSON.parse(line));
   } catch {
     return undefined;
   }

@@ -53,3 +53,107 @@ export type SuccessorMessage =
   | { readonly kind: 'access'; readonly tunnelId: string }
   /** A visitor that was passed on is to be cut in a way that cannot be mistaken for a clean end. */
   | { readonly kind: 'reset'; readonly id: number };
+
+/**
+ * Reads the first line of a connection, as JSON has it.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readHello(value: unknown): Hello | undefined {
+  const { kind, version, address, id, proto } = fieldsOf(value);
+  switch (kind) {
+    case 'replace':
+      return isWhole(version) && isText(address) ? { kind, version, address } : undefined;
+    case 'listeners':
+      return { kind };
+    case 'visitor':
+      return isWhole(id) && isText(address) && (proto === 'http' || proto === 'https')
+        ? { kind, id, address, proto }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads a message of the relay that is replaced.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readPredecessorMessage(value: unknown): PredecessorMessage | undefined {
+  const { kind, listeners, reason, clients, deltas } = fieldsOf(value);
+  switch (kind) {
+    case 'welcome':
+      return isListOf(listeners, isText) ? { kind, listeners } : undefined;
+    case 'refused':
+      return isText(reason) ? { kind, reason } : undefined;
+    case 'moved':
+      return isListOf(clients, isMissedClient) ? { kind, clients } : undefined;
+    case 'go':
+      return { kind };
+    case 'counted':
+      return isListOf(deltas, isDelta) ? { kind, deltas } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads a message of the relay that replaces another.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readSuccessorMessage(value: unknown): SuccessorMessage | undefined {
+  const { kind, tunnelId, reason, id } = fieldsOf(value);
+  switch (kind) {
+    case 'move':
+    case 'ready':
+    case 'serving':
+      return { kind };
+    case 'ended':
+      return isText(tunnelId) && END_REASONS.has(reason)
+        ? { kind, tunnelId, reason: reason as EndReason }
+        : undefined;
+    case 'access':
+      return isText(tunnelId) ? { kind, tunnelId } : undefined;
+    case 'reset':
+      return isWhole(id) ? { kind, id } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Characters of the longest text in a message: the reason of a failure. */
+const TEXT_MAX_LENGTH = 8192;
+const END_REASONS: ReadonlySet<unknown> = new Set<EndReason>(['closed', 'expired', 'removed', 'displaced']);
+
+function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= TEXT_MAX_LENGTH;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** JSON has numbers that are infinite: `1e999`. */
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.every((item) => is(item));
+}
+
+function isMissedClient(value: unknown): value is MissedClient {
+  const { tunnelId, awayMs } = fieldsOf(value);
+  return isText(tunnelId) && isAmount(awayMs);
+}
+
+function isDelta(value: unknown): value is TrafficDelta {
+  const { id, bytesIn, bytesOut, requests, expiresAt, termsRevision } = fieldsOf(value);
+  return isText(id) && [bytesIn, bytesOut, requests, expiresAt, termsRevision].every(isAmount);
+}

@@ -9,6 +9,7 @@ import { meet } from './meeting-point.ts';
 import {
   type MissedClient,
   type PredecessorMessage,
+  readPredecessorMessage,
   type SuccessorMessage,
   SUCCESSION_VERSION,
 } from './messages.ts';
@@ -39,7 +40,10 @@ export class Takeover {
   static async begin(path: string, address: string): Promise<Takeover | undefined> {
     const socket = await meet(path, { kind: 'replace', version: SUCCESSION_VERSION, address });
     if (socket === undefined) return undefined;
-    const conversation = new Conversation<SuccessorMessage, PredecessorMessage>(socket);
+    const conversation = new Conversation<SuccessorMessage, PredecessorMessage>(
+      socket,
+      readPredecessorMessage,
+    );
     const welcome = await answerOf(conversation, SUCCESSION_STEP_MS);
     // It has just ended.
     if (welcome === undefined) return undefined;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_TIMER_MS } from '../clock.ts';
+import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { AdmissionEnds } from './admission-ends.ts';
@@ -44,7 +44,7 @@ describe('AdmissionEnds', () => {
   });
 
   it('waits for longer than a timer can', () => {
-    const end = MAX_TIMER_MS + 1000;
+    const end = TIMER_STEP_MAX_MS + 1000;
     ends.watch(aTunnel(end));
     clock.advance(end);
     assert.equal(told.at(-1), end);

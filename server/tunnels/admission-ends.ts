@@ -1,5 +1,5 @@
 /** Visitors who were let in by their knock are out again at a time; whoever is in a WebSocket then has to be told. */
-import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { endOf } from '../gate/held-knocks.ts';
 
@@ -21,13 +21,15 @@ export class AdmissionEnds {
     const now = this.#clock.now();
     const [first] = tunnel.knocks.admitted(now);
     if (first === undefined) return;
-    const ms = Math.min(endOf(first) - now, MAX_TIMER_MS);
     this.#timers.set(
       tunnel.id,
-      this.#clock.setTimeout(() => {
-        this.watch(tunnel);
-        this.#onEnd(tunnel);
-      }, ms),
+      this.#clock.setTimeout(
+        () => {
+          this.watch(tunnel);
+          this.#onEnd(tunnel);
+        },
+        endOf(first) - now,
+      ),
     );
   }
 

@@ -1,5 +1,5 @@
 /** Ends tunnels when their time is over (docs/protocol.md section 3.5). */
-import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class Expiry {
@@ -17,8 +17,7 @@ export class Expiry {
   watch(tunnel: LiveTunnel): void {
     this.#timers.get(tunnel)?.cancel();
     const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
-    // A longer wait is done in pieces, which is also how a deadline that moved meanwhile is noticed.
-    const timer = this.#clock.setTimeout(() => this.#check(tunnel), Math.min(wait, MAX_TIMER_MS));
+    const timer = this.#clock.setTimeout(() => this.#check(tunnel), wait);
     this.#timers.set(tunnel, timer);
   }
 

@@ -287,6 +287,7 @@ describe('readArguments', () => {
       for (const env of [ENV, {}])
         assert.deepEqual(read('start', env, signedIn), {
           command: 'start',
+          project: 'culvert.yml',
           tunnels,
           onceOnline: NOTHING,
           ...access,

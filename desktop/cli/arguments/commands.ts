@@ -22,6 +22,8 @@ export interface HttpCommand extends RelayAccess {
 }
 export interface StartCommand extends RelayAccess {
   readonly command: 'start';
+  /** path of the file that the tunnels are from */
+  readonly project: string;
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
 }

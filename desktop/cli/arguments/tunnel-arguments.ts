@@ -66,6 +66,7 @@ export function readStart(line: CommandLine): StartCommand {
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
   return {
     command: 'start',
+    project: path,
     tunnels,
     onceOnline: onceOnline(values),
     ...line.access(relay && { path, relay }),

@@ -1,6 +1,6 @@
 /** `culvert inspect`: shows the requests of a `culvert` that is running on this machine. */
 import { REDACTED } from '../../../shared/redacted.ts';
-import { curlCommand } from '../../engine/inspector/curl.ts';
+import { curlCommand, shellOf } from '../../engine/inspector/curl.ts';
 import { matches, matching } from '../../engine/inspector/filter.ts';
 import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
 import { RECORDED_BODY_MAX_BYTES } from '../../engine/limits.ts';
@@ -98,7 +98,7 @@ async function show(
 ): Promise<void> {
   const detail = await inspector.show(request, reveal);
   if (asCurl) {
-    const text = curlCommand(detail, publicUrl);
+    const text = curlCommand(detail, publicUrl, shellOf(process.platform));
     output.out(`${text}\n`);
     if (text.includes(REDACTED)) output.err(redactedWarning(request));
   } else output.out(json ? jsonLine(detailJson(detail)) : detailText(detail));

@@ -44,8 +44,8 @@ export function parseRequestText(text: string, isText: boolean): RequestEdit | u
     .slice(0, end?.index)
     .replace(/\r?\n$/, '')
     .split(/\r?\n/);
-  const [, method, target] = /^(\S+) +(\S.*?)(?: +HTTP\/\d(?:\.\d)?)?\s*$/.exec(line) ?? [];
-  if (method === undefined || target === undefined)
+  const { method, target } = readRequestLine(line);
+  if (method === '' || target === '')
     throw new RequestTextError(`The first line is a method and a path, such as "GET /a?b=1", not "${line}".`);
   const body = request.slice((end?.index ?? 0) + (end?.[0].length ?? 0)).replace(/\n$/, '');
   return {
@@ -54,6 +54,16 @@ export function parseRequestText(text: string, isText: boolean): RequestEdit | u
     fields: lines.map(readField),
     body: body === '' && !isText ? undefined : new TextEncoder().encode(body),
   };
+}
+
+/** Reads a method and a target; the version behind them may be left out, and makes no difference. */
+function readRequestLine(line: string): { method: string; target: string } {
+  const blank = line.indexOf(' ');
+  if (blank < 1 || /\s/.test(line.slice(0, blank))) return { method: '', target: '' };
+  const rest = line.slice(blank).trim();
+  const version = /^HTTP\/\d(?:\.\d)?$/.exec(rest.slice(rest.lastIndexOf(' ') + 1));
+  const target = version === null ? rest : rest.slice(0, version[0].length * -1).trimEnd();
+  return { method: line.slice(0, blank), target: target === '' ? rest : target };
 }
 
 /** @param text `Name: value` */

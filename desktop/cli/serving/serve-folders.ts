@@ -13,9 +13,13 @@ export interface ServedFolders {
 /**
  * Serves the folders that tunnels lead to; tunnels that lead to a port stay as they are.
  *
+ * @param project path of the file that the tunnels are from, which visitors do not get to see
  * @throws UsageError for what is not a folder, or one that cannot be read
  */
-export async function serveFolders(specs: readonly TunnelSpec[]): Promise<ServedFolders> {
+export async function serveFolders(
+  specs: readonly TunnelSpec[],
+  project: string | undefined,
+): Promise<ServedFolders> {
   const servers: SharedFolder[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
@@ -27,7 +31,7 @@ export async function serveFolders(specs: readonly TunnelSpec[]): Promise<Served
         tunnels.push(spec);
         continue;
       }
-      const server = await shareFolder(spec.folder);
+      const server = await shareFolder(spec.folder, { own: project === undefined ? [] : [project] });
       servers.push(server);
       const { path: folder, port, host: hostHeader } = server;
       tunnels.push({ ...spec, folder, port, hostHeader, localHost: '127.0.0.1' });

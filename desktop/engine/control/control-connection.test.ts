@@ -36,6 +36,8 @@ function connectTo(relay: RelayAddress, network = new Network()) {
   return { clock, told, ids, opened, ended, connection };
 }
 
+const PENDING = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
+
 describe('ControlConnection', () => {
   afterEach(closeServers);
 
@@ -64,9 +66,12 @@ describe('ControlConnection', () => {
     socket.send('{"type":"news","id":"0"}');
     socket.send('[]');
     socket.send(Buffer.from('binary'));
-    socket.send('{"type":"connection","id":"1"}');
+    // Not the id of a connection: what is no UUID could not be put into an address, or would change it.
+    for (const id of ['1', '\ud800', '', `${PENDING}&key=1`, `${PENDING}\n`, 7, null, [PENDING], undefined])
+      socket.send(JSON.stringify({ type: 'connection', id }));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
     await once(told, 'connection');
-    assert.deepEqual(ids, ['1']);
+    assert.deepEqual(ids, [PENDING]);
   });
 
   it('reports that the relay is shutting down, and goes on', async () => {
@@ -74,9 +79,9 @@ describe('ControlConnection', () => {
     const draining = once(told, 'drain');
     socket.send('{"type":"drain"}');
     await draining;
-    socket.send('{"type":"connection","id":"1"}');
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
     await once(told, 'connection');
-    assert.deepEqual(ids, ['1']);
+    assert.deepEqual(ids, [PENDING]);
   });
 
   it('reports who knocks, and ignores what is no knock', async () => {
@@ -96,13 +101,15 @@ describe('ControlConnection', () => {
       { address: undefined },
       { agent: null },
       { at: 'now' },
+      { at: '1' },
+      { at: '2026-99-10T12:00:00.000Z' },
     ];
     const knocks: unknown[] = [];
     told.on('knock', (heard) => knocks.push(heard));
     for (const change of bad) socket.send(JSON.stringify({ ...knock, ...change }));
     socket.send(JSON.stringify({ ...knock, agent: 'x'.repeat(2000) }));
     socket.send(JSON.stringify(knock));
-    socket.send('{"type":"connection","id":"1"}');
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
     await once(told, 'connection');
     assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
   });

@@ -3,6 +3,7 @@ import { array, assert as check, integer, property } from 'fast-check';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { replacementHost } from '../local/host-header.ts';
 import { localPort } from '../local/local-target.ts';
+import { UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import { HostRewriter } from './host-rewriter.ts';
 
 function setUp() {
@@ -25,6 +26,7 @@ const chunked = (host: string): string =>
   `PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: ${host}\r\n\r\n1c\r\nGET / HTTP/1.1\r\nHost: no\r\n\r\n\r\n0\r\n\r\n`;
 const upgrade = (host: string): string =>
   `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+const offer = (host: string): string => post(host).replace('Content', 'Upgrade: websocket\r\nContent');
 const all = (host: string): string => request(host) + post(host) + chunked(host) + request(host);
 
 describe('HostRewriter', () => {
@@ -70,7 +72,45 @@ describe('HostRewriter', () => {
     assert.ok(got.text.endsWith(request('localhost:3000')));
   });
 
+  it('stops reading after 64 KiB behind an unanswered upgrade, and passes all of it on afterwards', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    const piece = 'x'.repeat(16 * 1024);
+    let sent = 0;
+    while (!inner.paused) {
+      inner.receive(piece);
+      sent += piece.length;
+    }
+    assert.equal(sent, UPGRADE_EARLY_MAX_BYTES + piece.length);
+    // Its handler may take some, which changes nothing.
+    stream.pause();
+    stream.resume();
+    assert.ok(inner.paused);
+    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    assert.equal(got.text.length, upgrade('localhost:3000').length + sent);
+    assert.ok(!inner.paused);
+  });
+
+  it('stays paused after an upgrade if its handler takes nothing', () => {
+    const { inner, stream } = setUp();
+    inner.receive(upgrade('my.app') + 'x'.repeat(UPGRADE_EARLY_MAX_BYTES + 1));
+    stream.pause();
+    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    assert.ok(inner.paused);
+    stream.resume();
+    assert.ok(!inner.paused);
+  });
+
+  it('passes the body of a request that offers an upgrade on before that is answered', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(offer('my.app') + request('my.app'));
+    assert.equal(got.text, offer('localhost:3000'));
+    stream.write(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    assert.equal(got.text, offer('localhost:3000') + request('localhost:3000'));
+  });
+
   for (const [name, bytes] of Object.entries({
+    'has more than one Host': 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n',
     'is no HTTP': 'hello\r\n\r\n',
     'has an endless head': `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
     'has an ambiguous body': 'POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',

@@ -6,7 +6,7 @@ import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { HeadWriter } from '../../../shared/http1/head-writer.ts';
 import { parseRequestHead, parseResponseHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
-import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import type { DataSocket } from './data-socket.ts';
 import { StreamFilter } from './stream-filter.ts';
 
@@ -26,6 +26,9 @@ export class HostRewriter extends StreamFilter {
   #answers: HeadReader | undefined;
   /** what came behind the offer of an upgrade, until then */
   #held: Buffer[] = [];
+  #heldBytes = 0;
+  /** whether its handler takes nothing at present */
+  #isPaused = false;
   /** bytes are passed on unseen: after an upgrade, or after the end */
   #isThrough = false;
 
@@ -37,8 +40,24 @@ export class HostRewriter extends StreamFilter {
 
   override onStreamData(piece: Buffer): void {
     if (this.#isThrough) super.onStreamData(piece);
-    else if (this.#answers !== undefined) this.#held.push(piece);
     else this.#follow(piece);
+  }
+
+  override pause(): void {
+    this.#isPaused = true;
+    super.pause();
+  }
+
+  override resume(): void {
+    this.#isPaused = false;
+    if (this.#heldBytes <= UPGRADE_EARLY_MAX_BYTES) super.resume();
+  }
+
+  /** The other side decides how much it sends, and the local service how long it takes to answer. */
+  #hold(piece: Buffer): void {
+    this.#held.push(piece);
+    this.#heldBytes += piece.length;
+    if (this.#heldBytes > UPGRADE_EARLY_MAX_BYTES) super.pause();
   }
 
   override write(chunk: Buffer): boolean {
@@ -49,10 +68,8 @@ export class HostRewriter extends StreamFilter {
   #follow(piece: Buffer): void {
     let rest = piece;
     while (rest.length > 0 && !this.#isThrough) {
-      if (this.#answers !== undefined) {
-        this.#held.push(rest);
-        return;
-      }
+      // The body of the request that offers it belongs to the request.
+      if (this.#answers !== undefined && this.#body === undefined) return this.#hold(rest);
       rest = this.#body === undefined ? this.#followHead(rest) : this.#followBody(this.#body, rest);
     }
   }
@@ -65,6 +82,8 @@ export class HostRewriter extends StreamFilter {
     const framing = typeof head === 'string' ? head : requestFraming(head);
     if (typeof end === 'string' || typeof head === 'string' || typeof framing === 'string')
       return this.#break(bytes);
+    // Each is replaced by a longer one, so a head with many would grow without a limit.
+    if (head.fields.filter((field) => field.is('host')).length > 1) return this.#break(bytes);
     const body = trackBody(framing);
     if (!body.done) this.#body = body;
     if (fieldValue(head.fields, 'upgrade') !== undefined)
@@ -116,13 +135,17 @@ export class HostRewriter extends StreamFilter {
   #settle(isUpgraded: boolean): void {
     this.#answers = undefined;
     this.#isThrough = isUpgraded;
+    const wasFull = this.#heldBytes > UPGRADE_EARLY_MAX_BYTES;
+    this.#heldBytes = 0;
     for (const piece of this.#held.splice(0)) this.onStreamData(piece);
+    if (wasFull && !this.#isPaused && this.#heldBytes <= UPGRADE_EARLY_MAX_BYTES) super.resume();
   }
 
   #break(bytes: Buffer): Buffer {
     this.#isThrough = true;
     this.#answers = undefined;
     this.#held = [];
+    this.#heldBytes = 0;
     this.destroy();
     super.onStreamClose(CloseCode.abnormal);
     return bytes.subarray(bytes.length);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { redactField, redactTarget, SECRET_FIELDS, SECRET_WORDS } from './redaction.ts';
+import { redactField, redactTarget, SECRET_FIELD_WORDS, SECRET_FIELDS, SECRET_WORDS } from './redaction.ts';
 
 describe('redaction', () => {
   const targets: readonly (readonly [string, string])[] = [
@@ -13,6 +13,11 @@ describe('redaction', () => {
     ['/a?tokens=1&keyboard=2', '/a?tokens=1&keyboard=2'],
     ['/a?%=1&token=', '/a?%=1&token='],
     ['/token=1/x', '/token=1/x'],
+    ['/a?x?token=1?y&z=2', '/a?x?token=[redacted]&z=2'],
+    ['/a;jsessionid=1?b', '/a;jsessionid=[redacted]'],
+    ['http://ann:pw@host/a@b', 'http://[redacted]@host/a@b'],
+    ['/reset/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln/x', '/reset/[redacted]/x'],
+    ['/eyJustAName/a.b.c', '/eyJustAName/a.b.c'],
     ['GET /a?key=1 HTTP/1.1', 'GET /a?key=[redacted] HTTP/1.1'],
   ];
   for (const [target, shown] of targets)
@@ -36,12 +41,80 @@ describe('redaction', () => {
     ['Referer', 'https://x/?code=1&a=2', 'https://x/?code=[redacted]&a=2'],
     ['Location', '/in#access_token=1', '/in#access_token=[redacted]'],
     ['Accept', 'token=1', 'token=1'],
+    ['X-Upstream', 'Bearer abc', 'Bearer [redacted]'],
+    ['X-Note', 'sent as "bearer abc", twice', 'sent as "bearer [redacted]", twice'],
+    ['X-Forwarded-Header', 'Authorization: Basic dTpw', 'Authorization: Basic [redacted]'],
+    ['Sec-WebSocket-Protocol', 'graphql-ws, bearer, abc', 'graphql-ws, bearer, [redacted]'],
+    [
+      'Sec-WebSocket-Protocol',
+      'base64url.bearer.authorization.k8s.io.abc, v1',
+      'base64url.bearer.[redacted], v1',
+    ],
+    ['WWW-Authenticate', 'Bearer realm="culvert"', 'Bearer realm="culvert"'],
+    ['Location', 'https://ann:pw@host/', 'https://[redacted]@host/'],
+    ['X-Origin', 'see <https://token@host> there', 'see <https://[redacted]@host> there'],
+    [
+      'Link',
+      '<https://host/?page=2&token=abc>; rel="next"',
+      '<https://host/?page=2&token=[redacted]; rel="next"',
+    ],
+    ['X-Original-URL', '/a?code=1&b=2', '/a?code=[redacted]&b=2'],
+    ['X-Part', 'a; secret="b; c"; d=e', 'a; secret=[redacted]; d=e'],
+    ['X-User', 'is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln, today', 'is [redacted], today'],
+    ['X-Session-Id', 'abc', '[redacted]'],
+    ['Mcp-Session-Id', 'abc', '[redacted]'],
+    ['X-Auth', 'abc', '[redacted]'],
+    ['Session', 'abc', '[redacted]'],
+    ['Access-Control-Allow-Credentials', 'true', 'true'],
+    ['Sec-WebSocket-Key', 'abc', 'abc'],
   ];
   for (const [name, value, shown] of fields)
     it(`shows ${name}: ${value} as ${shown}`, () => assert.equal(redactField(name, value), shown));
 
+  for (const [name, value] of fields)
+    it(`finds the secrets of ${name}: ${value} again where they are redacted`, () => {
+      const keys = (text: string): string[] => {
+        const found: string[] = [];
+        redactField(name, text, (key) => {
+          found.push(key.trim());
+          return '';
+        });
+        return found;
+      };
+      assert.deepEqual(keys(redactField(name, value)), keys(value));
+    });
+
+  // What grows with the square of its length takes minutes for these, and what does not a few milliseconds.
+  for (const piece of [
+    '?',
+    '&a',
+    '=',
+    ';token="',
+    '//',
+    '//@',
+    '@',
+    'eyJ',
+    'eyJ.',
+    'Bearer ',
+    'Basic',
+    ' ',
+    ':',
+    'aB',
+    '"',
+    '%',
+  ])
+    it(`reads long runs of ${JSON.stringify(piece)} in the time that their length takes`, () => {
+      const text = piece.repeat(1_000_000 / piece.length);
+      assert.notEqual(redactTarget(`GET /${text} HTTP/1.1`), '');
+      assert.notEqual(redactField('x-anything', text), '');
+      assert.notEqual(redactField('set-cookie', text), '');
+      assert.notEqual(redactField(text, text), '');
+      assert.notEqual(redactTarget(`/?${text}=1`), '');
+    });
+
   it('is what the documentation says', () => {
     const page = readFileSync(new URL('../../../docs/inspector.md', import.meta.url), 'utf8');
-    for (const name of [...SECRET_FIELDS, ...SECRET_WORDS]) assert.ok(page.includes(`\`${name}\``), name);
+    for (const name of [...SECRET_FIELDS, ...SECRET_FIELD_WORDS, ...SECRET_WORDS])
+      assert.ok(page.includes(`\`${name}\``), name);
   });
 });

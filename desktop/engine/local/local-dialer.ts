@@ -2,11 +2,9 @@ import type { Socket } from 'node:net';
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import { type Attempt, dial, type DialHandler } from '../network/dial.ts';
+import { isLoopbackName, LOOPBACK_ADDRESSES } from '../network/loopback.ts';
 import { LocalConnection } from './local-connection.ts';
 import type { LocalTarget } from './local-target.ts';
-
-/** Some servers listen on IPv4 only, others on IPv6 only. */
-const LOOPBACK = ['127.0.0.1', '::1'] as const;
 
 /** Told once what became of a dial, never before it has been returned. */
 export interface LocalDialHandler {
@@ -24,7 +22,7 @@ export class LocalDialer {
   constructor(target: LocalTarget, deadlines: Deadlines) {
     this.target = target;
     this.#deadlines = deadlines;
-    this.#hosts = target.host === 'localhost' ? LOOPBACK : [target.host];
+    this.#hosts = isLoopbackName(target.host) ? LOOPBACK_ADDRESSES : [target.host];
   }
 
   /**

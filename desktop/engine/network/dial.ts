@@ -1,6 +1,7 @@
 import { connect, isIP, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
 import { say, SaidError } from '../said/said.ts';
+import { lookupFor } from './loopback.ts';
 
 export interface DialOptions {
   /** name or IP address */
@@ -79,6 +80,7 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
     noDelay: true,
     keepAlive: keepAliveMs > 0,
     keepAliveInitialDelay: keepAliveMs,
+    lookup: lookupFor(host),
   };
   return tls === undefined ? connect(options) : connectTls({ ...options, ...tlsConnectOptions(host, tls) });
 }

@@ -1,13 +1,15 @@
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
+import { lookupFor } from './loopback.ts';
 import type { Endpoint } from './network.ts';
 
 /** Whether a server speaks TLS, whoever has signed its certificate. Nothing is said to it beyond the handshake. */
 export function speaksTls({ hostname, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const servername = isIP(hostname) === 0 ? hostname : undefined;
-    const socket = connect({ host: hostname, port, servername, rejectUnauthorized: false });
+    const lookup = lookupFor(hostname);
+    const socket = connect({ host: hostname, port, servername, lookup, rejectUnauthorized: false });
     const settle = (answer: boolean): void => {
       socket.destroy();
       resolve(answer);

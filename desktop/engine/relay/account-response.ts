@@ -1,7 +1,7 @@
 /** Checks the account that a relay returns, before the rest of the client trusts its types. */
 import * as yup from 'yup';
 import type { Account } from '../../../shared/tunnel.ts';
-import { check, count, printable, text } from './response-fields.ts';
+import { check, count, duration, printable, text } from './response-fields.ts';
 
 const limit = count.nullable().defined();
 
@@ -14,8 +14,8 @@ const accountSchema = yup
     subdomain: printable.nullable().defined(),
     limits: yup
       .object({
-        default_ttl: text,
-        max_ttl: text,
+        default_ttl: duration,
+        max_ttl: duration,
         creates_per_minute: yup.number().min(0).required(),
         create_burst: count,
         max_tunnels: limit,

@@ -244,7 +244,12 @@ describe('ApiClient', () => {
   });
 
   it('takes nothing else for a signed link', async () => {
-    const link = { id: '0123456789abcdef', note: '', created_at: 'x', expires_at: 'x' };
+    const link = {
+      id: '0123456789abcdef',
+      note: '',
+      created_at: TUNNEL.created_at,
+      expires_at: TUNNEL.expires_at,
+    };
     for (const url of [
       'http://my-app.localhost/x',
       'http://my-app.localhost/?culvert_pass=a',

@@ -1,5 +1,6 @@
 /** Checks the domains that a relay returns (docs/protocol.md section 12.2). */
 import * as yup from 'yup';
+import { UUID_PATTERN } from '../../../shared/control.ts';
 import type { CheckedDomain, Domain } from '../../../shared/domains.ts';
 import { check, printable, text } from './response-fields.ts';
 
@@ -12,10 +13,7 @@ const timeOrNone = printable.nullable().defined();
 
 const domain = yup
   .object({
-    id: yup
-      .string()
-      .matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
-      .required(),
+    id: yup.string().matches(UUID_PATTERN).required(),
     domain: copied,
     status: yup
       .string()

@@ -17,7 +17,7 @@ import { say } from '../said/said.ts';
 import { RelayUnreachable } from './errors.ts';
 import { readRefusal } from './refusal.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
-import { check, text } from './response-fields.ts';
+import { check, text, time } from './response-fields.ts';
 
 /** Where an invitation is. */
 export interface InvitationAddress {
@@ -25,7 +25,6 @@ export interface InvitationAddress {
   readonly token: string;
 }
 
-const time = text.test('time', (value) => !Number.isNaN(Date.parse(value)));
 const openSchema = yup.object({ account: text, expires_at: time }).strict();
 const takenSchema = yup
   .object({ id: text, account: text, key: yup.string().matches(API_KEY_PATTERN).required(), relay: text })

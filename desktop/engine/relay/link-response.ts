@@ -3,7 +3,7 @@ import * as yup from 'yup';
 import { type Link, LINK_PARAMETER, type NewLink } from '../../../shared/links.ts';
 import { say } from '../said/said.ts';
 import { RelayUnreachable } from './errors.ts';
-import { check, printable, text } from './response-fields.ts';
+import { check, printable, text, time } from './response-fields.ts';
 import { isWebAddress } from './web-address.ts';
 
 /** The body of a request for a link; what is missing, the relay chooses. */
@@ -24,8 +24,8 @@ const link = yup
       .required(),
     note: printable.defined(),
     path: printable.optional(),
-    created_at: text,
-    expires_at: text,
+    created_at: time,
+    expires_at: time,
   })
   .required();
 const newLinkSchema = link.shape({ url: text }).strict();

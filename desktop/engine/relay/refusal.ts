@@ -6,6 +6,7 @@ import { say } from '../said/said.ts';
 import { RelayRefusal } from './errors.ts';
 
 const ERROR_TEXT_MAX = 300;
+const ERROR_CODE = /^[a-z0-9-]{1,64}$/;
 
 /**
  * Reads a response with an error (docs/protocol.md section 2.2): the relay's own has JSON, and a 401 also the challenge of its scheme.
@@ -44,23 +45,26 @@ export function readErrorBody(body: string): { text: string; code: string | unde
   const { error, code } = value as Partial<Record<string, unknown>>;
   if (typeof error !== 'string') return undefined;
   // It becomes a part of sentences.
-  const text = withoutEnd(replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' '));
+  const text = withoutEnd(replaceUnprintable(error.slice(0, ERROR_TEXT_MAX).toWellFormed(), ' '));
   if (text === '') return undefined;
   return {
     text,
-    code: typeof code === 'string' ? code : undefined,
+    code: typeof code === 'string' && ERROR_CODE.test(code) ? code : undefined,
   };
 }
+
+/** ms of the longest wait that seconds can say; a date may be later. */
+const RETRY_AFTER_MAX = 999_999_999_000;
 
 /**
  * Reads a `Retry-After` field: whole seconds or a date (RFC 9110 section 10.2.3).
  *
  * @param now ms since the epoch
- * @returns ms to wait, or `undefined` when the field is missing or malformed
+ * @returns ms to wait, of which callers wait as long as they think fit, or `undefined` when the field is missing or malformed
  */
 export function readRetryAfter(value: string | null | undefined, now: number): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, date - now), RETRY_AFTER_MAX);
 }

@@ -1,13 +1,11 @@
 /** Checks the tunnel objects that a relay returns, before the rest of the client trusts their types. */
 import * as yup from 'yup';
+import { UUID_PATTERN } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { accessView } from './access-response.ts';
-import { address, check, count, printable, text } from './response-fields.ts';
+import { address, check, count, duration, printable, text, time } from './response-fields.ts';
 
-const id = yup
-  .string()
-  .matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
-  .required();
+const id = yup.string().matches(UUID_PATTERN).required();
 
 const tunnelSchema = yup
   .object({
@@ -15,9 +13,9 @@ const tunnelSchema = yup
     slug: text,
     local_port: count,
     name: printable.defined(),
-    ttl: text,
-    created_at: text,
-    expires_at: text,
+    ttl: duration,
+    created_at: time,
+    expires_at: time,
     idle_ttl: yup.boolean().required(),
     bytes_in: count,
     bytes_out: count,

@@ -54,7 +54,7 @@ function compare(one: string, other: string): number {
 /** Twilio signs an address sometimes with the port and sometimes without it, whatever was called. */
 function writings(url: string): readonly string[] {
   const [, origin = '', port, rest = ''] =
-    /^(https?:\/\/[^/:?#]+|https?:\/\/\[[^\]]*\])(:\d+)?(.*)$/.exec(url) ?? [];
+    /^(https?:\/\/[^/:?#]+|https?:\/\/\[[^\]]*\])(:\d+)?(.*)$/s.exec(url) ?? [];
   const standard = url.startsWith('https:') ? ':443' : ':80';
   return [`${origin}${rest}`, `${origin}${port ?? standard}${rest}`];
 }

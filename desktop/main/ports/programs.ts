@@ -70,14 +70,13 @@ export function readLsof(text: string): Listener[] {
 
 export function readPs(text: string): Map<number, string> {
   const commands = new Map<number, string>();
-  for (const [, pid, command = ''] of text.matchAll(/^\s*(\d+)\s+(.+)$/gm))
-    commands.set(Number(pid), command);
+  for (const [, pid, command = ''] of text.matchAll(/^ *(\d+) +(.+)$/gm)) commands.set(Number(pid), command);
   return commands;
 }
 
 /** The word for the state is in the language of the system; a listening socket is the one without a peer. */
 export function readNetstat(text: string): { port: number; pid: number }[] {
-  const lines = text.matchAll(/^\s*TCP\s+\S+:(\d+)\s+(?:0\.0\.0\.0|\[::\]):0\s+\S+\s+(\d+)\s*$/gm);
+  const lines = text.matchAll(/^ *TCP +\S+:(\d+) +(?:0\.0\.0\.0|\[::\]):0 +\S+ +(\d+)\s*?$/gm);
   return [...lines].map(([, port, pid]) => ({ port: Number(port), pid: Number(pid) }));
 }
 

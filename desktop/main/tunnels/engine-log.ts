@@ -1,7 +1,7 @@
 /** The engine's request log, as the window asks for it. */
 import { systemClock } from '../../engine/clock.ts';
 import { Deadlines } from '../../engine/deadlines.ts';
-import { curlCommand } from '../../engine/inspector/curl.ts';
+import { curlCommand, shellOf } from '../../engine/inspector/curl.ts';
 import { Replayer } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { addImported } from '../../engine/inspector/transfer/add-imported.ts';
@@ -28,7 +28,7 @@ export function createEngineLog(target: LocalTarget): TunnelLog {
     detail: (id, reveal) => log.detail(id, { reveal }),
     curl(id, origin, reveal) {
       const detail = log.detail(id, { reveal });
-      return detail && curlCommand(detail, origin);
+      return detail && curlCommand(detail, origin, shellOf(process.platform));
     },
     replay: (id, prepare) => replayer.replay(id, prepare),
     replayEdited: (id, edit, prepare) => replayer.replayEdited(id, edit, prepare),

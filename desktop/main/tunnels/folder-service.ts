@@ -26,7 +26,7 @@ export class FolderService {
       let folder: SharedFolder | undefined;
       let served: Served | undefined;
       const start = async (): Promise<void> => {
-        const opened = await shareFolder(this.#path, this.#host);
+        const opened = await shareFolder(this.#path, { host: this.#host });
         if (isStopped) return opened.close();
         folder = opened;
         this.target.port = opened.port;

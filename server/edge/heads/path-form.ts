@@ -40,7 +40,7 @@ const DROPPED = [
  * from their cache that they received as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
-const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/i;
+const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
 
 /** A path-form tunnel as one request addresses it. */
 export interface PathForm {

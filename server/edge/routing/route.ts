@@ -51,8 +51,8 @@ export interface RouteContext {
 }
 
 const NO_HOST: HostTarget = { kind: 'other', name: '' };
-const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
-const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/is;
+const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
 /** Targets that people open in browsers: the start page and invitations. */
 const PAGE = /^\/(?:$|\?|invite\/)/;
 

@@ -58,8 +58,9 @@ class KnownSecrets {
   #keep(place: string): (key: string, secret: string) => string {
     return (key, secret) => {
       const id = `${place} ${key.trim()}`;
-      const secrets = this.#secrets.get(id) ?? [];
-      this.#secrets.set(id, [...secrets, secret]);
+      const secrets = this.#secrets.get(id);
+      if (secrets === undefined) this.#secrets.set(id, [secret]);
+      else secrets.push(secret);
       return secret;
     };
   }

@@ -218,7 +218,7 @@ describe('an imported curl command', () => {
         if (checkEdit(edit).length > 0) return;
         count += 1;
         const again = importCurl(
-          curlCommand(recorded(composeRequest(edit, 'a.example')), 'https://a.example'),
+          curlCommand(recorded(composeRequest(edit, 'a.example')), 'https://a.example', 'posix'),
         );
         assert.deepEqual(
           { ...again, body: [...again.body] },
@@ -234,7 +234,7 @@ describe('an imported curl command', () => {
     const cut = Buffer.from(
       `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`,
     );
-    const { isCut, body } = importCurl(curlCommand(recorded(cut), 'http://x'));
+    const { isCut, body } = importCurl(curlCommand(recorded(cut), 'http://x', 'posix'));
     assert.deepEqual([isCut, body.length], [true, 64 * 1024]);
   });
 });

@@ -1,0 +1,114 @@
+/**
+ * How long regular expressions of the programs take. Most read what a visitor, a local service or a relay has written, who may
+ * make it as long as the limits allow; all are checked, because what reads a trusted text today reads another one tomorrow.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { type FilePatterns, literalsIn, type Pattern, patternsIn } from './patterns.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+/** ms for one pattern that was not checked before. */
+const CHECK_MS = 20_000;
+
+/** Found linear before (by `recheck`, which takes a minute for all of them); any other is checked when the test runs. */
+const LINEAR: ReadonlySet<string> = new Set(
+  JSON.parse(readFileSync(new URL('linear-patterns.json', import.meta.url), 'utf8')) as string[],
+);
+
+/** What `recheck` cannot decide, or finds slow, and why that is no fault. */
+const REVIEWED: ReadonlyMap<string, string> = new Map([
+  [
+    '/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g',
+    'linear: the part without hyphens ends where the next start may be',
+  ],
+  [
+    String.raw`/-----BEGIN CERTIFICATE-----[\w+/=\s]+-----END CERTIFICATE-----/g`,
+    'linear: the part without hyphens ends where the next start may be',
+  ],
+  [
+    String.raw`/^process_max_fds(?:\{[^}]*\})? (\S+)$/m`,
+    'reads the metrics of the relay on this machine, which have one such line',
+  ],
+  [
+    String.raw`/[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u{200C}\u{200D}]]/v`,
+    'one character; recheck does not know the flag',
+  ],
+  [
+    String.raw`/^ *TCP +\S+:(\d+) +(?:0\.0\.0\.0|\[::\]):0 +\S+ +(\d+)\s*?$/gm`,
+    'reads lines of netstat, which has no words of others in them',
+  ],
+  [String.raw`/(\d+(?:\.\d+)?)w(?:eeks?|ochen?)?/g`, 'reads a lifetime that the user types'],
+  [String.raw`/(\d+(?:\.\d+)?)(?:d(?:ays?)?|tage?)/g`, 'reads a lifetime that the user types'],
+  [String.raw`/^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/`, "reads NO_PROXY of the user's own environment"],
+  [String.raw`/<g id="mark"[\s\S]*<\/g>/`, 'reads the drawing of the icon when the app is built'],
+]);
+
+/** Files that compose patterns, how many, and why each is linear. */
+const COMPOSED: ReadonlyMap<string, readonly [number, string]> = new Map([
+  ['shared/link-rules.ts', [1, 'one character, up to 64 times']],
+  ['shared/networks.ts', [1, 'at most 15 characters']],
+  ['shared/unprintable.ts', [2, 'one character']],
+  ['shared/http1/chunked.ts', [1, 'recheck finds it linear; at most 1,024 characters']],
+  ['desktop/renderer/model/body/find.ts', [1, 'the text that is searched for, with nothing special in it']],
+  ['desktop/renderer/model/body/form-parts.ts', [1, 'recheck finds it linear']],
+  ['desktop/engine/relay/link-response.ts', [1, 'linear: what may follow the start ends at the next start']],
+  ['desktop/cli/view/keys.ts', [1, 'reads what the user types']],
+]);
+
+const files = globSync(['desktop/**/*.{ts,tsx}', 'shared/**/*.ts', 'server/**/*.ts'], { cwd: ROOT }).filter(
+  (path) => !/\.test\.tsx?$|\/testing\//.test(path),
+);
+
+describe('regular expressions of the programs', () => {
+  let found: ReadonlyMap<string, FilePatterns>;
+
+  before(() => {
+    found = new Map(files.map((path) => [path.replaceAll('\\', '/'), patternsIn(new URL(path, ROOT))]));
+  });
+
+  it('take time that grows with the length of the text, and no faster', async () => {
+    const slow: string[] = [];
+    for (const [path, { literals }] of found)
+      for (const pattern of literals)
+        if (!(await isLinear(pattern))) slow.push(`${path}: ${written(pattern)}`);
+    assert.deepEqual(slow, [], 'rewrite it so that no part may begin anew within what another has read');
+  });
+
+  it('are composed in these files only', () => {
+    const composed = [...found].filter(([, patterns]) => patterns.composed > 0);
+    assert.deepEqual(
+      composed.map(([path, patterns]) => `${path} ${patterns.composed}`).toSorted(),
+      [...COMPOSED].map(([path, [count]]) => `${path} ${count}`).toSorted(),
+    );
+  });
+
+  it('are found wherever they are in a source', () => {
+    const code = [
+      'const a = /a/g, b = x / y / z;',
+      'f(/[/\'"`]\\//u, \'/no/\', "/no/");',
+      'const c = `${/c/.test(`${d / e} /no/`) ? { f: /f/ } : 1} /no/`;',
+      'return /g/; /* /no/ */ // /no/',
+      'n = (1) / 2 / 3; m = a[0] / 2 / 1;',
+      '',
+    ].join('\n');
+    assert.deepEqual(literalsIn(code).map(written), ['/a/g', '/[/\'"`]\\//u', '/c/', '/f/', '/g/']);
+  });
+
+  it('are recognized when they are slow', async () => {
+    for (const source of ['([?&;#])([^=&;#]*)=([^&;#\\s]+)', '^(?:a|a)*$', '\\s+$'])
+      assert.equal(await isLinear({ source, flags: 'g' }), false, source);
+  });
+});
+
+function written({ source, flags }: Pattern): string {
+  return `/${source}/${flags}`;
+}
+
+async function isLinear(pattern: Pattern): Promise<boolean> {
+  const text = written(pattern);
+  if (LINEAR.has(text) || REVIEWED.has(text)) return true;
+  // In this process: the programs that the package would start otherwise are not there on every system.
+  process.env['RECHECK_SYNC_BACKEND'] = 'pure';
+  const { checkSync } = await import('recheck');
+  return checkSync(pattern.source, pattern.flags, { timeout: CHECK_MS }).status === 'safe';
+}

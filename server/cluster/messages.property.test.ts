@@ -1,0 +1,202 @@
+/** What relays read of each other, of Redis, and of whoever reaches the port between them. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { duplexPair } from 'node:stream';
+import * as fc from 'fast-check';
+import { UUID_PATTERN } from '../../shared/control.ts';
+import { anyJson, mutated } from '../../shared/testing/mutated.ts';
+import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { readHello, readPredecessorMessage, readSuccessorMessage } from '../succession/messages.ts';
+import { relayOf } from './connection-id.ts';
+import { HopReceiver } from './hop/hop-receiver.ts';
+import { readRequest } from './hop/hop.ts';
+import { readRecord, writeRecord } from './member-record.ts';
+import { readList } from './membership.ts';
+import { NewsSeal, readNews } from './news.ts';
+import { readAnnounced } from './redis-presence.ts';
+
+const RUNS = { numRuns: 2000 };
+const SECRET = 's'.repeat(32);
+const SEAL = new NewsSeal('one', 's'.repeat(32));
+const ID = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
+const RECORD = writeRecord({ incarnation: 'one', host: '10.0.0.1', port: 8081 }, SECRET);
+
+const KINDS = [
+  'announce',
+  'replaced',
+  'online',
+  'offline',
+  'relay',
+  'leaving',
+  'missed',
+  'created',
+  'domain',
+  'access',
+  'extended',
+  'ended',
+];
+const words = fc.oneof(
+  fc.constantFrom(
+    ID,
+    '1',
+    '1001',
+    'closed',
+    'shop',
+    'a.example.com',
+    '',
+    'NaN',
+    '-1',
+    '1e999',
+    '\ud800',
+    RECORD,
+    'one',
+    '9'.repeat(17),
+  ),
+  fc.string({ unit: 'binary' }),
+);
+const newsTexts = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...KINDS), fc.array(words, { maxLength: 4 }))
+    .map(([kind, rest]) => [kind, ...rest].join(' ')),
+  fc.string({ unit: 'binary' }),
+);
+
+describe('what relays tell each other through Redis', () => {
+  it('has ids that are ids and numbers that are numbers, or is ignored', () => {
+    fc.assert(
+      fc.property(newsTexts, fc.boolean(), (text, isSealed) => {
+        const news = readNews(isSealed ? SEAL.seal(text) : text, SEAL);
+        for (const [name, value] of Object.entries(news ?? {})) {
+          if (typeof value === 'number') assert.ok(Number.isInteger(value) && value >= 0, name);
+          if (name === 'id' || name.endsWith('Id')) assert.match(String(value), UUID_PATTERN);
+        }
+      }),
+      RUNS,
+    );
+    assert.equal(readNews(SEAL.seal(`access ${ID}${' x'.repeat(10_000)}`), SEAL), undefined);
+    assert.deepEqual(readNews(`replaced ${ID} 1760000000000000`, SEAL), {
+      kind: 'replaced',
+      tunnelId: ID,
+      fence: 1_760_000_000_000_000,
+    });
+    assert.deepEqual(readNews(`relay 7 one ${RECORD}`, SEAL), {
+      kind: 'relay',
+      number: 7,
+      incarnation: 'one',
+      record: RECORD,
+    });
+    assert.deepEqual(readNews(SEAL.seal('created shop '), SEAL), {
+      kind: 'created',
+      slug: 'shop',
+      domain: '',
+    });
+  });
+
+  it('is read from every reply, whatever that is', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyJson, newsTexts, fc.constant(Number.NaN)), (reply) => {
+        const announced = readAnnounced(reply);
+        if (announced.kind === 'away') assert.ok(announced.ms >= 0 && Number.isFinite(announced.ms));
+        if (announced.kind === 'sent') assert.ok(Number.isInteger(announced.fence));
+        const list = Array.isArray(reply) ? reply.map((item) => JSON.stringify(item) ?? '') : reply;
+        for (const { number } of readList(list)) assert.ok(Number.isInteger(number));
+      }),
+      RUNS,
+    );
+  });
+
+  it('proves itself, or is nobody', () => {
+    fc.assert(
+      fc.property(fc.oneof(words, fc.string()), words, (text, other) => {
+        const relay = readRecord(text, other, SECRET);
+        assert.ok(relay === undefined || (text === RECORD && other === 'one'));
+        assert.ok(relayOf(text, SECRET) === undefined || UUID_PATTERN.test(text));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('a connection between relays', () => {
+  it('asks for a data socket, or ends', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          mutated([ID, 'key', 'Bearer x']).map((value) => JSON.stringify(value) ?? ''),
+          fc.string(),
+        ),
+        (text) => {
+          const request = readRequest(Buffer.from(text), 'one');
+          assert.ok(
+            request === undefined || (typeof request.id === 'string' && typeof request.key === 'string'),
+          );
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  it('accepts any bytes in any pieces and keeps at most one line of a request', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 }),
+        fc.boolean(),
+        (pieces, isLong) => {
+          const [near] = duplexPair();
+          near.on('error', () => {});
+          HopReceiver.serve(near as unknown as Socket, 'one', (_request, socket) => {
+            socket.on('error', () => {});
+            socket.resume();
+          });
+          if (isLong) {
+            const header = Buffer.alloc(4);
+            header.writeUInt32BE(0xffff_ffff);
+            near.emit('data', header);
+            near.emit('data', Buffer.alloc(HOP_LINE_MAX_BYTES + 1));
+            assert.ok(near.destroyed);
+          }
+          for (const piece of pieces) if (!near.destroyed) near.emit('data', Buffer.from(piece));
+          near.destroy();
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('what a relay and the one that replaces it say', () => {
+  const valid = [
+    { kind: 'replace', version: 1, address: '127.0.0.1:8080' },
+    { kind: 'visitor', id: 1, address: '192.0.2.7', proto: 'https' },
+    { kind: 'welcome', listeners: ['visitors'] },
+    { kind: 'moved', clients: [{ tunnelId: ID, awayMs: 0 }] },
+    {
+      kind: 'counted',
+      deltas: [{ id: ID, bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 1, termsRevision: 0 }],
+    },
+    { kind: 'refused', reason: 'it is being stopped' },
+    { kind: 'ended', tunnelId: ID, reason: 'closed' },
+    { kind: 'access', tunnelId: ID },
+    { kind: 'reset', id: 1 },
+  ];
+
+  it('is a message or nothing, whatever it is', () => {
+    for (const value of valid)
+      assert.ok(
+        [readHello, readPredecessorMessage, readSuccessorMessage].some((read) => read(value) !== undefined),
+      );
+    fc.assert(
+      fc.property(fc.oneof(...valid.map(mutated)), (value) => {
+        for (const read of [readHello, readPredecessorMessage, readSuccessorMessage]) {
+          const message = read(value);
+          if (message === undefined) continue;
+          if ('deltas' in message)
+            for (const { bytesIn, expiresAt } of message.deltas)
+              assert.ok(bytesIn >= 0 && Number.isFinite(expiresAt));
+          if ('clients' in message) for (const { awayMs } of message.clients) assert.ok(awayMs >= 0);
+        }
+      }),
+      RUNS,
+    );
+  });
+});
