@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/admission/address-limits.ts';
 import { InProcessApi } from '../edge/own/api-origin.ts';
+import type { Entrant, Standing } from '../edge/own/door.ts';
 import { HostResolver } from '../edge/routing/host-resolver.ts';
 import { Origins } from '../edge/exchange/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
@@ -71,15 +72,20 @@ export class EdgeFixture {
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
+  /** `abc`; one with `access` has a door */
+  readonly tunnel: LiveTunnel;
+  /** what the door says of those who come to that tunnel, and of those who are in */
+  entry: Entrant | undefined;
+  standing: Standing = 'allowed';
   /** of addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
 
   constructor() {
-    const tunnel = {
+    const tunnel = (this.tunnel = {
       slug: 'abc',
       account: { id: 'one', subdomain: null },
       countRequest() {},
-    } as unknown as LiveTunnel;
+    } as unknown as LiveTunnel);
     this.origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
@@ -110,10 +116,10 @@ export class EdgeFixture {
       indexed: true,
       secureOnly: false,
       door: {
-        enter: () => undefined,
+        enter: () => this.entry,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
-        mayStay: () => true,
+        standing: () => this.standing,
       },
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),

@@ -13,27 +13,29 @@ export function steersProxy(field: Field): boolean {
 }
 
 /**
- * What a field of a request says about where it came from. `nothing`. `claim`: something that a proxy would know; frameworks
- * and libraries take the visitor's address, host or name from it. `disguise`: the same in a spelling that no proxy uses, but
- * that servers for WSGI, CGI and PHP cannot tell apart; `Proxy`, which CGI programs take for the proxy they should use; and
- * {@link VISITOR_FIELD}, which the relay alone writes.
+ * What a field of a request says about where it came from. `nothing`. `named`: one of the two fields besides `X-Forwarded-For`,
+ * `-Host` and `-Proto` that may come from a trusted proxy (RFC 7239, and nginx's). `claim`: any other that a proxy would know;
+ * frameworks and libraries take the visitor's address, host or name from it. A claim counts in every spelling that servers for
+ * WSGI, CGI and PHP cannot tell from it: they write any character but letters and digits as `_`. So do `Proxy`, which CGI programs
+ * take for the proxy they should use, and {@link VISITOR_FIELD}, which the relay alone writes.
  */
-export type Provenance = 'nothing' | 'claim' | 'disguise';
+export type Provenance = 'nothing' | 'named' | 'claim';
 
 /** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';
 const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 
+const NAMED: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip']);
 const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
+/** What those servers write as `_`, of the characters of a name (RFC 9110 section 5.6.2). */
+const FOLDED = /[^a-z\d]/g;
 
 export function provenance(field: Field): Provenance {
   if (!mayClaim(field)) return 'nothing';
   const name = field.lower;
-  if (name === 'proxy') return 'disguise';
-  const dashed = name.replaceAll('_', '-');
-  if (dashed === VISITOR_NAME) return 'disguise';
-  if (!CLAIM.test(dashed)) return 'nothing';
-  return dashed === name ? 'claim' : 'disguise';
+  if (NAMED.has(name)) return 'named';
+  const folded = name.replaceAll(FOLDED, '-');
+  return folded === 'proxy' || folded === VISITOR_NAME || CLAIM.test(folded) ? 'claim' : 'nothing';
 }
 
 const [C, F, I, O, P, R, X] = [0x63, 0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];

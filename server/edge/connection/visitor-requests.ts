@@ -4,6 +4,7 @@
  */
 import type { VisitorErrorCode } from '../../../shared/errors.ts';
 import { BodyError } from '../../../shared/http1/body.ts';
+import { BARRED_RESPONSE_MS } from '../../limits.ts';
 import { type Outcomes, requests } from '../../observe/counters.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
@@ -54,6 +55,8 @@ export class VisitorRequests implements ExchangeOwner {
   #request: OriginRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
+  /** Monotonic ms at which it is cut, if its visitor may not come in any more; `undefined` where that has not happened. */
+  #cutAt: number | undefined;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
   /** Whether its stream may serve the next one. */
@@ -119,6 +122,7 @@ export class VisitorRequests implements ExchangeOwner {
     const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#request = request;
     this.#staysOpen = false;
+    this.#cutAt = undefined;
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
@@ -148,14 +152,32 @@ export class VisitorRequests implements ExchangeOwner {
     return bytes;
   }
 
-  /** Others may come into a tunnel than before: a response that stays open ends, if its visitor may not any more. */
+  /** Others may come into a tunnel than before: what is under way ends, if its visitor may not come in any more. */
   review(tunnel: LiveTunnel): void {
-    if (this.#staysOpen && this.#request?.tunnel === tunnel) this.#endIfBarred();
+    if (this.#request?.tunnel === tunnel) this.#endIfBarred();
   }
 
-  #endIfBarred(): void {
+  /** Ends what is under way when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    const isTimed = this.#cutAt !== undefined || this.#request?.entrant?.until !== undefined;
+    if (isTimed) this.#endIfBarred(now);
+  }
+
+  /**
+   * What stays open ends at once, and so does everything of a visitor whose own right is over. Another response may come to its
+   * end, for which it has {@link BARRED_RESPONSE_MS}.
+   */
+  #endIfBarred(now = this.#origins.now()): void {
     if (this.#plan === undefined || this.#request === undefined) return;
-    if (!this.#origins.mayStay(this.#plan, this.#peer, this.#request)) this.#socket.destroy();
+    const standing = this.#origins.standing(this.#plan, this.#peer, this.#request);
+    if (standing === 'allowed') this.#cutAt = undefined;
+    else if (standing === 'revoked' || this.#staysOpen) this.#cut();
+    else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
+  }
+
+  #cut(): void {
+    if (this.#exchange?.needsReset === true) this.#socket.reset();
+    else this.#socket.destroy();
   }
 
   /** Passes on bytes of the request's body, and returns those that come after it. */

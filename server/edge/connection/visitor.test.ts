@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import {
   BACKLOG_MAX_BYTES,
+  BARRED_RESPONSE_MS,
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
@@ -10,7 +11,7 @@ import {
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from '../../limits.ts';
-import { EdgeFixture, TestVisitor, until } from '../../testing/edge-fixture.ts';
+import { EdgeFixture, type FakeStream, TestVisitor, until } from '../../testing/edge-fixture.ts';
 import { AddressCount } from '../admission/address-limits.ts';
 import { Admission } from '../admission/admission.ts';
 import { Place, Seats } from '../admission/seats.ts';
@@ -102,6 +103,104 @@ describe('Visitor', () => {
       fixture.accesses.map(({ status, outcome }) => [status, outcome]),
       [[203, 'broken']],
     );
+  });
+
+  describe('in a tunnel that is not open to everybody', () => {
+    const ENTRANT = { visitor: 'password', version: 'v1', kept: { authorization: false }, cookie: undefined };
+
+    beforeEach(() => {
+      Object.assign(fixture.tunnel, { access: {} });
+      fixture.entry = ENTRANT;
+    });
+
+    async function begin(answer: string, fields = ''): Promise<FakeStream> {
+      peer.get('abc.localhost', '/', fields);
+      await until(() => fixture.dials.length === 1);
+      const stream = fixture.openStream();
+      stream.answer(answer);
+      if (answer !== '') await peer.receives('\r\n\r\n');
+      return stream;
+    }
+
+    it("has 30 s for a response that its tunnel's access no longer allows", async () => {
+      const stream = await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      advance(BARRED_RESPONSE_MS - 1);
+      assert.equal(socket.destroyed, false);
+      advance(1);
+      assert.equal(socket.destroyed, true);
+      await until(() => stream.ended === 'abort');
+    });
+
+    it('goes on if it is allowed again by then', async () => {
+      await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      fixture.standing = 'allowed';
+      advance(BARRED_RESPONSE_MS);
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      advance(BARRED_RESPONSE_MS - 1);
+      assert.equal(socket.destroyed, false);
+    });
+
+    for (const [what, answer, fields] of [
+      ['a response of known length', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1', ''],
+      ['a response without end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n', ''],
+      ['a response that has not begun', '', ''],
+      [
+        'a WebSocket',
+        'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+        'Connection: Upgrade\r\nUpgrade: websocket\r\n',
+      ],
+    ] as const) {
+      it(`loses ${what} when its own right is revoked`, async () => {
+        const stream = await begin(answer, fields);
+        fixture.standing = 'revoked';
+        visitor.review(fixture.tunnel);
+        assert.equal(socket.destroyed, true);
+        await until(() => stream.ended === 'abort');
+      });
+
+      it(`loses ${what} when its right ends, which nobody tells the relay`, async () => {
+        fixture.entry = { ...ENTRANT, until: 1 };
+        const stream = await begin(answer, fields);
+        advance(500);
+        assert.equal(socket.destroyed, false);
+        fixture.standing = 'revoked';
+        advance(500);
+        assert.equal(socket.destroyed, true);
+        await until(() => stream.ended === 'abort');
+      });
+    }
+
+    it('is shown with a reset that a response has broken off which ends with the connection', async () => {
+      const failed = new Promise<NodeJS.ErrnoException>((resolve) => peer.socket.once('error', resolve));
+      await begin('HTTP/1.1 200 OK\r\n\r\nbegun');
+      fixture.standing = 'revoked';
+      visitor.review(fixture.tunnel);
+      assert.equal((await failed).code, 'ECONNRESET');
+    });
+
+    it('gets of the response to a preflight only what answers it, and the service is not heard to its end', async () => {
+      fixture.entry = { ...ENTRANT, visitor: undefined, isPreflight: true };
+      peer.socket.write('OPTIONS / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      await until(() => fixture.dials.length === 1);
+      const stream = fixture.openStream();
+      stream.answer(
+        'HTTP/1.1 200 secret\r\nallow: GET\r\nX: secret\r\nSet-Cookie: secret=1\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n',
+      );
+      const head = await peer.receives('\r\n\r\n');
+      assert.equal(
+        head,
+        'HTTP/1.1 200 OK\r\nallow: GET\r\nContent-Length: 0\r\nCache-Control: private\r\n\r\n',
+      );
+      assert.equal(stream.ended, 'abort');
+      // The connection serves the next request.
+      peer.get('localhost');
+      assert.doesNotMatch(await peer.receives('api'), /secret/);
+    });
   });
 
   it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {

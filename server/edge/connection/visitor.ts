@@ -79,6 +79,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
 
   /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
+    this.#requests.tick(now);
     if (now < this.#deadline) return;
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
     const head = this.#state === 'head' ? this.#reader.text : undefined;

@@ -42,6 +42,8 @@ export interface ExchangeRequest {
   /** What is written after the fields of the response; final once the request was handed over. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
+  /** Whether of the response only what answers a preflight is passed on; final once the request was handed over. */
+  readonly isPreflight?: boolean;
 }
 
 export interface ExchangeOptions {
@@ -131,6 +133,11 @@ export class Exchange implements OriginHandler, StreamHandler {
   /** Whether the visitor has been sent a final response head. */
   get committed(): boolean {
     return this.#response.committed;
+  }
+
+  /** Whether only a reset shows the visitor that the response has broken off. */
+  get needsReset(): boolean {
+    return this.#response.committed && this.#response.endsWithConnection;
   }
 
   /** The status of the response, once its head was passed on. */
@@ -275,7 +282,9 @@ export class Exchange implements OriginHandler, StreamHandler {
     const { closes, reusable } = this.#response;
     const close = closes || !this.#body.done;
     if (stream === undefined || !reusable || close) {
-      stream?.finish();
+      // What is withheld may have no end.
+      if (this.#response.isWithheld) stream?.abort();
+      else stream?.finish();
       return this.#owner.completed(undefined, close);
     }
     // The next request waits until the visitor has taken this response, and nobody would resume the stream then.
