@@ -30,6 +30,11 @@ export const LOG_EVENTS = {
     meaning:
       'the relay serves, but not at all addresses that `CULVERT_PUBLIC_URL` says; `reason` has what follows and what to set',
   },
+  'setting unsafe': {
+    level: 'warn',
+    meaning:
+      'the relay serves, but a setting takes its protection away; `reason` has what follows and what to set',
+  },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },

@@ -48,6 +48,11 @@ function cookiesOf({ head }: Response): Field {
   ];
 }
 
+/** For one who has reached the service before. */
+function assertRefusedNow({ head, status }: Response): void {
+  assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
+}
+
 describe('access to a tunnel (docs/protocol.md section 11)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
@@ -125,11 +130,6 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     assert.equal(head.field('culvert-error'), code);
     assert.equal(status, { 'access-required': 401, 'access-address': 403, 'access-attempts': 429 }[code]);
     assert.equal(seen, undefined);
-  }
-
-  /** For one who has reached the service before. */
-  function assertRefusedNow({ head, status }: Response): void {
-    assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
   }
 
   describe('as its owner sees it', () => {

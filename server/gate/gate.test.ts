@@ -82,6 +82,17 @@ describe('Gate', () => {
     return `Cookie: a=b; ${form === 'host' ? '__Host-pass' : 'pass'}=${passes.make(scope, who, NOW / 1000 + 9)}\r\n`;
   }
 
+  /** Whether the cookie counts for a WebSocket, and credentials do: browsers add both by themselves. */
+  function countsForSocket(origin: string | undefined, asked: Asked = {}): boolean {
+    const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
+    const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
+    const kinds = [fields + cookie, fields + basic('ann', 'x')].map(
+      (all) => ask({ ...PASSWORD, ...ANN }, { upgrade: true, ...asked, fields: all }).kind,
+    );
+    assert.deepEqual(kinds, kinds[0] === 'pass' ? ['pass', 'check'] : ['ask', 'ask'], origin);
+    return kinds[0] === 'pass';
+  }
+
   it('lets in who comes from where he may, and nobody else', () => {
     const access = { allow: ['10.0.0.0/8', '2001:db8::/32'] };
     for (const address of ['10.1.2.3', '2001:db8::1', '::ffff:10.0.0.1'])
@@ -208,17 +219,6 @@ describe('Gate', () => {
   });
 
   describe('asked for a WebSocket', () => {
-    /** Whether the cookie counts, and whether credentials do: browsers add both by themselves. */
-    function counts(origin: string | undefined, asked: Asked = {}): boolean {
-      const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
-      const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
-      const kinds = [fields + cookie, fields + basic('ann', 'x')].map(
-        (all) => ask({ ...PASSWORD, ...ANN }, { upgrade: true, ...asked, fields: all }).kind,
-      );
-      assert.deepEqual(kinds, kinds[0] === 'pass' ? ['pass', 'check'] : ['ask', 'ask'], origin);
-      return kinds[0] === 'pass';
-    }
-
     it('takes the pass of programs, and of pages of its own host', () => {
       for (const origin of [
         undefined,
@@ -227,7 +227,7 @@ describe('Gate', () => {
         'HTTPS://A.localhost.',
         'http://a.localhost:3000',
       ])
-        assert.ok(counts(origin), origin);
+        assert.ok(countsForSocket(origin), origin);
     });
 
     it('takes no pass for a page of another host, nor for one that says nothing of itself', () => {
@@ -247,7 +247,7 @@ describe('Gate', () => {
         'http://a.localhost, http://b.localhost',
         'http://a.localhost\r\nOrigin: http://b.localhost',
       ])
-        assert.ok(!counts(origin), origin);
+        assert.ok(!countsForSocket(origin), origin);
     });
 
     it('compares ports where the host was sent with one', () => {
@@ -262,26 +262,26 @@ describe('Gate', () => {
         ['[::1]:8080', 'http://[::2]:8080', false],
         ['[::1]', 'http://[::1]', true],
       ] as const)
-        assert.equal(counts(origin, { host }), isSame, `${host} ${origin}`);
+        assert.equal(countsForSocket(origin, { host }), isSame, `${host} ${origin}`);
     });
 
     it('takes no pass for a page without https, where tunnels are visited with it', () => {
-      assert.ok(counts('https://a.localhost', { secure: true }));
-      assert.ok(!counts('http://a.localhost', { secure: true }));
+      assert.ok(countsForSocket('https://a.localhost', { secure: true }));
+      assert.ok(!countsForSocket('http://a.localhost', { secure: true }));
     });
 
     it('goes by the host that a trusted proxy was asked for, and by no other proxy’s word', () => {
       const fields = 'X-Forwarded-Host: shop.example\r\n';
       for (const trusted of [true, false]) {
-        assert.equal(counts('https://shop.example', { fields, trusted }), trusted);
-        assert.ok(counts('https://a.localhost', { fields, trusted }));
+        assert.equal(countsForSocket('https://shop.example', { fields, trusted }), trusted);
+        assert.ok(countsForSocket('https://a.localhost', { fields, trusted }));
       }
     });
 
     it('takes the pass of any page of the origin that tunnels share in the path form', () => {
       const asked = { prefix: '/t/abc', host: 'localhost:8080' };
-      assert.ok(counts('http://localhost:8080', asked));
-      assert.ok(!counts('http://abc.localhost:8080', asked));
+      assert.ok(countsForSocket('http://localhost:8080', asked));
+      assert.ok(!countsForSocket('http://abc.localhost:8080', asked));
     });
 
     it('lets in a page of another host that knows a signed link', () => {

@@ -65,6 +65,16 @@ describe('Visitor', () => {
     await until(() => socket.bytesRead === before + text.length);
   }
 
+  /** A request whose response has begun with these bytes; none for one that waits. */
+  async function begin(answer: string, fields = ''): Promise<FakeStream> {
+    peer.get('abc.localhost', '/', fields);
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer(answer);
+    if (answer !== '') await peer.receives('\r\n\r\n');
+    return stream;
+  }
+
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
     advance(IDLE_TIMEOUT_MS - 1);
     peer.get('localhost');
@@ -112,15 +122,6 @@ describe('Visitor', () => {
       Object.assign(fixture.tunnel, { access: {} });
       fixture.entry = ENTRANT;
     });
-
-    async function begin(answer: string, fields = ''): Promise<FakeStream> {
-      peer.get('abc.localhost', '/', fields);
-      await until(() => fixture.dials.length === 1);
-      const stream = fixture.openStream();
-      stream.answer(answer);
-      if (answer !== '') await peer.receives('\r\n\r\n');
-      return stream;
-    }
 
     it("has 30 s for a response that its tunnel's access no longer allows", async () => {
       const stream = await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');

@@ -188,14 +188,14 @@ describe('ResponseRelay', () => {
         'access-control-allow-origin: *\r\nVary: Origin\r\nACCESS-CONTROL-ALLOW-METHODS: PUT\r\nAllow: GET\r\n';
       const secrets =
         'Access-Control: x\r\nX-Access-Control-Allow-Origin: x\r\nLocation: /secret\r\nETag: x\r\nUpgrade: x\r\nContent-Type: x\r\nVaryx: x\r\nConnection: vary\r\n';
-      for (const [head, expected] of [
+      for (const [answered, expected] of [
         ['204 secret', '204 No Content'],
         ['426 secret', '426 Upgrade Required\r\nContent-Length: 0'],
         ['299 secret', '299 \r\nContent-Length: 0'],
       ] as const) {
         const [status, ...length] = expected.split('\r\n');
         const { sent, progress, response } = preflight([
-          `HTTP/1.1 ${head}\r\n${secrets.replace('Connection: vary\r\n', '')}${fields}Content-Length: 0\r\n\r\n`,
+          `HTTP/1.1 ${answered}\r\n${secrets.replace('Connection: vary\r\n', '')}${fields}Content-Length: 0\r\n\r\n`,
         ]);
         const lines = length.map((line) => `${line}\r\n`).join('');
         assert.equal(sent, `HTTP/1.1 ${status}\r\n${fields}${lines}${END}`);

@@ -124,12 +124,12 @@ describe('cookieOfHost', () => {
   }
 });
 
-describe('ownCookies', () => {
-  function passes(value: string): boolean {
-    const [field] = parseFields(Buffer.from(`Set-Cookie: ${value}\r\n\r\n`, 'latin1'), 0) ?? [];
-    return field !== undefined && ownCookies(field) !== undefined;
-  }
+function passes(value: string): boolean {
+  const [field] = parseFields(Buffer.from(`Set-Cookie: ${value}\r\n\r\n`, 'latin1'), 0) ?? [];
+  return field !== undefined && ownCookies(field) !== undefined;
+}
 
+describe('ownCookies', () => {
   it("drops the relay's own cookies, also as the value of a cookie without a name, which browsers send alone", () => {
     for (const name of ['culvert-pass', '__Host-culvert-pass', 'culvert-notice', '__Host-culvert-notice'])
       for (const value of [
