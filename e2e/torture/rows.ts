@@ -2,6 +2,7 @@
 import type { Row } from './row.ts';
 import { audit } from './rows/audit.ts';
 import { checksums } from './rows/checksums.ts';
+import { claims } from './rows/claims.ts';
 import { hostileMachine } from './rows/hostile-machine.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
 import { hostileTrunks } from './rows/hostile-trunks.ts';
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   hostileMessages,
   pooledTenants,
   spellings,
+  claims,
   websocketAbuse,
   hostileTrunks,
   lockedTunnels,
