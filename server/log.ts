@@ -32,8 +32,7 @@ export const LOG_EVENTS = {
   },
   'setting unsafe': {
     level: 'warn',
-    meaning:
-      'the relay serves, but a setting takes its protection away; `reason` has what follows and what to set',
+    meaning: 'the relay serves, but a setting weakens its protection; `reason` says how, and what to set',
   },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },

@@ -48,7 +48,7 @@ function cookiesOf({ head }: Response): Field {
   ];
 }
 
-/** For one who has reached the service before. */
+/** Like {@link assertRefused}, after an earlier request has reached the service. */
 function assertRefusedNow({ head, status }: Response): void {
   assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
 }
@@ -288,7 +288,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.deepEqual((await ask(await start({}))).head.all('cache-control'), ['public, max-age=60']);
     });
 
-    it('lets its service direct no cache in another way', async () => {
+    it('removes fields that override Cache-Control for some caches', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
       const { head } = await ask(tunnel, [cookie], { target: '/fields' });
@@ -302,7 +302,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(open.head.field('surrogate-control'), 'max-age=600');
     });
 
-    it('lets its service set no cookie of the relay, not even one without a name', async () => {
+    it('drops cookies of the relay that the service sets, also without a name', async () => {
       const tunnel = await start({});
       for (const [host, prefix] of forms(tunnel)) {
         const { head } = await visit(relay.port, { host, target: `${prefix}/fields` });
@@ -313,7 +313,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('takes its form from no page of another site, whose visitor would become another one', async () => {
+    it('rejects its form from a page of another site', async () => {
       const tunnel = await start({ password: PASSWORD });
       for (const from of [
         ['Sec-Fetch-Site', 'cross-site'],
@@ -330,7 +330,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       );
     });
 
-    it('is asked for a WebSocket of a page of another host, whatever its browser adds', async () => {
+    it('is required for a WebSocket of a page of another host, despite a cookie or HTTP Basic', async () => {
       const tunnel = await start({ password: PASSWORD, basic: [ANN] });
       for (const [host, prefix] of forms(tunnel)) {
         const cookie = cookiesOf(await submit(tunnel, `${prefix}/`, PASSWORD, host));
@@ -404,7 +404,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
 
     for (const over of ['data sockets', 'trunks'])
-      it(`lets of the response to a preflight only pass what answers it, over ${over}`, async () => {
+      it(`passes on only the answer to a preflight without credentials, over ${over}`, async () => {
         const access = { basic: [ANN] };
         const tunnel = over === 'trunks' ? await startCulvert(access) : await start(access);
         for (const [host, prefix] of forms(tunnel)) {
@@ -434,7 +434,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         }
       });
 
-    it('asks a preflight with a body for credentials, however that is sent', async () => {
+    it('requires credentials of a preflight with a body, whatever its framing', async () => {
       const tunnel = await start({ basic: [ANN] });
       for (const [host, prefix] of forms(tunnel)) {
         for (const framing of [

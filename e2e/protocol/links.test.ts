@@ -220,7 +220,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     });
   }
 
-  it('leave a visitor who is in as who it is, whosever link it opens', async () => {
+  it('do not replace the identity of a visitor who has access', async () => {
     const tunnel = await start(LINKS);
     const [one, two] = [await link(tunnel, { note: 'one' }), await link(tunnel, { note: 'two' })];
     for (const form of forms(tunnel)) {

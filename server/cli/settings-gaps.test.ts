@@ -60,7 +60,7 @@ describe('what is missing beside a public URL', () => {
   });
 });
 
-describe('what is set so that the relay protects nobody', () => {
+describe('what is set without protection', () => {
   it('is a list of trusted proxies that names a large part of the internet, however it is written', () => {
     const quarters = ['0.0.0.0/2', '64.0.0.0/2', '128.0.0.0/2', '192.0.0.0/2'];
     for (const networks of [

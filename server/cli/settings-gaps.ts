@@ -1,4 +1,4 @@
-/** Settings with which a relay serves, but not at the addresses that it gives out, or not as its operator will want. */
+/** Settings with which a relay serves, but not at the addresses that it gives out, or without protecting its tunnels. */
 import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Config } from '../config.ts';
 
@@ -21,7 +21,7 @@ export function gapsOf(config: Given): Gap[] {
   );
 }
 
-/** @returns what is set so that the relay protects nobody */
+/** @returns the settings that take protection away, with what follows from each */
 export function unsafeSettings({ trustedProxies }: Pick<Config, 'trustedProxies'>): Gap[] {
   return namesMuchOfTheInternet(trustedProxies) ? [TRUSTS_ALL] : [];
 }

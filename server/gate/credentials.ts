@@ -1,5 +1,5 @@
 /**
- * What a request shows to the gate besides its cookies: credentials of the Basic scheme (RFC 7617), whether it is a CORS
+ * What the gate learns from a request apart from its cookies: credentials of the Basic scheme (RFC 7617), whether it is a CORS
  * preflight, and which page sends it.
  */
 import { hostname } from '../../shared/host.ts';
@@ -24,7 +24,7 @@ export function gateCredentials(fields: readonly Field[], access: HeldAccess): C
   return colon === -1 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Fields with which frameworks let a request stand for one of another method; spellings that they fold count, too. */
+/** Fields that make frameworks treat a request as one of another method, also in the spellings that they fold. */
 const METHOD_OVERRIDE = /^x[^a-z\d](?:http[^a-z\d])?method(?:[^a-z\d]override)?$/;
 
 /**
@@ -51,8 +51,10 @@ export interface Way {
 
 /**
  * Whether a page of another origin than the one that was asked for sends a request (RFC 6454 section 7). A browser adds
- * cookies and passwords of the host to the WebSockets of any page of the same site, and lets that page read them. Programs
- * that are no browser send no `Origin`. A port counts where the host was sent with one: proxies may leave it out.
+ * cookies and passwords of the host to the WebSockets of any page of the same site, and lets that page read them. Other
+ * programs send no `Origin`. Ports are compared only if `Host` has one, because some proxies leave it out.
+ *
+ * @returns false without `Origin`
  */
 export function isFromElsewhere({ fields }: RequestHead, { trusted, secure }: Way): boolean {
   const origins = fields.filter((field) => field.is('origin'));
@@ -67,8 +69,8 @@ export function isFromElsewhere({ fields }: RequestHead, { trusted, secure }: Wa
 }
 
 /**
- * Whether a form of the relay's was sent from a page of this host: none of another one acts in the name of the visitor who looks
- * at it.
+ * Whether a form of the relay was sent from a page of the same host. A page of another host must not act in the name of its
+ * visitor.
  */
 export function isSentFromHere({ fields }: RequestHead): boolean {
   const site = fieldValue(fields, 'sec-fetch-site');
@@ -90,7 +92,7 @@ function isSameHost(origin: string, host: string, port: string): boolean {
   return asked === '' || asked === (portOf(origin) || port);
 }
 
-/** @returns empty where there is none */
+/** @returns an empty string without a port */
 function portOf(host: string): string {
   return /:(\d+)$/.exec(host)?.[1] ?? '';
 }

@@ -82,7 +82,7 @@ describe('Gate', () => {
     return `Cookie: a=b; ${form === 'host' ? '__Host-pass' : 'pass'}=${passes.make(scope, who, NOW / 1000 + 9)}\r\n`;
   }
 
-  /** Whether the cookie counts for a WebSocket, and credentials do: browsers add both by themselves. */
+  /** Whether the pass and the credentials of an upgrade count; either both do or none. */
   function countsForSocket(origin: string | undefined, asked: Asked = {}): boolean {
     const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
     const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
@@ -183,7 +183,7 @@ describe('Gate', () => {
       fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n',
     };
 
-    it('lets it in as one where the request itself brings credentials, and otherwise only with a pass', () => {
+    it('passes it without credentials if basic is set, and otherwise only with a pass', () => {
       assert.deepEqual(ask(ANN, preflight), { kind: 'preflight', kept: { authorization: false } });
       for (const access of [PASSWORD, { links: true }, { knock: true }]) {
         assert.equal(ask(access, preflight).kind, 'ask');
@@ -194,7 +194,7 @@ describe('Gate', () => {
       assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
     });
 
-    it('asks one with a body, or that would count as another method, for credentials', () => {
+    it('requires credentials of one with a body or a method override', () => {
       assert.equal(ask(ANN, { ...preflight, hasBody: true }).kind, 'ask');
       for (const name of [
         'X-HTTP-Method-Override',
@@ -208,18 +208,18 @@ describe('Gate', () => {
         );
     });
 
-    it('has credentials checked that it brings', () => {
+    it('checks the credentials that it has', () => {
       assert.equal(ask(ANN, { ...preflight, fields: preflight.fields + basic('ann', 'x') }).kind, 'check');
     });
 
-    it('lets one in as who it is with a pass', () => {
+    it('passes it as its visitor with a pass', () => {
       const verdict = ask(ANN, { ...preflight, fields: preflight.fields + pass('basic:ann') });
       assert.ok(verdict.kind === 'pass' && verdict.visitor === 'basic:ann');
     });
   });
 
   describe('asked for a WebSocket', () => {
-    it('takes the pass of programs, and of pages of its own host', () => {
+    it('accepts the pass of programs, and of pages of its own host', () => {
       for (const origin of [
         undefined,
         'http://a.localhost',
@@ -230,7 +230,7 @@ describe('Gate', () => {
         assert.ok(countsForSocket(origin), origin);
     });
 
-    it('takes no pass for a page of another host, nor for one that says nothing of itself', () => {
+    it('rejects the pass of a page of another host, and of an opaque origin', () => {
       for (const origin of [
         'http://b.localhost',
         'http://localhost',
@@ -250,7 +250,7 @@ describe('Gate', () => {
         assert.ok(!countsForSocket(origin), origin);
     });
 
-    it('compares ports where the host was sent with one', () => {
+    it('compares ports if Host has one', () => {
       for (const [host, origin, isSame] of [
         ['a.localhost:8080', 'http://a.localhost:8080', true],
         ['a.localhost:8080', 'http://a.localhost:3000', false],
@@ -265,12 +265,12 @@ describe('Gate', () => {
         assert.equal(countsForSocket(origin, { host }), isSame, `${host} ${origin}`);
     });
 
-    it('takes no pass for a page without https, where tunnels are visited with it', () => {
+    it('rejects the pass of a page without https if tunnels have https', () => {
       assert.ok(countsForSocket('https://a.localhost', { secure: true }));
       assert.ok(!countsForSocket('http://a.localhost', { secure: true }));
     });
 
-    it('goes by the host that a trusted proxy was asked for, and by no other proxy’s word', () => {
+    it('accepts the host in X-Forwarded-Host of a trusted proxy only', () => {
       const fields = 'X-Forwarded-Host: shop.example\r\n';
       for (const trusted of [true, false]) {
         assert.equal(countsForSocket('https://shop.example', { fields, trusted }), trusted);
@@ -278,19 +278,19 @@ describe('Gate', () => {
       }
     });
 
-    it('takes the pass of any page of the origin that tunnels share in the path form', () => {
+    it('accepts the pass of any page of the shared origin in the path form', () => {
       const asked = { prefix: '/t/abc', host: 'localhost:8080' };
       assert.ok(countsForSocket('http://localhost:8080', asked));
       assert.ok(!countsForSocket('http://abc.localhost:8080', asked));
     });
 
-    it('lets in a page of another host that knows a signed link', () => {
+    it('accepts a signed link from a page of another host', () => {
       const link = links.make('one', { id: '0123456789abcdef', note: '', end: NOW / 1000 + 60 });
       const fields = `Origin: https://b.example\r\n${pass('password')}`;
       assert.equal(ask({ links: true }, { upgrade: true, link, fields }).kind, 'link');
     });
 
-    it('takes the pass of another host’s page for anything else, whose response browsers keep from it', () => {
+    it('accepts the pass of another host’s page for requests that are not upgrades', () => {
       assert.equal(
         ask(PASSWORD, { fields: `Origin: http://b.localhost\r\n${pass('password')}` }).kind,
         'pass',
@@ -327,7 +327,7 @@ describe('Gate', () => {
       assert.equal(ask(LINKS, { link }).kind, 'ask');
     });
 
-    it('leaves a visitor who is in as who it is, whosever link it follows', () => {
+    it('does not replace the identity of a visitor who has access', () => {
       const verdict = ask(LINKS, { link, fields: pass('password') });
       assert.ok(verdict.kind === 'pass' && verdict.visitor === 'password');
       revoked.add('one password');

@@ -37,8 +37,8 @@ export interface Kept {
 
 export type Verdict =
   /**
-   * the visitor comes in; `visitor` is who it is (visitors.ts), where it had to say; `until`: wall time in ms at which it is out
-   * again, where that is known
+   * the visitor has access; `visitor`: who it is (visitors.ts), if it had to say; `until`: wall time in ms at which the right ends,
+   * if it has an end of its own
    */
   | {
       readonly kind: 'pass';
@@ -46,7 +46,7 @@ export type Verdict =
       readonly until?: number;
       readonly kept: Kept;
     }
-  /** a preflight comes in, of whose response only what it is about may leave */
+  /** a preflight without credentials passes; only the status and the fields that answer it are passed on */
   | { readonly kind: 'preflight'; readonly kept: Kept }
   /** he comes in with a signed link */
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
@@ -83,10 +83,10 @@ export class Gate {
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = gateCredentials(fields, access);
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
-    // What browsers add by themselves to the WebSocket of another origin's page says nothing about who opens it.
+    // A browser adds cookies and passwords by itself, also to the WebSocket of another origin's page.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
     const { pass, knock } = counts ? this.#bearer(access, arrival) : {};
-    // First: a link that somebody else has sent does not make another visitor of one who is in.
+    // Before links: another person's link must not replace the identity of a visitor who has access.
     if (pass !== undefined) return { kind: 'pass', ...pass, kept };
     const link = this.#link(access, arrival);
     if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
@@ -129,7 +129,7 @@ export class Gate {
       const found = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
       if (found === undefined) continue;
       const { who: visitor, end } = found;
-      // A password is good beyond the time for which it is remembered; a link ends with its pass.
+      // A password stays valid after its pass has ended; a link ends with its pass.
       if (isGood(tunnelId, visitor))
         return { pass: { visitor, ...(linkIdOf(visitor) !== undefined && { until: end }) } };
       knock ??= knockIdOf(visitor);

@@ -1,4 +1,4 @@
-/** What visitors claim about where they come from and who they are, in every spelling that services fold (docs/protocol.md section 4.2). */
+/** Claims of visitors about their address and identity, in every spelling that services fold (docs/protocol.md section 4.2). */
 import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
@@ -15,7 +15,7 @@ import { sample } from '../tools/sample.ts';
 
 type Figure = 'distinct' | 'answered' | 'believed';
 
-/** Names that services and libraries believe, from the documentation of proxies, CDNs and frameworks. */
+/** Names that services and libraries trust, from the documentation of proxies, CDNs and frameworks. */
 const NAMES = [
   'Culvert-Visitor',
   'Forwarded',
@@ -59,7 +59,7 @@ const SHORT = 240;
 export const claims: Row<Figure> = {
   name: 'claims',
   title:
-    'Fields that claim where a request comes from and who sends it, in the spellings that services fold, straight and behind nginx, HAProxy and Caddy',
+    'Claims about the origin of a request, in the spellings that services fold, straight and behind nginx, HAProxy and Caddy',
   thresholds: {
     distinct: { meaning: 'different fields', atLeast: SHORT },
     answered: { meaning: 'requests that reached the service', atLeast: SHORT },

@@ -1,6 +1,6 @@
 /**
- * Strangers who try to get into tunnels that are not open to everybody (docs/access.md), while those who may come in do; and what
- * leaves such a tunnel, or stays in it, when it should not.
+ * Strangers who try to get access to tunnels with an access policy (docs/access.md) while other visitors have it, fields that must
+ * not leave such a tunnel, and responses that must not outlive a link.
  */
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { hostOf } from '../../support/manual-client.ts';
@@ -28,11 +28,11 @@ const SHORT_TRIES = 900;
 const AT_A_TIME = 32;
 const NETWORKS = 250;
 
-/** Links, of each of which visitors hold one response of each kind when it ends. */
+/** Links. When one ends, its visitors have one response of each kind open. */
 const LINKS = 40;
 /** ms from the end of a link until all its visitors are out, on a busy machine. */
 const OUT_MS = 20_000;
-/** What the service says, of which nothing may reach a stranger or another cache than the visitor's own. */
+/** What the service sends. Strangers get none of it. */
 const SECRETS: readonly Field[] = [
   ['X-Inside', '1'],
   ['CDN-Cache-Control', 'max-age=600'],
@@ -42,7 +42,7 @@ const SECRETS: readonly Field[] = [
   ['Set-Cookie', '=culvert-pass=planted; Path=/'],
   ['Set-Cookie', '=__Host-culvert-pass=planted; Path=/; Secure'],
 ];
-/** What of it leaves the tunnel with a visitor who is in. */
+/** The only one that a visitor with access gets. */
 const MAY_LEAVE = 'x-inside';
 const WEBSOCKET: readonly Field[] = [
   ['Connection', 'Upgrade'],
@@ -55,7 +55,7 @@ const PREFLIGHT: readonly Field[] = [
   ['Access-Control-Request-Method', 'PUT'],
 ];
 
-/** What a stranger knows: where the tunnels are, a cookie of the one that it may come into, and what a visitor's browser adds. */
+/** What a stranger knows: the addresses of the tunnels, a cookie of another one, and what a visitor's browser adds. */
 interface Known {
   readonly target: string;
   readonly cookie: string;
@@ -121,7 +121,7 @@ export const lockedTunnels: Row<Figure> = {
     inside: { meaning: 'tries that came in', atMost: 0 },
     leaked: { meaning: 'fields of a service that left its tunnel and should not have', atMost: 0 },
     cut: {
-      meaning: 'WebSockets, event streams and other responses without end that a link was good for',
+      meaning: 'WebSockets, event streams and other endless responses opened with a link',
       atLeast: 2 * LINKS,
     },
     outlived: { meaning: 'of those, open after the link had ended or was revoked', atMost: 0 },
@@ -242,8 +242,8 @@ export const lockedTunnels: Row<Figure> = {
 };
 
 /**
- * Has links let visitors in, who hold a WebSocket, an event stream and another response without end each; half of the links are
- * revoked, the others end.
+ * Opens a WebSocket, an event stream and another endless response with each of several links. Half of the links are revoked, the
+ * others end.
  *
  * @returns how many were open
  */
@@ -289,7 +289,7 @@ async function endLinks(
   return held.length;
 }
 
-/** Fields of a service that should have stayed in its tunnel. */
+/** @returns fields of a service that must not leave its tunnel */
 function leakedFrom({ fields }: { readonly fields: readonly Field[] }): string[] {
   const secrets = SECRETS.filter(([name]) => name.toLowerCase() !== MAY_LEAVE);
   return fields
@@ -299,7 +299,7 @@ function leakedFrom({ fields }: { readonly fields: readonly Field[] }): string[]
     .map(([name, value]) => `${name}: ${value}`);
 }
 
-/** A host that is not the tunnel's, or none. */
+/** An `Origin` that is not the tunnel's. */
 function originOf(random: Random): string {
   const others = [
     'http://evil.localhost',
@@ -311,7 +311,7 @@ function originOf(random: Random): string {
   return others[random.below(others.length)] ?? 'null';
 }
 
-/** A character that services write as they write a hyphen. */
+/** A character that services do not tell from a hyphen. */
 function separator(random: Random): string {
   return '-_.~+'.charAt(random.below(5));
 }

@@ -125,14 +125,14 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     });
   }
 
-  it('is not read over a WebSocket by a page of a sibling that its visitor looks at, whatever the browser adds', async () => {
+  it('is not read over a WebSocket by a page of a sibling tunnel in the same browser', async () => {
     const shop = await start({ password: PASSWORD, basic: [{ user: 'ann', password: PASSWORD }] });
     const sibling = await start({});
     const address = FORMS['account subdomain']?.(shop) ?? '';
     const context = await browser.newContext();
     scope.defer(() => context.close());
     const page = await context.newPage();
-    /** What a WebSocket to the shop brings to the page that is shown. */
+    /** What the page reads from a WebSocket to the shop. */
     const read = async (): Promise<unknown> =>
       await page.evaluate(`new Promise((resolve) => {
         const socket = new WebSocket(${JSON.stringify(address.replace('http', 'ws'))});

@@ -55,7 +55,7 @@ export class VisitorRequests implements ExchangeOwner {
   #request: OriginRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
-  /** Monotonic ms at which it is cut, if its visitor may not come in any more; `undefined` where that has not happened. */
+  /** Monotonic ms at which the response of a visitor is cut who no longer has access; `undefined` for all others. */
   #cutAt: number | undefined;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
@@ -152,7 +152,7 @@ export class VisitorRequests implements ExchangeOwner {
     return bytes;
   }
 
-  /** Others may come into a tunnel than before: what is under way ends, if its visitor may not come in any more. */
+  /** The access to a tunnel has changed: ends what is under way if its visitor no longer has access. */
   review(tunnel: LiveTunnel): void {
     if (this.#request?.tunnel === tunnel) this.#endIfBarred();
   }
@@ -164,8 +164,8 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   /**
-   * What stays open ends at once, and so does everything of a visitor whose own right is over. Another response may come to its
-   * end, for which it has {@link BARRED_RESPONSE_MS}.
+   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response has
+   * {@link BARRED_RESPONSE_MS} to end.
    */
   #endIfBarred(now = this.#origins.now()): void {
     if (this.#plan === undefined || this.#request === undefined) return;

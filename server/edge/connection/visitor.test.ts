@@ -115,7 +115,7 @@ describe('Visitor', () => {
     );
   });
 
-  describe('in a tunnel that is not open to everybody', () => {
+  describe('of a tunnel with an access policy', () => {
     const ENTRANT = { visitor: 'password', version: 'v1', kept: { authorization: false }, cookie: undefined };
 
     beforeEach(() => {
@@ -123,7 +123,7 @@ describe('Visitor', () => {
       fixture.entry = ENTRANT;
     });
 
-    it("has 30 s for a response that its tunnel's access no longer allows", async () => {
+    it('is cut 30 s after the access policy stopped allowing its response', async () => {
       const stream = await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
       fixture.standing = 'barred';
       visitor.review(fixture.tunnel);
@@ -134,7 +134,7 @@ describe('Visitor', () => {
       await until(() => stream.ended === 'abort');
     });
 
-    it('goes on if it is allowed again by then', async () => {
+    it('is not cut if it is allowed again before that', async () => {
       await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
       fixture.standing = 'barred';
       visitor.review(fixture.tunnel);
@@ -164,7 +164,7 @@ describe('Visitor', () => {
         await until(() => stream.ended === 'abort');
       });
 
-      it(`loses ${what} when its right ends, which nobody tells the relay`, async () => {
+      it(`loses ${what} when the time of its right is over`, async () => {
         fixture.entry = { ...ENTRANT, until: 1 };
         const stream = await begin(answer, fields);
         advance(500);
@@ -176,7 +176,7 @@ describe('Visitor', () => {
       });
     }
 
-    it('is shown with a reset that a response has broken off which ends with the connection', async () => {
+    it('gets a reset if a response without a length is cut', async () => {
       const failed = new Promise<NodeJS.ErrnoException>((resolve) => peer.socket.once('error', resolve));
       await begin('HTTP/1.1 200 OK\r\n\r\nbegun');
       fixture.standing = 'revoked';
@@ -184,7 +184,7 @@ describe('Visitor', () => {
       assert.equal((await failed).code, 'ECONNRESET');
     });
 
-    it('gets of the response to a preflight only what answers it, and the service is not heard to its end', async () => {
+    it('gets only the fields that answer a preflight, and the rest of the response is aborted', async () => {
       fixture.entry = { ...ENTRANT, visitor: undefined, isPreflight: true };
       peer.socket.write('OPTIONS / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       await until(() => fixture.dials.length === 1);

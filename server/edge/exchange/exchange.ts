@@ -42,7 +42,7 @@ export interface ExchangeRequest {
   /** What is written after the fields of the response; final once the request was handed over. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
-  /** Whether of the response only what answers a preflight is passed on; final once the request was handed over. */
+  /** Whether only the status and the fields that answer a preflight are passed on; final once the request was handed over. */
   readonly isPreflight?: boolean;
 }
 
@@ -282,7 +282,7 @@ export class Exchange implements OriginHandler, StreamHandler {
     const { closes, reusable } = this.#response;
     const close = closes || !this.#body.done;
     if (stream === undefined || !reusable || close) {
-      // What is withheld may have no end.
+      // The rest of a response that is withheld may be endless.
       if (this.#response.isWithheld) stream?.abort();
       else stream?.finish();
       return this.#owner.completed(undefined, close);

@@ -153,7 +153,7 @@ export class Origins {
     return this.#door.enter(head, visit, { address, network: networkOf(address), trusted: peer.trusted });
   }
 
-  /** Whether the visitor who has come in with a request might still do so. */
+  /** Whether the visitor of a request still has access. */
   standing({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): Standing {
     if (tunnel?.isSuspended === true) return 'revoked';
     if (tunnel?.access === undefined) return 'allowed';

@@ -177,7 +177,7 @@ describe('ResponseRelay', () => {
     );
   });
 
-  describe('of a preflight that nobody has vouched for', () => {
+  describe('to a preflight without credentials', () => {
     const rules = { ending: NOINDEX_ENDING, mapField: undefined, isPreflight: true };
     const END = 'X-Robots-Tag: noindex\r\n\r\n';
     const preflight = (pieces: string[], context = {}) =>

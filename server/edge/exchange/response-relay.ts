@@ -39,7 +39,7 @@ export interface ResponseContext {
   readonly rules: {
     readonly ending: ResponseEnding;
     readonly mapField: FieldMap | undefined;
-    /** Whether only what answers a preflight is passed on, without interim responses and body */
+    /** Whether only the status and the fields that answer a preflight are passed on */
     readonly isPreflight?: boolean;
   };
   /** told when the response turns out to be an event stream, before its head is passed on */
@@ -188,7 +188,7 @@ export class ResponseRelay {
     return this.#pushFirst(head, body, rest);
   }
 
-  /** Passes on what answers a preflight; the response is complete for the visitor with its head. */
+  /** Passes on the answer to a preflight. For the visitor the response is complete with its head. */
   #withhold(head: ResponseHead, { kind }: Framing, rest: Buffer): ResponseProgress {
     this.#body = trackBody({ kind: 'none' });
     this.status = head.status;

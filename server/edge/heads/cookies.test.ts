@@ -130,7 +130,7 @@ function passes(value: string): boolean {
 }
 
 describe('ownCookies', () => {
-  it("drops the relay's own cookies, also as the value of a cookie without a name, which browsers send alone", () => {
+  it("drops the relay's own cookies, also as the value of a nameless cookie", () => {
     for (const name of ['culvert-pass', '__Host-culvert-pass', 'culvert-notice', '__Host-culvert-notice'])
       for (const value of [
         `${name}=x; Path=/`,
@@ -147,7 +147,7 @@ describe('ownCookies', () => {
         assert.ok(!passes(value), value);
   });
 
-  it('keeps all others, which browsers send under another name', () => {
+  it('keeps all others', () => {
     for (const value of [
       'a=culvert-pass=x',
       'a==culvert-pass',

@@ -71,7 +71,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(lines.slice(1, 4), ['Host: a', 'Content-Length: 3', 'X-Forwarded-For: 203.0.113.9']);
   });
 
-  it('drops fields that say where a request came from, but for those that a trusted proxy is named for', () => {
+  it('drops claims about the origin of a request, and keeps Forwarded and X-Real-IP of a trusted proxy', () => {
     const named = ['Forwarded: for=6.6.6.6', 'X-Real-IP: 6'];
     const claims = [
       'x-forwarded-port: 1',
@@ -99,7 +99,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(believed.slice(1, 5), ['Host: a', ...named, 'X-Forwarded-For: 203.0.113.9']);
   });
 
-  it('drops, whoever sends them, fields that programs which fold names take for those, and one that CGI takes for a proxy', () => {
+  it('drops spellings that services fold into a claim, and Proxy, even from a trusted proxy', () => {
     const names = [
       'X-Forwarded-For',
       'X-Forwarded-Proto',

@@ -97,7 +97,7 @@ function writeCookies(writer: HeadWriter, field: Field): void {
   else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
 }
 
-/** Whether a field claims where the request came from: the relay writes that itself. */
+/** Whether a field makes a claim about the origin of the request, which the peer may not make. */
 function isRemoved(field: Field, trusted: boolean): boolean {
   const said = provenance(field);
   return said === 'claim' || (said === 'named' && !trusted);

@@ -97,8 +97,8 @@ export function interimResponseHead(
 }
 
 /**
- * Writes the final response to a preflight whose visitor nobody knows: the status, the fields that answer it (Fetch Standard
- * section 4.8), and no body. Whatever else the service says is for visitors who may come in.
+ * Writes the final response to a preflight without credentials: the status, the fields that answer it (Fetch Standard section
+ * 4.8), and no body. Everything else is for visitors who have access.
  */
 export function preflightResponseHead(
   { bytes, fields, status }: ResponseHead,
@@ -106,7 +106,7 @@ export function preflightResponseHead(
 ): Buffer {
   const named = namedByConnection(fields);
   const writer = new HeadWriter(bytes, EXTRA);
-  // The phrase, too, is the service's to choose.
+  // The service also chooses the reason phrase.
   writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
   for (const field of fields)
     if (answersPreflight(field) && !isHopByHop(field, named)) writer.keepField(field);
@@ -121,15 +121,15 @@ function answersPreflight(field: Field): boolean {
 }
 
 /**
- * Fields by which a service directs some caches apart from `Cache-Control` (RFC 9213 section 3, and what CDNs had before it).
- * They may keep there what `Cache-Control: private` keeps from them.
+ * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would override the
+ * `private` that the relay adds.
  */
 const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
 
-/** Maps the fields of a tunnel that is not open to everybody: only `Cache-Control`, to which the relay adds, directs caches. */
+/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches. */
 export function directsNoCache(next: FieldMap | undefined): FieldMap {
   return (field) => {
-    // A cache in which somebody has switched off `Cache-Control` may go by it.
+    // Caches that are configured to ignore `Cache-Control` follow it.
     if (field.is('expires')) return '0';
     if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
     return next === undefined ? field : next(field);

@@ -25,9 +25,9 @@ export interface Entrant {
   readonly visitor: string | undefined;
   /** of the `access` that let him in */
   readonly version: string;
-  /** wall time in ms at which the visitor is out again; `undefined` for one whose right has no end of its own */
+  /** wall time in ms at which the visitor's right ends; `undefined` if it has no end of its own */
   readonly until?: number | undefined;
-  /** Whether it is a preflight that nobody has vouched for: of its response only what it is about may leave. */
+  /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
   readonly isPreflight?: true;
   /** what of his request is not the local service's */
   readonly kept: Kept;
@@ -63,8 +63,8 @@ export interface FormEntry {
 export type Entry = Entrant | FormEntry | OwnResponse;
 
 /**
- * Of a visitor who is in. `barred`: the tunnel is open to others than before, and no longer to this one. `revoked`: the visitor's
- * own right is over.
+ * Whether a visitor still has access. `barred`: the access policy of the tunnel no longer allows it. `revoked`: the visitor's own
+ * right is over, or the tunnel is suspended.
  */
 export type Standing = 'allowed' | 'barred' | 'revoked';
 
@@ -182,10 +182,10 @@ export class Door {
   }
 
   /**
-   * Whether a visitor who has come in might still do so.
+   * Whether a visitor who got access still has it.
    *
    * @param address as for {@link enter}
-   * @param entrant as what the visitor has come in; `undefined` where everybody could
+   * @param entrant what gave the visitor access; `undefined` if the tunnel was open to everybody
    */
   standing({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): Standing {
     if (access === undefined) return 'allowed';
