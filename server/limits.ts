@@ -339,6 +339,8 @@ export const TICKET_KEY_MS = 24 * 3600_000;
 export const SESSION_SECONDS = 12 * 3600;
 /** ms between two looks at the files of certificate and key. */
 export const TLS_RELOAD_MS = 5000;
+/** ms until a response is cut whose visitor the access policy no longer allows: as long as at a shutdown, to finish a download. */
+export const BARRED_RESPONSE_MS = 30_000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;
 

@@ -34,6 +34,10 @@ export const LOG_EVENTS = {
     level: 'warn',
     meaning: '`setting` no longer has an effect: remove it. Version 1.0 refuses it',
   },
+  'setting unsafe': {
+    level: 'warn',
+    meaning: 'the relay serves, but a setting weakens its protection; `reason` says how, and what to set',
+  },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },

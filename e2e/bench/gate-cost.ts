@@ -88,5 +88,7 @@ function arrival(fields: string): Arrival {
   const text = `GET /a?b=c HTTP/1.1\r\nHost: web.localhost\r\nUser-Agent: x\r\nAccept: */*\r\n${fields}\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 8192, fields: 100 });
   if (typeof head !== 'object') throw new Error('the head is not one');
-  return { head, address: '127.0.0.1', tunnelId: ID, prefix: '', link: undefined, now: NOW };
+  const way = { trusted: false, secure: true };
+  const request = { head, hasBody: false, upgrade: false, way, address: '127.0.0.1' };
+  return { ...request, tunnelId: ID, prefix: '', link: undefined, now: NOW };
 }

@@ -26,7 +26,7 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
     service = await startHttpService(suite, (request, response) => {
       if (request.url === '/events')
         response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
-      else response.end(request.headers['culvert-visitor'] ?? 'anybody');
+      else response.setHeader('X-Secret', '1').end(request.headers['culvert-visitor'] ?? 'anybody');
     });
   });
 
@@ -72,6 +72,21 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
     for (const index of [A, B, C]) await refuses(index, tunnel);
     const cookie = await signIn(B, tunnel);
     for (const index of [A, B, C]) assert.equal((await ask(index, tunnel, [cookie])).text, 'password');
+  });
+
+  it('passes on only the answer to a preflight without credentials, also from a client of another relay', async () => {
+    const tunnel = await start({ basic: [{ user: 'ann', password: PASSWORD }] });
+    for (const index of [A, B, C]) {
+      const { port } = cluster.relay(index);
+      const headers: Field[] = [
+        ['Origin', 'https://app.example'],
+        ['Access-Control-Request-Method', 'PUT'],
+      ];
+      const request = { host: `${tunnel.slug}.localhost:${port}`, method: 'OPTIONS', headers };
+      const { status, head, text } = await visit(port, request);
+      assert.deepEqual([status, head.field('x-secret'), text], [200, undefined, '']);
+      assert.equal((await visit(port, { ...request, body: 'x' })).status, 401);
+    }
   });
 
   it('changes on all, wherever it is changed, and cuts event streams everywhere', async () => {

@@ -31,6 +31,7 @@ describe('signed links on three relays', function () {
     const service = await startHttpService(scope, (request, response) => {
       if (request.url === '/events')
         response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else if (request.url === '/endless') response.write('begun');
       else response.end(`${String(request.headers['culvert-visitor'])} ${String(request.url)}`);
     });
     const wanted = { local_port: service.port, access: { links: true } };
@@ -87,9 +88,10 @@ describe('signed links on three relays', function () {
     const [made, other] = [await link(A), await link(B)];
     const [cookie, otherCookie] = [await follow(C, made), await follow(A, other)];
     const streams = await Promise.all(
-      ALL.map(async (index) => {
+      [...ALL, ...ALL].map(async (index, number) => {
         const visitor = await RawConnection.open(scope, cluster.relay(index).port, 60_000);
-        await visitor.write(formatRequest({ host: hostOn(index), target: '/events', headers: [cookie] }));
+        const target = number < ALL.length ? '/events' : '/endless';
+        await visitor.write(formatRequest({ host: hostOn(index), target, headers: [cookie] }));
         assert.equal((await visitor.finalHead()).status, 200);
         return visitor;
       }),

@@ -142,6 +142,17 @@ describe('culvert-relay doctor', () => {
     });
   }
 
+  it('finds that CULVERT_TRUST_PROXY names a large part of the internet', async () => {
+    const port = await closedPort();
+    const trust = { CULVERT_TRUST_PROXY: '0.0.0.0/1,128.0.0.0/1' };
+    const { relay, settings } = await start({ ...trust, CULVERT_PUBLIC_URL: `http://localhost:${port}` });
+    await startSite(scope, port, relay.port, RIGHT);
+    const { failed, findings, said } = await doctor(settings);
+    assert.deepEqual(failed, ['forwarded'], said);
+    assert.match(findings.find(({ check }) => check === 'forwarded')?.fix ?? '', /^Name only the proxies/);
+    await leavesNothing(settings);
+  });
+
   /** Behind a proxy with the file of `server/deploy`, or a changed one. */
   async function behindShipped(proxy: string, edit?: (config: string) => string) {
     const authority = new Authority(scope);

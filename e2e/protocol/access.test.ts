@@ -15,6 +15,23 @@ const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 const FORM: Field = ['Content-Type', 'application/x-www-form-urlencoded'];
 const ANN = { user: 'ann', password: 'mild oak: fern' };
 const PASSWORD = 'mild oak fern';
+/** Of a service that says more than it should. */
+const SERVICE_FIELDS: Field[] = [
+  ['Access-Control-Allow-Origin', 'https://app.example'],
+  ['Access-Control-Allow-Headers', 'authorization'],
+  ['Vary', 'Origin'],
+  ['Allow', 'GET, PUT'],
+  ['X-Secret', 'secret'],
+  ['ETag', '"secret"'],
+  ['Set-Cookie', 'secret=1'],
+  ['Set-Cookie', '=culvert-pass=planted; Path=/'],
+  ['CDN-Cache-Control', 'max-age=600'],
+  ['Cloudflare-CDN-Cache-Control', 'max-age=600'],
+  ['Surrogate-Control', 'max-age=600'],
+  ['Edge-Control', 'cache-maxage=600s'],
+  ['X-Accel-Expires', '600'],
+  ['Expires', 'Fri, 01 Jan 2100 00:00:00 GMT'],
+];
 
 function basic(user: string, password: string): Field {
   return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
@@ -29,6 +46,11 @@ function cookiesOf({ head }: Response): Field {
       .map((cookie) => cookie.split(';', 1)[0])
       .join('; '),
   ];
+}
+
+/** Like {@link assertRefused}, after an earlier request has reached the service. */
+function assertRefusedNow({ head, status }: Response): void {
+  assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
 }
 
 describe('access to a tunnel (docs/protocol.md section 11)', () => {
@@ -53,6 +75,13 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         return;
       }
       response.setHeader('Cache-Control', 'public, max-age=60');
+      if (request.url?.startsWith('/fields') === true) {
+        for (const [name, value] of SERVICE_FIELDS) response.appendHeader(name, value);
+        response.statusMessage = 'secret';
+        response.writeProcessing();
+        response.writeEarlyHints({ link: '</secret>; rel=preload' });
+      }
+      if (request.url === '/fields/endless') return void response.write('secret');
       request.resume().on('end', () => response.end('ok'));
     });
     service.server.on('upgrade', (_request, socket) => {
@@ -71,6 +100,13 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
   /** What the local service was asked for last. */
   function last(): IncomingMessage | undefined {
     return seen;
+  }
+
+  /** A tunnel over trunks. */
+  async function startCulvert(access: object): Promise<Tunnel> {
+    const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
+    await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: access });
+    return tunnel;
   }
 
   async function start(access: object): Promise<Tunnel> {
@@ -252,6 +288,68 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.deepEqual((await ask(await start({}))).head.all('cache-control'), ['public, max-age=60']);
     });
 
+    it('removes fields that override Cache-Control for some caches', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      const { head } = await ask(tunnel, [cookie], { target: '/fields' });
+      const directing = head.fields.filter(([name]) => /control$|expires$/i.test(name));
+      assert.deepEqual(directing, [
+        ['Cache-Control', 'public, max-age=60'],
+        ['Expires', '0'],
+        ['Cache-Control', 'private'],
+      ]);
+      const open = await ask(await start({}), [], { target: '/fields' });
+      assert.equal(open.head.field('surrogate-control'), 'max-age=600');
+    });
+
+    it('drops cookies of the relay that the service sets, also without a name', async () => {
+      const tunnel = await start({});
+      for (const [host, prefix] of forms(tunnel)) {
+        const { head } = await visit(relay.port, { host, target: `${prefix}/fields` });
+        assert.deepEqual(
+          head.all('set-cookie').map((cookie) => cookie.split(';', 1)[0]),
+          ['secret=1'],
+        );
+      }
+    });
+
+    it('rejects its form from a page of another site', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      for (const from of [
+        ['Sec-Fetch-Site', 'cross-site'],
+        ['Sec-Fetch-Site', 'same-site'],
+        ['Origin', 'https://evil.example'],
+      ] as const) {
+        const response = await submit(tunnel, '/', PASSWORD, undefined, [from]);
+        assertRefused(response, 'access-required');
+        assert.deepEqual(response.head.all('set-cookie'), []);
+      }
+      assert.equal(
+        (await submit(tunnel, '/', PASSWORD, undefined, [['Sec-Fetch-Site', 'same-origin']])).status,
+        303,
+      );
+    });
+
+    it('is required for a WebSocket of a page of another host, despite a cookie or HTTP Basic', async () => {
+      const tunnel = await start({ password: PASSWORD, basic: [ANN] });
+      for (const [host, prefix] of forms(tunnel)) {
+        const cookie = cookiesOf(await submit(tunnel, `${prefix}/`, PASSWORD, host));
+        for (const shown of [cookie, basic('ann', ANN.password)]) {
+          const open = async (...origin: Field[]): Promise<number> => {
+            const visitor = await RawConnection.open(scope, relay.port, 60_000);
+            const headers = [...WEBSOCKET, shown, ...origin];
+            await visitor.write(formatRequest({ host, target: `${prefix}/`, headers }));
+            return (await visitor.finalHead()).status;
+          };
+          assert.equal(await open(), 101);
+          assert.equal(await open(['Origin', `http://${host}`]), 101);
+          for (const other of [`http://evil.${host}`, 'http://localhost:1', 'https://evil.example', 'null'])
+            assert.equal(await open(['Origin', other]), 401, `${host} ${other}`);
+          assert.equal(await open(['Origin', `http://${host}`], ['Origin', 'https://evil.example']), 401);
+        }
+      }
+    });
+
     it('is asked of WebSockets, preflights and HTTP/1.0 as of all others', async () => {
       const tunnel = await start({ password: PASSWORD });
       assertRefused(await ask(tunnel, WEBSOCKET), 'access-required');
@@ -305,6 +403,56 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(last()?.headers['culvert-visitor'], undefined);
     });
 
+    for (const over of ['data sockets', 'trunks'])
+      it(`passes on only the answer to a preflight without credentials, over ${over}`, async () => {
+        const access = { basic: [ANN] };
+        const tunnel = over === 'trunks' ? await startCulvert(access) : await start(access);
+        for (const [host, prefix] of forms(tunnel)) {
+          for (const path of ['/fields', '/fields/endless']) {
+            const visitor = await RawConnection.open(scope, relay.port, 60_000);
+            const request = { host, target: prefix + path, method: 'OPTIONS', headers: PREFLIGHT };
+            await visitor.write(formatRequest(request));
+            const { head, text } = await visitor.response('OPTIONS');
+            const own = head.fields.filter(([name]) => !/^(?:cache-control|x-robots-tag)$/i.test(name));
+            assert.deepEqual(
+              own.filter(([, value]) => value !== 'Service-Worker'),
+              [...SERVICE_FIELDS.slice(0, 4), ['Content-Length', '0']],
+            );
+            assert.deepEqual([head.status, text], [200, '']);
+            // Its connection goes on, with nothing of the response that was kept back.
+            await visitor.write(formatRequest({ ...request, headers: [] }));
+            assertRefusedNow(await visitor.response('OPTIONS'));
+          }
+          const full = [...PREFLIGHT, basic('ann', ANN.password)];
+          const inside = await visit(relay.port, {
+            host,
+            target: `${prefix}/fields`,
+            method: 'OPTIONS',
+            headers: full,
+          });
+          assert.deepEqual([inside.text, inside.head.field('x-secret')], ['ok', 'secret']);
+        }
+      });
+
+    it('requires credentials of a preflight with a body, whatever its framing', async () => {
+      const tunnel = await start({ basic: [ANN] });
+      for (const [host, prefix] of forms(tunnel)) {
+        for (const framing of [
+          [['Content-Length', '6']],
+          [['Transfer-Encoding', 'chunked']],
+          [
+            ['Content-Length', '6'],
+            ['Expect', '100-continue'],
+          ],
+        ] as Field[][]) {
+          const visitor = await RawConnection.open(scope, relay.port, 60_000);
+          const headers = [...PREFLIGHT, ...framing];
+          await visitor.write(formatRequest({ host, target: `${prefix}/`, method: 'OPTIONS', headers }));
+          assertRefused(await visitor.response('OPTIONS'), 'access-required');
+        }
+      }
+    });
+
     it('gives a browser a cookie, with which its WebSockets come in', async () => {
       const tunnel = await start({ basic: [ANN] });
       const inside = await ask(tunnel, [basic('ann', ANN.password), ['Sec-Fetch-Mode', 'navigate']]);
@@ -353,7 +501,16 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         [open, [], undefined],
         [locked, [cookie], 'password'],
       ] as const) {
-        for (const name of ['Culvert-Visitor', 'culvert_visitor', 'CULVERT-VISITOR', 'Culvert_Visitor']) {
+        for (const name of [
+          'Culvert-Visitor',
+          'culvert_visitor',
+          'CULVERT-VISITOR',
+          'Culvert_Visitor',
+          'Culvert.Visitor',
+          'culvert~visitor',
+          'CULVERT+VISITOR',
+          'Culvert!Visitor',
+        ]) {
           assert.equal((await ask(tunnel, [...headers, [name, 'basic:ann']])).text, 'ok');
           const fields = Object.entries(last()?.headersDistinct ?? {}).filter(([key]) =>
             /culvert.visitor/i.test(key),

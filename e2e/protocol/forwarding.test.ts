@@ -205,11 +205,17 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
           headers: [
             ['X-Forwarded-For', '203.0.113.9, 198.51.100.2'],
             ['X-Forwarded-Prefix', '/evil'],
+            ['X-Forwarded-Access-Token', 'evil'],
+            ['Proxy-Client-IP', '6.6.6.6'],
+            ['X.Forwarded.For', '6.6.6.6'],
+            ['X-Real-IP', '203.0.113.9'],
           ],
         }),
       );
       assert.equal(seenField(echo, 'X-Forwarded-For'), '203.0.113.9, 198.51.100.2, 127.0.0.1');
       assert.equal(seenField(echo, 'X-Forwarded-Prefix'), undefined);
+      assert.equal(seenField(echo, 'X-Real-IP'), '203.0.113.9');
+      assert.doesNotMatch(echo.rawHeaders.join('\n'), /evil|6\.6\.6\.6/);
     });
   });
 

@@ -55,6 +55,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
       seen = request;
       if (request.url === '/events')
         response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else if (request.url === '/endless') response.write('begun');
       else request.resume().on('end', () => response.end('ok'));
     });
     service.server.on('upgrade', (request, socket) => {
@@ -204,6 +205,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         const cut = [
           await enter(form, '/', [...WEBSOCKET, first]),
           await enter(form, '/events', [first]),
+          await enter(form, '/endless', [first]),
           await enter(pathForm, '/events', [pathCookie]),
         ];
         const stays = await enter(form, '/', [...WEBSOCKET, second]);
@@ -217,6 +219,22 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
       });
     });
   }
+
+  it('do not replace the identity of a visitor who has access', async () => {
+    const tunnel = await start(LINKS);
+    const [one, two] = [await link(tunnel, { note: 'one' }), await link(tunnel, { note: 'two' })];
+    for (const form of forms(tunnel)) {
+      const cookie = cookiesOf(await ask(form, `/?culvert_pass=${tokenOf(one)}`));
+      const led = await ask(form, `/?culvert_pass=${tokenOf(two)}`, [cookie]);
+      assert.deepEqual([led.status, led.head.all('set-cookie')], [303, []]);
+      const posted = await ask(form, `/?culvert_pass=${tokenOf(two)}`, [cookie], {
+        method: 'POST',
+        body: 'x',
+      });
+      assert.deepEqual([posted.text, posted.head.all('set-cookie')], ['ok', []]);
+      assert.equal(last()?.headers['culvert-visitor'], 'link:one');
+    }
+  });
 
   it('lead to their path, which keeps nobody from others', async () => {
     const tunnel = await start(LINKS);
@@ -239,10 +257,17 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
 
   it('end at their end', async () => {
     const tunnel = await start(LINKS);
-    const made = await link(tunnel, { ttl: '3s' });
+    const made = await link(tunnel, { ttl: '5s' });
     const [, , form] = forms(tunnel);
     const led = await open(made);
-    assert.equal((await ask(form, '/', [cookiesOf(led)])).text, 'ok');
+    const cookie = cookiesOf(led);
+    assert.equal((await ask(form, '/', [cookie])).text, 'ok');
+    const cut = [
+      await enter(form, '/', [...WEBSOCKET, cookie]),
+      await enter(form, '/events', [cookie]),
+      await enter(form, '/endless', [cookie]),
+    ];
+    await Promise.all(cut.map(({ ending }) => ending));
     await becomesRefused(() => ask(form, '/', [cookiesOf(led)]), false);
     assertRefused(await open(made));
     const { json } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}/links`);
@@ -331,7 +356,9 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         [PREFLIGHT, 'OPTIONS'],
       ] as const) {
         seen = undefined;
-        assert.equal((await ask(form, '/?x&culvert_pass=ended', headers, { method })).text, 'ok');
+        const { status, text } = await ask(form, '/?x&culvert_pass=ended', headers, { method });
+        // Of the response to a preflight the body stays.
+        assert.deepEqual([status, text], [200, method === 'OPTIONS' ? '' : 'ok']);
         assert.equal(last()?.url, '/?x');
       }
     }

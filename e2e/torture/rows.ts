@@ -3,6 +3,7 @@ import type { Row } from './row.ts';
 import { attackedClient } from './rows/attacked-client.ts';
 import { audit } from './rows/audit.ts';
 import { checksums } from './rows/checksums.ts';
+import { claims } from './rows/claims.ts';
 import { hostileMachine } from './rows/hostile-machine.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
 import { hostileTrunks } from './rows/hostile-trunks.ts';
@@ -27,6 +28,7 @@ export const ROWS: readonly Row[] = [
   hostileMessages,
   pooledTenants,
   spellings,
+  claims,
   websocketAbuse,
   hostileTrunks,
   lockedTunnels,

@@ -182,6 +182,13 @@ describe('culvert-relay', () => {
       );
     });
 
+    it('logs that everybody is trusted, and serves', async () => {
+      await serveOnce(['--trust-proxy', '0.0.0.0/0'], false);
+      const [unsafe] = logged('setting unsafe');
+      assert.equal(unsafe?.['setting'], 'CULVERT_TRUST_PROXY');
+      assert.match(String(unsafe?.['reason']), /name only the proxies/);
+    });
+
     it('ends at once at a second signal', async () => {
       const relay = new FakeRelay();
       const exit = main(shell, ['serve'], () => Promise.resolve(relay));

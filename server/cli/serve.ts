@@ -11,7 +11,7 @@ import type { Operator } from '../relay/operator.ts';
 import { TakeoverError } from '../succession/takeover.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 import { FIRST_STEPS_PAGE, firstSteps } from './first-steps.ts';
-import { gapsOf } from './settings-gaps.ts';
+import { gapsOf, unsafeSettings } from './settings-gaps.ts';
 
 export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 
@@ -67,6 +67,7 @@ export async function serve(
 function sayWhatIsNext(config: Config, { url, isNew }: RunningRelay, log: Log, tell: Operator['tell']): void {
   for (const gap of gapsOf(config)) log('setting missing', { ...gap });
   for (const setting of config.ignored) log('setting ignored', { setting });
+  for (const unsafe of unsafeSettings(config)) log('setting unsafe', { ...unsafe });
   if (!isNew || config.publicUrl !== undefined) return;
   if (tell === undefined) log('first start', { data: config.dataDir, next: FIRST_STEPS_PAGE });
   else for (const line of firstSteps(config, url)) tell(line);

@@ -1,4 +1,5 @@
-/** Settings with which a relay serves, but not at the addresses that it gives out. */
+/** Settings with which a relay serves, but not at the addresses that it gives out, or without protecting its tunnels. */
+import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Config } from '../config.ts';
 
 /** A setting that is missing. */
@@ -19,6 +20,17 @@ export function gapsOf(config: Given): Gap[] {
     (gap) => gap !== undefined,
   );
 }
+
+/** @returns the settings that take protection away, with what follows from each */
+export function unsafeSettings({ trustedProxies }: Pick<Config, 'trustedProxies'>): Gap[] {
+  return namesMuchOfTheInternet(trustedProxies) ? [TRUSTS_ALL] : [];
+}
+
+const TRUSTS_ALL: Gap = {
+  setting: 'CULVERT_TRUST_PROXY',
+  reason:
+    'CULVERT_TRUST_PROXY names a large part of the internet: visitors from there can claim any address, host and scheme, so that the allow lists of tunnels, limits for each address and logs go by what they say; name only the proxies in front of this relay',
+};
 
 function tunnelDomainGap({ tunnelDomain, pathForm }: Given, { hostname, origin }: URL): Gap | undefined {
   if (!isThisMachine(tunnelDomain) || isThisMachine(hostname)) return undefined;

@@ -1,5 +1,6 @@
 /** What a proxy in front makes of a tunnel's traffic, which shows only with a tunnel: one of the doctor's own. */
 import type { ServerResponse } from 'node:http';
+import { namesMuchOfTheInternet } from '../address-network.ts';
 import { isTrusted } from '../edge/heads/request-head.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import { DIAGNOSIS_ANSWER_MS, DIAGNOSIS_CHECK_MS, DIAGNOSIS_PIECE_MS } from '../limits.ts';
@@ -114,6 +115,11 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
 
   /** The list that the local service gets ends with whoever has connected to the relay. */
   async function forwarded(): Promise<string> {
+    if (namesMuchOfTheInternet(config.trustedProxies))
+      throw new Fault(
+        'CULVERT_TRUST_PROXY names a large part of the internet: visitors from there can claim to come from any address',
+        `Name only the proxies in front of this relay. ${EXAMPLES}`,
+      );
     const { host } = tunnel();
     let list: string[] = [];
     tunnel().serve = (request, response) => {

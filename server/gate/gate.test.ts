@@ -22,10 +22,15 @@ const PASSWORD = { password: 'hash' };
 interface Asked {
   readonly method?: string;
   readonly fields?: string;
+  readonly host?: string;
   readonly address?: string;
   readonly prefix?: string;
   readonly tunnelId?: string;
   readonly link?: string;
+  readonly hasBody?: boolean;
+  readonly upgrade?: boolean;
+  readonly trusted?: boolean;
+  readonly secure?: boolean;
 }
 
 function basic(user: string, password: string): string {
@@ -55,11 +60,15 @@ describe('Gate', () => {
 
   function ask(access: Partial<StoredAccess>, asked: Asked = {}): Verdict {
     const { method = 'GET', fields = '', address = '192.0.2.1', prefix = '', tunnelId = 'one', link } = asked;
-    const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: a.localhost\r\n${fields}\r\n`;
+    const { hasBody = false, upgrade = false, trusted = false, secure = false, host = 'a.localhost' } = asked;
+    const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
     return gate.decide(new HeldAccess({ ...CLOSED, ...access }), {
       head,
+      hasBody,
+      upgrade,
+      way: { trusted, secure },
       address,
       tunnelId,
       prefix,
@@ -71,6 +80,17 @@ describe('Gate', () => {
   function pass(who: string, { version = 'v1', form = 'host', tunnelId = 'one' } = {}): string {
     const scope = { tunnelId, version, form: form as 'host' | 'path' };
     return `Cookie: a=b; ${form === 'host' ? '__Host-pass' : 'pass'}=${passes.make(scope, who, NOW / 1000 + 9)}\r\n`;
+  }
+
+  /** Whether the pass and the credentials of an upgrade count; either both do or none. */
+  function countsForSocket(origin: string | undefined, asked: Asked = {}): boolean {
+    const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
+    const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
+    const kinds = [fields + cookie, fields + basic('ann', 'x')].map(
+      (all) => ask({ ...PASSWORD, ...ANN }, { upgrade: true, ...asked, fields: all }).kind,
+    );
+    assert.deepEqual(kinds, kinds[0] === 'pass' ? ['pass', 'check'] : ['ask', 'ask'], origin);
+    return kinds[0] === 'pass';
   }
 
   it('lets in who comes from where he may, and nobody else', () => {
@@ -157,19 +177,125 @@ describe('Gate', () => {
     }
   });
 
-  it('lets preflights in where the request itself brings credentials, and otherwise only with a pass', () => {
+  describe('asked by a preflight', () => {
     const preflight = {
       method: 'OPTIONS',
       fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n',
     };
-    assert.equal(ask(ANN, preflight).kind, 'pass');
-    for (const access of [PASSWORD, { links: true }, { knock: true }]) {
-      assert.equal(ask(access, preflight).kind, 'ask');
-      assert.equal(ask(access, { ...preflight, fields: preflight.fields + pass('password') }).kind, 'pass');
-    }
-    for (const less of [{ method: 'GET' }, { fields: 'Origin: https://app\r\n' }])
-      assert.equal(ask(ANN, { ...preflight, ...less }).kind, 'ask');
-    assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
+
+    it('passes it without credentials if basic is set, and otherwise only with a pass', () => {
+      assert.deepEqual(ask(ANN, preflight), { kind: 'preflight', kept: { authorization: false } });
+      for (const access of [PASSWORD, { links: true }, { knock: true }]) {
+        assert.equal(ask(access, preflight).kind, 'ask');
+        assert.equal(ask(access, { ...preflight, fields: preflight.fields + pass('password') }).kind, 'pass');
+      }
+      for (const less of [{ method: 'GET' }, { fields: 'Origin: https://app\r\n' }])
+        assert.equal(ask(ANN, { ...preflight, ...less }).kind, 'ask');
+      assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
+    });
+
+    it('requires credentials of one with a body or a method override', () => {
+      assert.equal(ask(ANN, { ...preflight, hasBody: true }).kind, 'ask');
+      for (const name of [
+        'X-HTTP-Method-Override',
+        'x_http_method_override',
+        'X.Http.Method',
+        'X-Method-Override',
+      ])
+        assert.equal(
+          ask(ANN, { ...preflight, fields: `${preflight.fields}${name}: DELETE\r\n` }).kind,
+          'ask',
+        );
+    });
+
+    it('checks the credentials that it has', () => {
+      assert.equal(ask(ANN, { ...preflight, fields: preflight.fields + basic('ann', 'x') }).kind, 'check');
+    });
+
+    it('passes it as its visitor with a pass', () => {
+      const verdict = ask(ANN, { ...preflight, fields: preflight.fields + pass('basic:ann') });
+      assert.ok(verdict.kind === 'pass' && verdict.visitor === 'basic:ann');
+    });
+  });
+
+  describe('asked for a WebSocket', () => {
+    it('accepts the pass of programs, and of pages of its own host', () => {
+      for (const origin of [
+        undefined,
+        'http://a.localhost',
+        'https://a.localhost',
+        'HTTPS://A.localhost.',
+        'http://a.localhost:3000',
+      ])
+        assert.ok(countsForSocket(origin), origin);
+    });
+
+    it('rejects the pass of a page of another host, and of an opaque origin', () => {
+      for (const origin of [
+        'http://b.localhost',
+        'http://localhost',
+        'http://b.a.localhost',
+        'http://a.localhost.evil.example',
+        'http://xa.localhost',
+        'http://a.localhost@evil.example',
+        'http://evil.example#a.localhost',
+        'null',
+        '',
+        'a.localhost',
+        'file://',
+        'chrome-extension://a.localhost',
+        'http://a.localhost, http://b.localhost',
+        'http://a.localhost\r\nOrigin: http://b.localhost',
+      ])
+        assert.ok(!countsForSocket(origin), origin);
+    });
+
+    it('compares ports if Host has one', () => {
+      for (const [host, origin, isSame] of [
+        ['a.localhost:8080', 'http://a.localhost:8080', true],
+        ['a.localhost:8080', 'http://a.localhost:3000', false],
+        ['a.localhost:8080', 'http://a.localhost', false],
+        ['a.localhost:443', 'https://a.localhost', true],
+        ['a.localhost:443', 'http://a.localhost', false],
+        ['a.localhost:80', 'http://a.localhost', true],
+        ['[::1]:8080', 'http://[::1]:8080', true],
+        ['[::1]:8080', 'http://[::2]:8080', false],
+        ['[::1]', 'http://[::1]', true],
+      ] as const)
+        assert.equal(countsForSocket(origin, { host }), isSame, `${host} ${origin}`);
+    });
+
+    it('rejects the pass of a page without https if tunnels have https', () => {
+      assert.ok(countsForSocket('https://a.localhost', { secure: true }));
+      assert.ok(!countsForSocket('http://a.localhost', { secure: true }));
+    });
+
+    it('accepts the host in X-Forwarded-Host of a trusted proxy only', () => {
+      const fields = 'X-Forwarded-Host: shop.example\r\n';
+      for (const trusted of [true, false]) {
+        assert.equal(countsForSocket('https://shop.example', { fields, trusted }), trusted);
+        assert.ok(countsForSocket('https://a.localhost', { fields, trusted }));
+      }
+    });
+
+    it('accepts the pass of any page of the shared origin in the path form', () => {
+      const asked = { prefix: '/t/abc', host: 'localhost:8080' };
+      assert.ok(countsForSocket('http://localhost:8080', asked));
+      assert.ok(!countsForSocket('http://abc.localhost:8080', asked));
+    });
+
+    it('accepts a signed link from a page of another host', () => {
+      const link = links.make('one', { id: '0123456789abcdef', note: '', end: NOW / 1000 + 60 });
+      const fields = `Origin: https://b.example\r\n${pass('password')}`;
+      assert.equal(ask({ links: true }, { upgrade: true, link, fields }).kind, 'link');
+    });
+
+    it('accepts the pass of another host’s page for requests that are not upgrades', () => {
+      assert.equal(
+        ask(PASSWORD, { fields: `Origin: http://b.localhost\r\n${pass('password')}` }).kind,
+        'pass',
+      );
+    });
   });
 
   describe('with a signed link', () => {
@@ -201,6 +327,13 @@ describe('Gate', () => {
       assert.equal(ask(LINKS, { link }).kind, 'ask');
     });
 
+    it('does not replace the identity of a visitor who has access', () => {
+      const verdict = ask(LINKS, { link, fields: pass('password') });
+      assert.ok(verdict.kind === 'pass' && verdict.visitor === 'password');
+      revoked.add('one password');
+      assert.equal(ask(LINKS, { link, fields: pass('password') }).kind, 'link');
+    });
+
     it('lets in who passes by other means, whatever his link is', () => {
       assert.equal(ask(LINKS, { link: 'x', fields: pass('password') }).kind, 'pass');
       assert.equal(ask({ ...LINKS, ...ANN }, { link: 'x', fields: basic('ann', 'x') }).kind, 'check');
@@ -221,8 +354,11 @@ describe('Gate', () => {
       assert.deepEqual(ask(LINKS, { fields }), {
         kind: 'pass',
         visitor: who,
+        until: end * 1000,
         kept: { authorization: false },
       });
+      const other = ask(LINKS, { fields: pass('password') });
+      assert.ok(other.kind === 'pass' && other.until === undefined);
       assert.equal(ask(LINKS, { fields, tunnelId: 'two' }).kind, 'ask');
       revoked.add(`one ${who}`);
       assert.equal(ask(LINKS, { fields }).kind, 'ask');

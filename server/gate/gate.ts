@@ -3,17 +3,21 @@
  * the time, and from nothing else.
  */
 import { cookieValues } from '../../shared/http1/cookies.ts';
-import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
-import { type Credentials, gateCredentials } from './credentials.ts';
+import { type Credentials, gateCredentials, isFromElsewhere, isPreflight, type Way } from './credentials.ts';
 import type { HeldAccess } from './held-access.ts';
 import type { LinkTokens, SignedLink } from './link-tokens.ts';
 import type { Passes, PassScope } from './passes.ts';
-import { knockIdOf, visitorByLink } from './visitors.ts';
+import { knockIdOf, linkIdOf, visitorByLink } from './visitors.ts';
 
 /** A request at the gate. */
 export interface Arrival {
   readonly head: RequestHead;
+  /** Whether it brings a body, of whatever length. */
+  readonly hasBody: boolean;
+  /** Whether it offers a WebSocket. */
+  readonly upgrade: boolean;
+  readonly way: Way;
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
@@ -32,8 +36,18 @@ export interface Kept {
 }
 
 export type Verdict =
-  /** he comes in; `visitor` is who he is (visitors.ts), where he had to say */
-  | { readonly kind: 'pass'; readonly visitor: string | undefined; readonly kept: Kept }
+  /**
+   * the visitor has access; `visitor`: who it is (visitors.ts), if it had to say; `until`: wall time in ms at which the right ends,
+   * if it has an end of its own
+   */
+  | {
+      readonly kind: 'pass';
+      readonly visitor: string | undefined;
+      readonly until?: number;
+      readonly kept: Kept;
+    }
+  /** a preflight without credentials passes; only the status and the fields that answer it are passed on */
+  | { readonly kind: 'preflight'; readonly kept: Kept }
   /** he comes in with a signed link */
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
   /** he comes in if the password is right, which takes time to find out */
@@ -69,14 +83,19 @@ export class Gate {
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = gateCredentials(fields, access);
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
+    // A browser adds cookies and passwords by itself, also to the WebSocket of another origin's page.
+    const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
+    const { pass, knock } = counts ? this.#bearer(access, arrival) : {};
+    // Before links: another person's link must not replace the identity of a visitor who has access.
+    if (pass !== undefined) return { kind: 'pass', ...pass, kept };
     const link = this.#link(access, arrival);
     if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
-    const { visitor, knock } = this.#bearer(access, arrival);
-    if (visitor !== undefined) return { kind: 'pass', visitor, kept };
+    if (credentials !== undefined && counts)
+      return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
     // No browser sends credentials with it; the request that follows has to bring them.
-    if (access.hasUsers && isPreflight(arrival.head)) return { kind: 'pass', visitor: undefined, kept };
-    if (credentials === undefined) return { kind: 'ask', knock };
-    return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
+    if (access.hasUsers && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
+      return { kind: 'preflight', kept };
+    return { kind: 'ask', knock };
   }
 
   /** Whether a pass of that visitor is still good, beyond its own end. */
@@ -85,9 +104,10 @@ export class Gate {
   }
 
   /** The link that is followed, if it is good. */
-  #link(access: HeldAccess, { head, tunnelId, link: token, now }: Arrival): SignedLink | undefined {
+  #link(access: HeldAccess, arrival: Arrival): SignedLink | undefined {
+    const { head, hasBody, tunnelId, link: token, now } = arrival;
     // The request that follows a preflight is asked for its own.
-    if (token === undefined || !access.takesLinks || isPreflight(head)) return undefined;
+    if (token === undefined || !access.takesLinks || isPreflight(head, hasBody)) return undefined;
     const { links, isGood } = this.#options;
     const link = links.read(token, tunnelId, now);
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
@@ -97,25 +117,23 @@ export class Gate {
   #bearer(
     access: HeldAccess,
     { head, tunnelId, prefix, now }: Arrival,
-  ): { readonly visitor?: string; readonly knock?: string | undefined } {
+  ): {
+    readonly pass?: { readonly visitor: string; readonly until?: number };
+    readonly knock?: string | undefined;
+  } {
     const { passes, lastingPasses, cookieName, isGood } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
     const scope = { tunnelId, version: access.version, form } as const;
     let knock: string | undefined;
     for (const value of cookieValues(head.fields, cookieName(form))) {
-      const visitor = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
-      if (visitor === undefined) continue;
-      if (isGood(tunnelId, visitor)) return { visitor };
+      const found = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
+      if (found === undefined) continue;
+      const { who: visitor, end } = found;
+      // A password stays valid after its pass has ended; a link ends with its pass.
+      if (isGood(tunnelId, visitor))
+        return { pass: { visitor, ...(linkIdOf(visitor) !== undefined && { until: end }) } };
       knock ??= knockIdOf(visitor);
     }
     return { knock };
   }
-}
-
-function isPreflight({ method, fields }: RequestHead): boolean {
-  return method === 'OPTIONS' && has(fields, 'origin') && has(fields, 'access-control-request-method');
-}
-
-function has(fields: readonly Field[], name: string): boolean {
-  return fieldValue(fields, name) !== undefined;
 }

@@ -19,15 +19,16 @@ describe('Passes', () => {
     for (const who of ['basic:ann', 'link:for the review', 'password', 'link:Ünïcode 🦊', '']) {
       const value = passes.make(SCOPE, who, END);
       assert.match(value, /^[\w.-]+$/);
-      assert.equal(passes.read(value, SCOPE, NOW), who);
-      assert.equal(passes.read(value, SCOPE, END * 1000 - 1), who);
+      assert.equal(passes.read(value, SCOPE, NOW)?.who, who);
+      assert.equal(passes.read(value, SCOPE, END * 1000 - 1)?.who, who);
+      assert.deepEqual(passes.read(value, SCOPE, NOW)?.end, END * 1000);
       assert.equal(passes.read(value, SCOPE, END * 1000), undefined);
     }
   });
 
   it('are good for one tunnel, one access and one form of the address', () => {
     const value = passes.make(SCOPE, 'password', END);
-    assert.equal(passes.read(value, SCOPE, NOW), 'password');
+    assert.equal(passes.read(value, SCOPE, NOW)?.who, 'password');
     for (const other of [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' as const }])
       assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW), undefined);
   });
@@ -54,14 +55,14 @@ describe('Passes', () => {
     const links = new Passes('lasting', () => keys);
     assert.equal(links.read(passes.make(SCOPE, 'password', END), SCOPE, NOW), undefined);
     assert.equal(passes.read(links.make(SCOPE, 'link', END), SCOPE, NOW), undefined);
-    assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW), 'link');
+    assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW)?.who, 'link');
   });
 
   it('of the key before are good as long as that is', () => {
     const value = passes.make(SCOPE, 'password', END);
     keys = { current: 'new', others: ['old', 'key'] };
     passes.forget();
-    assert.equal(passes.read(value, SCOPE, NOW), 'password');
+    assert.equal(passes.read(value, SCOPE, NOW)?.who, 'password');
     keys = { current: 'new', others: ['old'] };
     passes.forget();
     assert.equal(passes.read(value, SCOPE, NOW), undefined);
@@ -69,10 +70,10 @@ describe('Passes', () => {
 
   it('are remembered up to a number, and are good beyond it', () => {
     const first = passes.make(SCOPE, 'first', END);
-    assert.equal(passes.read(first, SCOPE, NOW), 'first');
+    assert.equal(passes.read(first, SCOPE, NOW)?.who, 'first');
     for (let index = 0; index < KNOWN_PASSES_MAX; index += 1)
       passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW);
     assert.equal(passes.known, KNOWN_PASSES_MAX);
-    assert.equal(passes.read(first, SCOPE, NOW), 'first');
+    assert.equal(passes.read(first, SCOPE, NOW)?.who, 'first');
   });
 });

@@ -17,12 +17,17 @@ export interface PassKeys {
   readonly others: readonly string[];
 }
 
-/** What a pass says that was found to be right. */
-interface Known {
-  readonly scope: PassScope;
+/** What a pass says that is good. */
+export interface Pass {
+  /** as the local service is told */
+  readonly who: string;
   /** wall time in ms */
   readonly end: number;
-  readonly who: string;
+}
+
+/** A pass that was found to be right. */
+interface Known extends Pass {
+  readonly scope: PassScope;
 }
 
 const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
@@ -58,18 +63,18 @@ export class Passes {
 
   /**
    * @param now wall time in ms
-   * @returns who has the pass; `undefined` for one that is not good, or not for this
+   * @returns what it says; `undefined` for one that is not good, or not for this
    */
-  read(value: string, scope: PassScope, now: number): string | undefined {
-    const known = this.#known.get(value);
-    if (known !== undefined && isFor(known.scope, scope)) return known.end > now ? known.who : undefined;
+  read(value: string, scope: PassScope, now: number): Pass | undefined {
+    const before = this.#known.get(value);
+    if (before !== undefined && isFor(before.scope, scope)) return before.end > now ? before : undefined;
     if (!value.startsWith(this.#kind)) return undefined;
     const [, kind, end = '', encoded = '', mac = ''] = FORMAT.exec(value) ?? [];
     if (kind !== this.#kind || Number(end) * 1000 <= now) return undefined;
     if (!this.#isRight(scope, `${kind}.${end}.${encoded}`, mac)) return undefined;
-    const who = Buffer.from(encoded, 'base64url').toString();
-    this.#remember(value, { scope, end: Number(end) * 1000, who });
-    return who;
+    const known = { scope, end: Number(end) * 1000, who: Buffer.from(encoded, 'base64url').toString() };
+    this.#remember(value, known);
+    return known;
   }
 
   /** Forgets which were right: the keys have changed. */

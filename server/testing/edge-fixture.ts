@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/admission/address-limits.ts';
 import { InProcessApi } from '../edge/own/api-origin.ts';
+import type { Entrant, Standing } from '../edge/own/door.ts';
 import { HostResolver } from '../edge/routing/host-resolver.ts';
 import { Origins, type UpgradeEndpoints } from '../edge/exchange/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
@@ -73,12 +74,11 @@ export class EdgeFixture {
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
-  readonly tunnel = {
-    slug: 'abc',
-    account: { id: 'one', subdomain: null },
-    isSuspended: false,
-    countRequest() {},
-  } as unknown as Omit<LiveTunnel, 'isSuspended'> & { isSuspended: boolean };
+  /** `abc`; one with `access` requires access */
+  readonly tunnel: LiveTunnel;
+  /** what the access check says of new visitors to that tunnel, and of those it has let in */
+  entry: Entrant | undefined;
+  standing: Standing = 'allowed';
   /** of addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
 
@@ -91,7 +91,12 @@ export class EdgeFixture {
   };
 
   constructor() {
-    const { tunnel } = this;
+    const tunnel = (this.tunnel = {
+      slug: 'abc',
+      account: { id: 'one', subdomain: null },
+      isSuspended: false,
+      countRequest() {},
+    } as unknown as LiveTunnel);
     this.origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
@@ -117,10 +122,10 @@ export class EdgeFixture {
       indexed: true,
       secureOnly: false,
       door: {
-        enter: () => undefined,
+        enter: () => this.entry,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
-        mayStay: () => true,
+        standing: () => this.standing,
       },
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),

@@ -13,27 +13,30 @@ export function steersProxy(field: Field): boolean {
 }
 
 /**
- * What a field of a request says about where it came from. `nothing`. `claim`: something that a proxy would know; frameworks
- * and libraries take the visitor's address, host or name from it. `disguise`: the same in a spelling that no proxy uses, but
- * that servers for WSGI, CGI and PHP cannot tell apart; `Proxy`, which CGI programs take for the proxy they should use; and
- * {@link VISITOR_FIELD}, which the relay alone writes.
+ * What a field of a request says about its origin. `nothing`. `named`: `Forwarded` (RFC 7239) or `X-Real-IP`, which a trusted
+ * proxy may send in addition to `X-Forwarded-For`, `-Host` and `-Proto`. `claim`: any other field from which frameworks and
+ * libraries take the visitor's address, host or name; `Proxy`, from which CGI programs take the proxy that they should use; and
+ * {@link VISITOR_FIELD}, which only the relay writes. Servers for WSGI, CGI and PHP write every character of a name but letters
+ * and digits as `_`, so all spellings that they cannot tell from a claim are claims.
  */
-export type Provenance = 'nothing' | 'claim' | 'disguise';
+export type Provenance = 'nothing' | 'named' | 'claim';
 
 /** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';
 const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 
+const NAMED: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip']);
 const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
+/** The characters that those servers do not tell from a hyphen. */
+const FOLDED = /[^a-z\d-]/g;
 
 export function provenance(field: Field): Provenance {
   if (!mayClaim(field)) return 'nothing';
   const name = field.lower;
-  if (name === 'proxy') return 'disguise';
-  const dashed = name.replaceAll('_', '-');
-  if (dashed === VISITOR_NAME) return 'disguise';
-  if (!CLAIM.test(dashed)) return 'nothing';
-  return dashed === name ? 'claim' : 'disguise';
+  if (NAMED.has(name)) return 'named';
+  // A search costs half as much as a replacement, and nearly every name has none of them.
+  const folded = name.search(FOLDED) === -1 ? name : name.replaceAll(FOLDED, '-');
+  return folded === 'proxy' || folded === VISITOR_NAME || CLAIM.test(folded) ? 'claim' : 'nothing';
 }
 
 const [C, F, I, O, P, R, X] = [0x63, 0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];

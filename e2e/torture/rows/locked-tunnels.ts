@@ -1,17 +1,24 @@
-/** Strangers who try to get into tunnels that are not open to everybody (docs/access.md), while those who may come in do. */
+/**
+ * Strangers who try to get access to tunnels with an access policy (docs/access.md) while other visitors have it, fields that must
+ * not leave such a tunnel, and responses that must not outlive a link.
+ */
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
+import { within } from '../../support/deadline.ts';
 import { Random } from '../../support/random.ts';
-import { type Field, visit } from '../../support/raw-http.ts';
+import { type Field, formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
+import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
+import type { NewLink } from '../../../shared/links.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
 import { Faults } from '../tools/faults.ts';
 import { inParallel } from '../tools/in-parallel.ts';
 import { ResidentWatch } from '../tools/resident.ts';
 
-type Figure = 'tries' | 'inside' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';
+type Figure =
+  'tries' | 'inside' | 'leaked' | 'cut' | 'outlived' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';
 
 const PASSWORD = 'mild oak fern';
 const TRIES = 40_000;
@@ -21,10 +28,39 @@ const SHORT_TRIES = 900;
 const AT_A_TIME = 32;
 const NETWORKS = 250;
 
-/** What a stranger knows: where both tunnels are, and a cookie of the one that it may come into. */
+/** Links. When one ends, its visitors have one response of each kind open. */
+const LINKS = 40;
+/** ms from the end of a link until all its visitors are out, on a busy machine. */
+const OUT_MS = 20_000;
+/** What the service sends. Strangers get none of it. */
+const SECRETS: readonly Field[] = [
+  ['X-Inside', '1'],
+  ['CDN-Cache-Control', 'max-age=600'],
+  ['Cloudflare-CDN-Cache-Control', 'max-age=600'],
+  ['Surrogate-Control', 'max-age=600'],
+  ['Edge-Control', 'cache-maxage=600s'],
+  ['Set-Cookie', '=culvert-pass=planted; Path=/'],
+  ['Set-Cookie', '=__Host-culvert-pass=planted; Path=/; Secure'],
+];
+/** The only one that a visitor with access gets. */
+const MAY_LEAVE = 'x-inside';
+const WEBSOCKET: readonly Field[] = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+];
+const PREFLIGHT: readonly Field[] = [
+  ['Origin', 'https://a.example'],
+  ['Access-Control-Request-Method', 'PUT'],
+];
+
+/** What a stranger knows: the addresses of the tunnels, a cookie of another one, and what a visitor's browser adds. */
 interface Known {
   readonly target: string;
   readonly cookie: string;
+  /** of a visitor of the tunnel with users, for whose page a stranger's page is shown */
+  readonly visitor: string;
   readonly random: Random;
 }
 
@@ -55,12 +91,25 @@ const TRIES_OF: Readonly<Record<string, Try>> = {
     target: `/?culvert_pass=0123456789abcdef.9999999999..${word(random).padEnd(43, 'A')}`,
   }),
   'the word of the relay': () => ({ headers: [['Culvert-Visitor', 'basic:ann']] }),
-  'a preflight': () => ({
+  'a preflight': () => ({ method: 'OPTIONS', headers: PREFLIGHT }),
+  'a preflight, where HTTP Basic is set': () => ({ method: 'OPTIONS', headers: PREFLIGHT }),
+  'a preflight with a body, where HTTP Basic is set': ({ random }) => ({
     method: 'OPTIONS',
-    headers: [
-      ['Origin', 'https://a.example'],
-      ['Access-Control-Request-Method', 'PUT'],
-    ],
+    headers: PREFLIGHT,
+    body: word(random),
+  }),
+  'a preflight for another method, where HTTP Basic is set': ({ random }) => ({
+    method: 'OPTIONS',
+    headers: [...PREFLIGHT, [`X${separator(random)}HTTP${separator(random)}Method-Override`, 'DELETE']],
+  }),
+  'the WebSocket of a page of another host, with the cookie of a visitor of HTTP Basic': ({
+    visitor,
+    random,
+  }) => ({
+    headers: [...WEBSOCKET, ['Cookie', visitor], ['Origin', originOf(random)]],
+  }),
+  'the WebSocket of a page of another host, with a password for HTTP Basic': ({ random }) => ({
+    headers: [...WEBSOCKET, basic('ann', PASSWORD), ['Origin', originOf(random)]],
   }),
 };
 
@@ -70,6 +119,12 @@ export const lockedTunnels: Row<Figure> = {
   thresholds: {
     tries: { meaning: 'tries', atLeast: SHORT_TRIES },
     inside: { meaning: 'tries that came in', atMost: 0 },
+    leaked: { meaning: 'fields of a service that left its tunnel and should not have', atMost: 0 },
+    cut: {
+      meaning: 'WebSockets, event streams and other endless responses opened with a link',
+      atLeast: 2 * LINKS,
+    },
+    outlived: { meaning: 'of those, open after the link had ended or was revoked', atMost: 0 },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 150 },
     ended: { meaning: 'ends of the relay', atMost: 0 },
     stalls: { meaning: 'seconds and more in which the relay stood still', atMost: 0, onlyWhole: true },
@@ -78,7 +133,22 @@ export const lockedTunnels: Row<Figure> = {
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
-    const service = await startHttpService(scope, (_request, response) => response.end('inside'));
+    /** bodies, and requests of other methods, that have come without credentials */
+    let bodies = 0;
+    const service = await startHttpService(scope, (request, response) => {
+      if (request.method === 'OPTIONS') {
+        if (request.headers['x-http-method-override'] !== undefined) bodies += 1;
+        request.on('data', () => (bodies += 1));
+      }
+      for (const [name, value] of SECRETS) response.appendHeader(name, value);
+      if (request.url === '/events') response.setHeader('Content-Type', 'text/event-stream');
+      if (request.url === '/events' || request.url === '/endless') response.write('begun');
+      else response.end('inside');
+    });
+    service.server.on('upgrade', (_request, socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    });
     const relay = await Relay.start(scope, { CULVERT_TRUST_PROXY: '127.0.0.1' });
     const share = async (access: object): Promise<[TestAccount, Tunnel]> => {
       const account = await createAccount(relay, { plan: 'team' });
@@ -87,7 +157,6 @@ export const lockedTunnels: Row<Figure> = {
       return [account, tunnel];
     };
     const basicOf = (user: string) => [{ user, password: PASSWORD }];
-    // A preflight would pass HTTP Basic, as it should.
     const [, attacked] = await share({ password: PASSWORD, links: true, knock: true });
     const [, named] = await share({ basic: basicOf('ann') });
     const [otherAccount, other] = await share({ password: PASSWORD });
@@ -106,6 +175,11 @@ export const lockedTunnels: Row<Figure> = {
       return head.field('set-cookie')?.split(';', 1)[0];
     };
     const cookie = (await signIn('198.51.100.1')) ?? '';
+    const known = await visit(relay.port, {
+      host: hostOf(named, relay),
+      headers: [basic('ann', PASSWORD), ['Sec-Fetch-Mode', 'navigate']],
+    });
+    const visitor = known.head.field('set-cookie')?.split(';', 1)[0] ?? '';
 
     let served = 0;
     const attack = new AbortController();
@@ -116,12 +190,13 @@ export const lockedTunnels: Row<Figure> = {
           json: { password: PASSWORD },
         });
         const own = await signIn(`198.51.100.${2 + (count % 200)}`);
-        const { text } = await visit(relay.port, {
+        const { head, text } = await visit(relay.port, {
           host: hostOf(other, relay),
           headers: [['Cookie', own ?? '']],
         });
         if (text === 'inside') served += 1;
         else faults.add('unserved', text);
+        for (const field of leakedFrom(head)) faults.add('leaked', `to a visitor: ${field}`);
       }
     })();
 
@@ -131,19 +206,25 @@ export const lockedTunnels: Row<Figure> = {
     await inParallel(AT_A_TIME, tries, async (index) => {
       const [what = '', make] = kinds[index % kinds.length] ?? [];
       const tunnel = what.includes('HTTP Basic') || what.includes('user') ? named : attacked;
-      const request = make?.({ target: '/', cookie, random }) ?? {};
+      const request = make?.({ target: '/', cookie, visitor, random }) ?? {};
       const address = `203.0.113.${index % NETWORKS}`;
-      const { text } = await visit(relay.port, {
+      const { head, text, status } = await visit(relay.port, {
         host: hostOf(tunnel, relay),
         ...request,
         headers: [...(request.headers ?? []), ['X-Forwarded-For', address]],
       });
-      if (text === 'inside') faults.add('inside', what);
+      const isIn = text === 'inside' || status === 101 || head.field(MAY_LEAVE) !== undefined;
+      if (isIn || (text !== '' && status === 200)) faults.add('inside', what);
+      for (const field of leakedFrom(head)) faults.add('leaked', `${what}: ${field}`);
       if (index % 300 === 0)
         say(`${index} tries, ${Math.round(watch.growthMib)} MiB more, ${served} others served`);
     });
     attack.abort();
     await others;
+    if (bodies > 0) faults.add('inside', `${bodies} bodies or methods of preflights`);
+    const [linkAccount, linked] = await share({ links: true });
+    say(`${LINKS} links end`);
+    const cut = await endLinks(scope, { relay, account: linkAccount, tunnel: linked, faults });
     return {
       figures: {
         tries: tries.length,
@@ -151,13 +232,89 @@ export const lockedTunnels: Row<Figure> = {
         ended: relay.child.hasExited ? 1 : 0,
         stalls: relay.child.stderr.split('event loop stalled').length - 1,
         served,
-        ...faults.counts('inside', 'unserved'),
+        cut,
+        ...faults.counts('inside', 'unserved', 'leaked', 'outlived'),
       },
       done: `${kinds.length} ways, ${tries.length} tries in all`,
       faults: faults.first,
     };
   },
 };
+
+/**
+ * Opens a WebSocket, an event stream and another endless response with each of several links. Half of the links are revoked, the
+ * others end.
+ *
+ * @returns how many were open
+ */
+async function endLinks(
+  scope: Scope,
+  at: {
+    readonly relay: Relay;
+    readonly account: TestAccount;
+    readonly tunnel: Tunnel;
+    readonly faults: Faults;
+  },
+): Promise<number> {
+  const { relay, account, tunnel, faults } = at;
+  const path = `/v1/tunnels/${tunnel.id}/links`;
+  const held: { readonly link: NewLink; readonly what: string; readonly visitor: RawConnection }[] = [];
+  await inParallel(AT_A_TIME, Array.from({ length: LINKS }).keys(), async (index) => {
+    const ttl = index % 2 === 0 ? '1h' : '20s';
+    const link = (await account.api.send('POST', path, { json: { ttl } })).json as NewLink;
+    const host = hostOf(tunnel, relay);
+    const { search } = new URL(link.url);
+    const led = await visit(relay.port, { host, target: `/${search}` });
+    const cookie: Field = ['Cookie', led.head.field('set-cookie')?.split(';', 1)[0] ?? ''];
+    for (const [what, target, headers] of [
+      ['a WebSocket', '/', [...WEBSOCKET, cookie]],
+      ['an event stream', '/events', [cookie]],
+      ['a response without end', '/endless', [cookie]],
+    ] as const) {
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      await visitor.write(formatRequest({ host, target, headers }));
+      const { status } = await visitor.finalHead();
+      if (status === 101 || status === 200) held.push({ link, what, visitor });
+    }
+    if (index % 2 === 0) await account.api.send('DELETE', `${path}/${link.id}`);
+  });
+  await Promise.all(
+    held.map(async ({ link, what, visitor }) => {
+      const ms = Math.max(0, Math.min(Date.parse(link.expires_at) - Date.now(), 20_000)) + OUT_MS;
+      await within(ms, 'end', visitor.ending).catch(() =>
+        faults.add('outlived', `${what}, ${link.expires_at}`),
+      );
+    }),
+  );
+  return held.length;
+}
+
+/** @returns fields of a service that must not leave its tunnel */
+function leakedFrom({ fields }: { readonly fields: readonly Field[] }): string[] {
+  const secrets = SECRETS.filter(([name]) => name.toLowerCase() !== MAY_LEAVE);
+  return fields
+    .filter(([name, value]) =>
+      secrets.some((one) => one[0].toLowerCase() === name.toLowerCase() && one[1] === value),
+    )
+    .map(([name, value]) => `${name}: ${value}`);
+}
+
+/** An `Origin` that is not the tunnel's. */
+function originOf(random: Random): string {
+  const others = [
+    'http://evil.localhost',
+    'http://localhost',
+    'null',
+    'https://evil.example',
+    'http://127.0.0.1',
+  ];
+  return others[random.below(others.length)] ?? 'null';
+}
+
+/** A character that services do not tell from a hyphen. */
+function separator(random: Random): string {
+  return '-_.~+'.charAt(random.below(5));
+}
 
 function basic(user: string, password: string): Field {
   return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];

@@ -125,6 +125,31 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     });
   }
 
+  it('is not read over a WebSocket by a page of a sibling tunnel in the same browser', async () => {
+    const shop = await start({ password: PASSWORD, basic: [{ user: 'ann', password: PASSWORD }] });
+    const sibling = await start({});
+    const address = FORMS['account subdomain']?.(shop) ?? '';
+    const context = await browser.newContext();
+    scope.defer(() => context.close());
+    const page = await context.newPage();
+    /** What the page reads from a WebSocket to the shop. */
+    const read = async (): Promise<unknown> =>
+      await page.evaluate(`new Promise((resolve) => {
+        const socket = new WebSocket(${JSON.stringify(address.replace('http', 'ws'))});
+        socket.onmessage = ({ data }) => resolve(data);
+        socket.onclose = () => resolve('closed');
+      })`);
+    // From here on the browser knows the password, and the visitor has a cookie.
+    await page.goto(address.replace('://', `://ann:${encodeURIComponent(PASSWORD)}@`));
+    await page.goto(address);
+    assert.equal(await read(), 'hello basic:ann');
+    await page.goto(FORMS['account subdomain']?.(sibling) ?? '');
+    assert.equal(await read(), 'closed');
+    // Without the cookie the browser would still add the password.
+    await context.clearCookies();
+    assert.equal(await read(), 'closed');
+  });
+
   it('has a page that is readable in every view and width, also with a complaint', async () => {
     const tunnel = await start({ password: PASSWORD, links: true });
     const { page, requests, errors } = await open(tunnel.public_url);

@@ -102,7 +102,7 @@ export const PATHS: Paths = {
       summary: 'Say who may come into a tunnel',
       description:
         'In place of what was said before; `{}` opens it to everybody. It counts for new requests within a second; open WebSockets ' +
-        'and event streams that no longer pass are cut, and every pass of a visitor ends.',
+        'and event streams that no longer pass are cut, other responses have 30 s to end, and every pass of a visitor ends.',
       body: { schema: 'Access', required: true },
       answers: { 200: success('The tunnel.', 'Tunnel') },
       errors: [
@@ -143,7 +143,7 @@ export const PATHS: Paths = {
       id: 'revokeLink',
       summary: 'Revoke a link',
       description:
-        'Within a second it lets nobody in any more, nor anybody who has come with it; their WebSockets and event streams are cut.',
+        'Within a second it gives no access any longer, nor does the cookie of a visitor who came with it; everything that they have open is cut.',
       answers: { 200: success('The link is gone.', 'Revoked') },
       errors: [...KEY_ERRORS, ...(['tunnelNotFound', 'linkNotFound'] as const), ...SERVER_ERRORS],
     }),
@@ -164,7 +164,7 @@ export const PATHS: Paths = {
       id: 'answerKnock',
       summary: 'Let a visitor in who knocks, or do not',
       description:
-        'An answer may be changed: to refuse a visitor who is in sends him out, and cuts his WebSockets and event streams.',
+        'An answer may be changed: to refuse a visitor who is in sends him out, and cuts everything that he has open.',
       body: { schema: 'KnockAnswer', required: true },
       answers: { 200: success('The knock.', 'Knock') },
       errors: [

@@ -4,6 +4,7 @@
  */
 import type { VisitorErrorCode } from '../../../shared/errors.ts';
 import { BodyError } from '../../../shared/http1/body.ts';
+import { BARRED_RESPONSE_MS } from '../../limits.ts';
 import { type Outcomes, requests } from '../../observe/counters.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
@@ -54,6 +55,8 @@ export class VisitorRequests implements ExchangeOwner {
   #request: OriginRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
+  /** Monotonic ms at which the response of a visitor is cut who no longer has access; `undefined` for all others. */
+  #cutAt: number | undefined;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
   /** Whether its stream may serve the next one. */
@@ -119,6 +122,7 @@ export class VisitorRequests implements ExchangeOwner {
     const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#request = request;
     this.#staysOpen = false;
+    this.#cutAt = undefined;
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
@@ -149,13 +153,13 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   /**
-   * The access policy of a tunnel changed, or it was suspended. A response that stays open ends if its visitor is no longer
-   * allowed. A suspended tunnel serves nobody: every request under way ends.
+   * The access policy of a tunnel changed, or it was suspended: ends what is under way if its visitor is no longer allowed. A
+   * suspended tunnel serves nobody.
    */
   review(tunnel: LiveTunnel): void {
     if (this.#request?.tunnel !== tunnel) return;
     if (tunnel.isSuspended) this.#suspend();
-    else if (this.#staysOpen) this.#endIfBarred();
+    else this.#endIfBarred();
   }
 
   #suspend(): void {
@@ -164,9 +168,22 @@ export class VisitorRequests implements ExchangeOwner {
     this.intercepted(this.#origins.suspended(this.#plan.head));
   }
 
-  #endIfBarred(): void {
+  /** Ends what is under way when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    const isTimed = this.#cutAt !== undefined || this.#request?.entrant?.until !== undefined;
+    if (isTimed) this.#endIfBarred(now);
+  }
+
+  /**
+   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response has
+   * {@link BARRED_RESPONSE_MS} to end.
+   */
+  #endIfBarred(now = this.#origins.now()): void {
     if (this.#plan === undefined || this.#request === undefined) return;
-    if (!this.#origins.mayStay(this.#plan, this.#peer, this.#request)) this.#cut();
+    const standing = this.#origins.standing(this.#plan, this.#peer, this.#request);
+    if (standing === 'allowed') this.#cutAt = undefined;
+    else if (standing === 'revoked' || this.#staysOpen) this.#cut();
+    else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
   }
 
   /** Ends what is under way, so that no visitor takes a response for complete. */

@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import {
   BACKLOG_MAX_BYTES,
+  BARRED_RESPONSE_MS,
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
@@ -12,7 +13,7 @@ import {
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from '../../limits.ts';
-import { EdgeFixture, TestVisitor, until } from '../../testing/edge-fixture.ts';
+import { EdgeFixture, type FakeStream, TestVisitor, until } from '../../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { AddressCount } from '../admission/address-limits.ts';
 import { Admission } from '../admission/admission.ts';
@@ -80,8 +81,18 @@ describe('Visitor', () => {
 
   /** Suspends the tunnel. */
   function suspend(): void {
-    fixture.tunnel.isSuspended = true;
-    visitor.review(fixture.tunnel as LiveTunnel);
+    Object.assign(fixture.tunnel, { isSuspended: true });
+    visitor.review(fixture.tunnel);
+  }
+
+  /** A request whose response has begun with these bytes; none for one that waits. */
+  async function begin(answer: string, fields = ''): Promise<FakeStream> {
+    peer.get('abc.localhost', '/', fields);
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer(answer);
+    if (answer !== '') await peer.receives('\r\n\r\n');
+    return stream;
   }
 
   it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
@@ -122,6 +133,95 @@ describe('Visitor', () => {
       fixture.accesses.map(({ status, outcome }) => [status, outcome]),
       [[203, 'broken']],
     );
+  });
+
+  describe('of a tunnel with an access policy', () => {
+    const ENTRANT = { visitor: 'password', version: 'v1', kept: { authorization: false }, cookie: undefined };
+
+    beforeEach(() => {
+      Object.assign(fixture.tunnel, { access: {} });
+      fixture.entry = ENTRANT;
+    });
+
+    it('is cut 30 s after the access policy stopped allowing its response', async () => {
+      const stream = await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      advance(BARRED_RESPONSE_MS - 1);
+      assert.equal(socket.destroyed, false);
+      advance(1);
+      assert.equal(socket.destroyed, true);
+      await until(() => stream.ended === 'abort');
+    });
+
+    it('is not cut if it is allowed again before that', async () => {
+      await begin('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1');
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      fixture.standing = 'allowed';
+      advance(BARRED_RESPONSE_MS);
+      fixture.standing = 'barred';
+      visitor.review(fixture.tunnel);
+      advance(BARRED_RESPONSE_MS - 1);
+      assert.equal(socket.destroyed, false);
+    });
+
+    for (const [what, answer, fields] of [
+      ['a response of known length', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1', ''],
+      ['a response without end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n', ''],
+      ['a response that has not begun', '', ''],
+      [
+        'a WebSocket',
+        'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+        'Connection: Upgrade\r\nUpgrade: websocket\r\n',
+      ],
+    ] as const) {
+      it(`loses ${what} when its own right is revoked`, async () => {
+        const stream = await begin(answer, fields);
+        fixture.standing = 'revoked';
+        visitor.review(fixture.tunnel);
+        assert.equal(socket.destroyed, true);
+        await until(() => stream.ended === 'abort');
+      });
+
+      it(`loses ${what} when the time of its right is over`, async () => {
+        fixture.entry = { ...ENTRANT, until: 1 };
+        const stream = await begin(answer, fields);
+        advance(500);
+        assert.equal(socket.destroyed, false);
+        fixture.standing = 'revoked';
+        advance(500);
+        assert.equal(socket.destroyed, true);
+        await until(() => stream.ended === 'abort');
+      });
+    }
+
+    it('gets a reset if a response without a length is cut', async () => {
+      const failed = new Promise<NodeJS.ErrnoException>((resolve) => peer.socket.once('error', resolve));
+      await begin('HTTP/1.1 200 OK\r\n\r\nbegun');
+      fixture.standing = 'revoked';
+      visitor.review(fixture.tunnel);
+      assert.equal((await failed).code, 'ECONNRESET');
+    });
+
+    it('gets only the fields that answer a preflight, and the rest of the response is aborted', async () => {
+      fixture.entry = { ...ENTRANT, visitor: undefined, isPreflight: true };
+      peer.socket.write('OPTIONS / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      await until(() => fixture.dials.length === 1);
+      const stream = fixture.openStream();
+      stream.answer(
+        'HTTP/1.1 200 secret\r\nallow: GET\r\nX: secret\r\nSet-Cookie: secret=1\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n',
+      );
+      const head = await peer.receives('\r\n\r\n');
+      assert.equal(
+        head,
+        'HTTP/1.1 200 OK\r\nallow: GET\r\nContent-Length: 0\r\nCache-Control: private\r\n\r\n',
+      );
+      assert.equal(stream.ended, 'abort');
+      // The connection serves the next request.
+      peer.get('localhost');
+      assert.doesNotMatch(await peer.receives('api'), /secret/);
+    });
   });
 
   it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {
@@ -427,7 +527,7 @@ describe('Visitor', () => {
 
     it('gets 451 if no response has begun, whether or not the service has the request', async () => {
       for (const isHanded of [false, true]) {
-        fixture.tunnel.isSuspended = false;
+        Object.assign(fixture.tunnel, { isSuspended: false });
         peer.get('abc.localhost');
         await until(() => fixture.dials.length === 1);
         const stream = isHanded ? fixture.openStream() : undefined;
@@ -445,7 +545,7 @@ describe('Visitor', () => {
       peer.get('localhost');
       await peer.receives('api');
       suspend();
-      fixture.tunnel.isSuspended = false;
+      Object.assign(fixture.tunnel, { isSuspended: false });
       peer.get('abc.localhost');
       await until(() => fixture.dials.length === 1);
       visitor.review({ isSuspended: true } as LiveTunnel);

@@ -81,6 +81,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
 
   /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
+    this.#requests.tick(now);
     if (now < this.#deadline) return;
     // A reset: what it was sent, if it still reads, must not pass for a whole response.
     if (this.#mayHaveLeft) return this.#socket.reset();

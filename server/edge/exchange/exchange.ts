@@ -42,6 +42,8 @@ export interface ExchangeRequest {
   /** What is written after the fields of the response; final once the request was handed over. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
+  /** Whether only the status and the fields that answer a preflight are passed on; final once the request was handed over. */
+  readonly isPreflight?: boolean;
 }
 
 export interface ExchangeOptions {
@@ -281,7 +283,9 @@ export class Exchange implements OriginHandler, StreamHandler {
     const { closes, reusable } = this.#response;
     const close = closes || !this.#body.done;
     if (stream === undefined || !reusable || close) {
-      stream?.finish();
+      // The rest of a response that is withheld may be endless.
+      if (this.#response.isWithheld) stream?.abort();
+      else stream?.finish();
       return this.#owner.completed(undefined, close);
     }
     // The next request waits until the visitor has taken this response, and nobody would resume the stream then.

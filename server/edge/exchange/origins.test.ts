@@ -48,7 +48,7 @@ describe('Origins', () => {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
-        mayStay: () => true,
+        standing: () => 'allowed',
       },
       notice,
       now: () => 0,

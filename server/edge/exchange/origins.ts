@@ -23,6 +23,7 @@ import {
   type FormEntry,
   isEntrant,
   isFormEntry,
+  type Standing,
 } from '../own/door.ts';
 import { mayBeDoors } from '../own/door-responses.ts';
 import type { Notice } from '../own/notice.ts';
@@ -62,7 +63,7 @@ export interface OriginsOptions {
   /** Whether browsers are told to visit the relay's own address with https only. */
   readonly secureOnly: boolean;
   /** Who comes into tunnels that are not open to everybody. */
-  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'mayStay'>;
+  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'standing'>;
   /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
@@ -137,7 +138,8 @@ export class Origins {
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
     if (tunnel.isSuspended) return this.suspended(head);
-    const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer);
+    const hasBody = framing.kind !== 'none';
+    const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade, hasBody }, peer);
     const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
     return isForm && !isShort(framing)
       ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
@@ -148,18 +150,15 @@ export class Origins {
     const { tunnel, link, target } = visit;
     if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
-    return this.#door.enter(head, visit, { address, network: networkOf(address) });
+    return this.#door.enter(head, visit, { address, network: networkOf(address), trusted: peer.trusted });
   }
 
-  /** Whether whoever has come in with a request might still do so. */
-  mayStay({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): boolean {
-    if (tunnel?.isSuspended === true) return false;
-    if (tunnel?.access === undefined) return true;
-    return this.#door.mayStay(
-      tunnel,
-      visitorAddress(head.fields, peer, this.context.trustedProxies),
-      entrant,
-    );
+  /** Whether the visitor of a request still has access. */
+  standing({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): Standing {
+    if (tunnel?.isSuspended === true) return 'revoked';
+    if (tunnel?.access === undefined) return 'allowed';
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    return this.#door.standing(tunnel, address, entrant);
   }
 
   /** The address whose limits apply, if any. */
@@ -247,10 +246,12 @@ export class Origins {
 
   /** For those who had to wait until the tunnel was known, or their password was checked. */
   readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
-    const { head, upgrade } = plan;
+    const { head, upgrade, framing } = plan;
     const { prefix, target, link } = route;
     if (tunnel.isSuspended) return this.suspended(head);
-    const decided = await (entry ?? this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer));
+    const hasBody = framing.kind !== 'none';
+    const visit = { tunnel, prefix, target, link, upgrade, hasBody };
+    const decided = await (entry ?? this.#enter(head, visit, peer));
     // The tunnel was not known when there was still time to take the form; the page knows it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
     if (decided !== undefined && !isEntrant(decided)) return decided;

@@ -177,6 +177,60 @@ describe('ResponseRelay', () => {
     );
   });
 
+  describe('to a preflight without credentials', () => {
+    const rules = { ending: NOINDEX_ENDING, mapField: undefined, isPreflight: true };
+    const END = 'X-Robots-Tag: noindex\r\n\r\n';
+    const preflight = (pieces: string[], context = {}) =>
+      relay(pieces, { method: 'OPTIONS', rules, ...context });
+
+    it('passes on the status and the fields that answer it, and nothing else', () => {
+      const fields =
+        'access-control-allow-origin: *\r\nVary: Origin\r\nACCESS-CONTROL-ALLOW-METHODS: PUT\r\nAllow: GET\r\n';
+      const secrets =
+        'Access-Control: x\r\nX-Access-Control-Allow-Origin: x\r\nLocation: /secret\r\nETag: x\r\nUpgrade: x\r\nContent-Type: x\r\nVaryx: x\r\nConnection: vary\r\n';
+      for (const [answered, expected] of [
+        ['204 secret', '204 No Content'],
+        ['426 secret', '426 Upgrade Required\r\nContent-Length: 0'],
+        ['299 secret', '299 \r\nContent-Length: 0'],
+      ] as const) {
+        const [status, ...length] = expected.split('\r\n');
+        const { sent, progress, response } = preflight([
+          `HTTP/1.1 ${answered}\r\n${secrets.replace('Connection: vary\r\n', '')}${fields}Content-Length: 0\r\n\r\n`,
+        ]);
+        const lines = length.map((line) => `${line}\r\n`).join('');
+        assert.equal(sent, `HTTP/1.1 ${status}\r\n${fields}${lines}${END}`);
+        assert.deepEqual([progress, response.reusable, response.isWithheld], [['done'], true, false]);
+      }
+      const { sent } = preflight([`HTTP/1.1 204 x\r\n${secrets}Vary: Origin\r\n\r\n`]);
+      assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
+    });
+
+    it('passes on no body, whatever its framing, and reuses no stream on which one may follow', () => {
+      for (const answer of [
+        'HTTP/1.1 200 x\r\nContent-Length: 6\r\n\r\nsecret',
+        'HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\nX-Secret: 1\r\n\r\n',
+        'HTTP/1.1 200 x\r\n\r\nsecret',
+        'HTTP/1.0 200 x\r\n\r\nsecret',
+      ]) {
+        for (const pieces of [[answer], Array.from(answer)]) {
+          const { sent, response } = preflight(pieces.slice(0, pieces.findLastIndex((p) => p === '\r') + 2));
+          assert.ok(!sent.includes('secret') && sent.endsWith(`Content-Length: 0\r\n${END}`), sent);
+          assert.deepEqual([response.reusable, response.isWithheld, response.closes], [false, true, false]);
+        }
+      }
+    });
+
+    it('passes on no interim response', () => {
+      const { sent } = preflight(['HTTP/1.1 103 x\r\nLink: secret\r\n\r\nHTTP/1.1 204 x\r\n\r\n']);
+      assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
+    });
+
+    it('accepts no head that could be read in two ways', () => {
+      const both = 'HTTP/1.1 200 x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
+      assert.deepEqual(preflight([both]).progress, ['no-head']);
+    });
+  });
+
   it('ends a response without a length with the connection', () => {
     const { response, sent, progress } = relay(['HTTP/1.0 200 OK\r\n\r\nabc', 'def']);
     assert.deepEqual(progress, ['more', 'more']);

@@ -1,7 +1,7 @@
 /** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
 import { type BodyTracker, BodyError } from '../../../shared/http1/body.ts';
 import { fieldValue, listMembers } from '../../../shared/http1/fields.ts';
-import { responseFraming } from '../../../shared/http1/framing.ts';
+import { type Framing, responseFraming } from '../../../shared/http1/framing.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
@@ -11,6 +11,7 @@ import {
   finalResponseHead,
   interimResponseHead,
   type Omission,
+  preflightResponseHead,
   type ResponseEnding,
 } from '../heads/response-head.ts';
 
@@ -35,7 +36,12 @@ export interface ResponseContext {
    */
   readonly heldBack: BodyTracker | undefined;
   /** how heads are written; read when there is one */
-  readonly rules: { readonly ending: ResponseEnding; readonly mapField: FieldMap | undefined };
+  readonly rules: {
+    readonly ending: ResponseEnding;
+    readonly mapField: FieldMap | undefined;
+    /** Whether only the status and the fields that answer a preflight are passed on */
+    readonly isPreflight?: boolean;
+  };
   /** told when the response turns out to be an event stream, before its head is passed on */
   readonly owner: { staysOpen(): void };
 }
@@ -66,6 +72,7 @@ export class ResponseRelay {
   #interimResponses = 0;
   #closes: boolean;
   #reusable = true;
+  #isWithheld = false;
 
   constructor(context: ResponseContext, sink: VisitorSink) {
     this.#context = context;
@@ -103,6 +110,11 @@ export class ResponseRelay {
     return this.#reusable;
   }
 
+  /** Whether the response has a body that the visitor does not get. */
+  get isWithheld(): boolean {
+    return this.#isWithheld;
+  }
+
   push(piece: Buffer): ResponseProgress {
     this.#started = true;
     if (this.#body !== undefined) return this.#pushBody(this.#body, piece);
@@ -138,7 +150,8 @@ export class ResponseRelay {
   }
 
   #passes({ status }: ResponseHead): boolean {
-    const { interims } = this.#context;
+    const { interims, rules } = this.#context;
+    if (rules.isPreflight === true) return false;
     return interims === 'all' || (interims === 'continue' && status === 100 && this.#interimResponses === 1);
   }
 
@@ -154,17 +167,14 @@ export class ResponseRelay {
     const { method, minor } = this.#context;
     const framing = responseFraming(head, method);
     if (framing === undefined) return 'no-head';
+    if (this.#context.rules.isPreflight === true) return this.#withhold(head, framing, rest);
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
     this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;
     // Some servers are left in an unclear state when they refuse an upgrade: Node's never responds to a broken request after
     // that.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
-    this.#reusable =
-      isSettled &&
-      head.minor === 1 &&
-      !listMembers(head.fields, 'connection').includes('close') &&
-      !mayBring(head);
+    this.#reusable = isSettled && staysUsable(head);
     const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
     this.#body = body;
     this.status = head.status;
@@ -176,6 +186,17 @@ export class ResponseRelay {
       return this.#pushBody(body, rest);
     }
     return this.#pushFirst(head, body, rest);
+  }
+
+  /** Passes on the answer to a preflight. For the visitor the response is complete with its head. */
+  #withhold(head: ResponseHead, { kind }: Framing, rest: Buffer): ResponseProgress {
+    this.#body = trackBody({ kind: 'none' });
+    this.status = head.status;
+    this.#isWithheld = kind !== 'none';
+    this.#reusable = !this.#isWithheld && rest.length === 0 && staysUsable(head);
+    const { ending } = this.#context.rules;
+    this.#sink.send(preflightResponseHead(head, { close: this.#closes, ending }));
+    return 'done';
   }
 
   /** The head and the bytes that came with it, in one piece. */
@@ -226,6 +247,12 @@ export class ResponseRelay {
 /** One of server-sent events (HTML Living Standard section 9.2). */
 function isEventStream({ fields }: ResponseHead): boolean {
   return /^text\/event-stream\b/i.test(fieldValue(fields, 'content-type') ?? '');
+}
+
+/** Whether nothing in a head speaks against another request on its stream. */
+function staysUsable(head: ResponseHead): boolean {
+  const { minor, fields } = head;
+  return minor === 1 && !listMembers(fields, 'connection').includes('close') && !mayBring(head);
 }
 
 /** Whether a response that has no body announces one, which may still come. */

@@ -5,7 +5,7 @@ import type { RequestHead } from '../../../shared/http1/head.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../../tunnels/stream.ts';
 import { type Peer, tunnelRequestHead } from '../heads/request-head.ts';
-import { endingWith, type FieldMap, type ResponseEnding } from '../heads/response-head.ts';
+import { directsNoCache, endingWith, type FieldMap, type ResponseEnding } from '../heads/response-head.ts';
 import { type Entrant, type Entry, isEntrant } from '../own/door.ts';
 import type { OwnResponse } from '../own/own-responses.ts';
 import type { Plan } from '../routing/request-plan.ts';
@@ -60,13 +60,12 @@ export class TunnelRequest implements OriginRequest {
   readonly peer: Peer;
   readonly entry: Entrant | Promise<Entry> | undefined;
   readonly target: LiveTunnel | TunnelLookup;
-  readonly mapField: FieldMap | undefined;
   readonly repeatable: boolean;
   readonly fresh: boolean;
   readonly keepsStream: boolean;
   readonly outcomes = requests.tunnel;
   entrant: Entrant | undefined;
-  readonly #ending: ResponseEnding;
+  readonly #rules: ResponseRules;
   readonly #dialer: Dialer;
   readonly #letIn: TunnelRequestOptions['letIn'];
 
@@ -78,13 +77,12 @@ export class TunnelRequest implements OriginRequest {
     this.peer = peer;
     this.entry = entry;
     this.target = route.tunnel;
-    this.mapField = rules.mapField;
     this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
     // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
     this.fresh = !this.repeatable || waits;
     this.keepsStream = !peer.trusted || !authenticatesConnection(head);
     this.entrant = waits ? undefined : entry;
-    this.#ending = rules.ending;
+    this.#rules = rules;
     this.#dialer = dialer;
     this.#letIn = letIn;
   }
@@ -106,9 +104,19 @@ export class TunnelRequest implements OriginRequest {
 
   get ending(): ResponseEnding {
     const { entrant } = this;
-    if (entrant === undefined) return this.#ending;
+    const { ending } = this.#rules;
+    if (entrant === undefined) return ending;
     const { cookie } = entrant;
-    return endingWith(cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`, this.#ending);
+    return endingWith(cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`, ending);
+  }
+
+  get mapField(): FieldMap | undefined {
+    const { mapField } = this.#rules;
+    return this.entrant === undefined ? mapField : directsNoCache(mapField);
+  }
+
+  get isPreflight(): boolean {
+    return this.entrant?.isPreflight === true;
   }
 
   open(handler: OriginHandler): Dial {

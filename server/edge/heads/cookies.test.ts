@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { cookieBelow, cookieOfHost } from './cookies.ts';
+import { parseFields } from '../../../shared/http1/fields.ts';
+import { cookieBelow, cookieOfHost, ownCookies } from './cookies.ts';
 
 const PREFIX = '/t/abc';
 const LONG = `/${'x'.repeat(1100)}`;
@@ -121,4 +122,43 @@ describe('cookieOfHost', () => {
   for (const [from, to] of cookies) {
     it(`makes ${JSON.stringify(from)} ${to}`, () => assert.equal(cookieOfHost(from), to));
   }
+});
+
+function passes(value: string): boolean {
+  const [field] = parseFields(Buffer.from(`Set-Cookie: ${value}\r\n\r\n`, 'latin1'), 0) ?? [];
+  return field !== undefined && ownCookies(field) !== undefined;
+}
+
+describe('ownCookies', () => {
+  it("drops the relay's own cookies, also as the value of a nameless cookie", () => {
+    for (const name of ['culvert-pass', '__Host-culvert-pass', 'culvert-notice', '__Host-culvert-notice'])
+      for (const value of [
+        `${name}=x; Path=/`,
+        ` ${name}\t= x`,
+        name,
+        `${name};`,
+        `=${name}=x`,
+        `=${name}`,
+        ` = ${name}=x; Secure`,
+        `\t=\t${name} =x`,
+        `==${name}=x`,
+        `= =${name}=x`,
+      ])
+        assert.ok(!passes(value), value);
+  });
+
+  it('keeps all others', () => {
+    for (const value of [
+      'a=culvert-pass=x',
+      'a==culvert-pass',
+      'xculvert-pass=x',
+      'Culvert-Pass=x',
+      '__HOST-culvert-pass=x',
+      '=a',
+      '=',
+      ';culvert-pass=x',
+      '"culvert-pass"=x',
+    ])
+      assert.ok(passes(value), value);
+  });
 });

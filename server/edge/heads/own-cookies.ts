@@ -51,5 +51,9 @@ export function passCookie({
 
 /** Whether a field, which is a `Set-Cookie`, sets one of them, which a picture could do before its page was ever visited. */
 export function setsOwnCookie(field: Field): boolean {
-  return OWN.has(cookieName(field.value.split(';', 1)[0] ?? ''));
+  const [pair = ''] = field.value.split(';', 1);
+  // Browsers send a cookie without a name as its value alone, which reads as another one's name and value.
+  return OWN.has(cookieName(pair.replace(NAMELESS, '')));
 }
+
+const NAMELESS = /^[ \t=]+/;

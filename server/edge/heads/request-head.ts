@@ -97,19 +97,10 @@ function writeCookies(writer: HeadWriter, field: Field): void {
   else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
 }
 
-/** Whether a field claims where the request came from, which only the relay or a trusted proxy may say. */
+/** Whether a field makes a claim about the origin of the request, which the peer may not make. */
 function isRemoved(field: Field, trusted: boolean): boolean {
   const said = provenance(field);
-  return said !== 'nothing' && (said === 'disguise' || !trusted || isReplaced(field));
-}
-
-function isReplaced(field: Field): boolean {
-  return (
-    field.is('x-forwarded-for') ||
-    field.is('x-forwarded-host') ||
-    field.is('x-forwarded-proto') ||
-    field.is('x-forwarded-prefix')
-  );
+  return said === 'claim' || (said === 'named' && !trusted);
 }
 
 function forwardedFields({ fields }: RequestHead, { address, proto, trusted }: Peer): string {

@@ -1,4 +1,5 @@
 /** The response head as the visitor receives it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
+import { STATUS_CODES } from 'node:http';
 import { SPACE } from '../../../shared/http1/characters.ts';
 import type { Field } from '../../../shared/http1/fields.ts';
 import { HeadWriter } from '../../../shared/http1/head-writer.ts';
@@ -94,6 +95,48 @@ export function interimResponseHead(
   writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
   return withBody(writer, rest);
 }
+
+/**
+ * Writes the final response to a preflight without credentials: the status, the fields that answer it (Fetch Standard section
+ * 4.8), and no body. Everything else is for visitors who have access.
+ */
+export function preflightResponseHead(
+  { bytes, fields, status }: ResponseHead,
+  { close, ending }: Pick<ResponseOptions, 'close' | 'ending'>,
+): Buffer {
+  const named = namedByConnection(fields);
+  const writer = new HeadWriter(bytes, EXTRA);
+  // The service also chooses the reason phrase.
+  writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
+  for (const field of fields)
+    if (answersPreflight(field) && !isHopByHop(field, named)) writer.keepField(field);
+  // Those two have none (RFC 9110 section 8.6).
+  if (status !== 204 && status !== 304) writer.text('Content-Length: 0\r\n');
+  writer.text(close ? ending.ends : ending.stays);
+  return writer.end();
+}
+
+function answersPreflight(field: Field): boolean {
+  return field.begins('access-control-') || field.is('vary') || field.is('allow');
+}
+
+/**
+ * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would override the
+ * `private` that the relay adds.
+ */
+const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
+
+/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches. */
+export function directsNoCache(next: FieldMap | undefined): FieldMap {
+  return (field) => {
+    // Caches that are configured to ignore `Cache-Control` follow it.
+    if (field.is('expires')) return '0';
+    if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
+    return next === undefined ? field : next(field);
+  };
+}
+
+const LETTER_L = 0x6c;
 
 /** Writes the status line, with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
 function startResponse(head: ResponseHead, body: Buffer): HeadWriter {

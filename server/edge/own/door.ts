@@ -4,7 +4,7 @@
  */
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
-import type { Credentials } from '../../gate/credentials.ts';
+import { type Credentials, isSentFromHere } from '../../gate/credentials.ts';
 import type { Gate, Kept } from '../../gate/gate.ts';
 import type { HeldAccess } from '../../gate/held-access.ts';
 import { PassedPasswords } from '../../gate/passed-passwords.ts';
@@ -25,6 +25,10 @@ export interface Entrant {
   readonly visitor: string | undefined;
   /** of the `access` that let him in */
   readonly version: string;
+  /** wall time in ms at which the visitor's right ends; `undefined` if it has no end of its own */
+  readonly until?: number | undefined;
+  /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
+  readonly isPreflight?: true;
   /** what of his request is not the local service's */
   readonly kept: Kept;
   /** a `Set-Cookie` that makes him known */
@@ -37,6 +41,17 @@ export interface Arriving extends Visit {
   readonly link: string | undefined;
   /** Whether it offers a WebSocket. */
   readonly upgrade: boolean;
+  /** Whether it brings a body. */
+  readonly hasBody: boolean;
+}
+
+/** Where a visitor is. */
+export interface Whereabouts {
+  readonly address: string;
+  /** whose wrong passwords are counted together */
+  readonly network: string;
+  /** Whether it comes through a proxy whose forwarded fields are believed. */
+  readonly trusted: boolean;
 }
 
 /** The request is the form of the door's own page: its body is for {@link Door.submit}. */
@@ -46,6 +61,12 @@ export interface FormEntry {
 
 /** Whether somebody comes in, or what he is told instead. */
 export type Entry = Entrant | FormEntry | OwnResponse;
+
+/**
+ * Whether a visitor still has access. `barred`: the access policy of the tunnel no longer allows it. `revoked`: the visitor's own
+ * right is over, or the tunnel is suspended.
+ */
+export type Standing = 'allowed' | 'barred' | 'revoked';
 
 export interface DoorOptions {
   readonly gate: Gate;
@@ -76,35 +97,45 @@ export class Door {
   }
 
   /**
-   * @param address of the visitor
-   * @param network of the visitor, whose wrong passwords are counted together
    * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, or somebody
    *   waits for an answer, which never rejects
    */
   enter(
     head: RequestHead,
     visit: Arriving,
-    { address, network }: { readonly address: string; readonly network: string },
+    { address, network, trusted }: Whereabouts,
   ): Entry | Promise<Entry> | undefined {
     const { access, id: tunnelId } = visit.tunnel;
-    const { link, prefix } = visit;
+    const { link, prefix, upgrade, hasBody } = visit;
     const step = doorStep(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
     // Whoever has waited goes on, if the tunnel is open by now.
     if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
-    const { gate, now } = this.#options;
-    const verdict = gate.decide(access, { head, address, tunnelId, prefix, link, now: now() });
+    const { gate, now, secure } = this.#options;
+    const way = { trusted, secure };
+    const arrival = { head, hasBody, upgrade, way, address, tunnelId, prefix, link, now: now() };
+    const verdict = gate.decide(access, arrival);
     // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
-    if (verdict.kind !== 'address' && step === 'password') return { form: { ...visit, access } };
+    if (verdict.kind !== 'address' && step === 'password')
+      return isSentFromHere(head)
+        ? { form: { ...visit, access } }
+        : this.#refuse('access-required', head, visit, access);
     switch (verdict.kind) {
       case 'link': {
         const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
         if (leadsOn) return goOn(visit, cookie);
-        return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie };
+        const { visitor, kept } = verdict;
+        return { visitor, version: access.version, until: verdict.link.end * 1000, kept, cookie };
       }
-      case 'pass':
+      case 'pass': {
         if (leadsOn) return goOn(visit, undefined);
-        return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie: undefined };
+        const { visitor, until, kept } = verdict;
+        return { visitor, version: access.version, until, kept, cookie: undefined };
+      }
+      case 'preflight': {
+        const { version } = access;
+        return { visitor: undefined, version, isPreflight: true, kept: verdict.kept, cookie: undefined };
+      }
       case 'address':
         return this.#refuse('access-address', head, visit, access);
       case 'ask': {
@@ -151,17 +182,19 @@ export class Door {
   }
 
   /**
-   * Whether somebody who has come in might still do so.
+   * Whether a visitor who got access still has it.
    *
    * @param address as for {@link enter}
-   * @param entrant as what he has come in; `undefined` where everybody could
+   * @param entrant what gave the visitor access; `undefined` if the tunnel was open to everybody
    */
-  mayStay({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): boolean {
-    if (access === undefined) return true;
-    if (!access.allows(address)) return false;
-    if (!access.asks) return true;
-    if (entrant?.version !== access.version) return false;
-    return entrant.visitor === undefined || this.#options.gate.isGood(id, entrant.visitor);
+  standing({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): Standing {
+    if (access === undefined) return 'allowed';
+    if (!access.allows(address)) return 'barred';
+    if (!access.asks) return 'allowed';
+    if (entrant?.version !== access.version) return 'barred';
+    const { visitor, until = Infinity } = entrant;
+    const { gate, now } = this.#options;
+    return until <= now() || (visitor !== undefined && !gate.isGood(id, visitor)) ? 'revoked' : 'allowed';
   }
 
   /**

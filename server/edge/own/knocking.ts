@@ -4,6 +4,7 @@ import { prefersHtml } from '../../../shared/http1/accept.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../../shared/knocks.ts';
+import { isSentFromHere } from '../../gate/credentials.ts';
 import type { HeldAccess } from '../../gate/held-access.ts';
 import { endOf, type KnockState } from '../../gate/held-knocks.ts';
 import type { KnockWaits } from '../../gate/knock-waits.ts';
@@ -71,7 +72,7 @@ export class Knocking {
     knocker: Knocker,
     state: KnockState | undefined,
   ): OwnResponse | Promise<OwnResponse> | undefined {
-    if (!isFromHere(knocker.head)) return undefined;
+    if (!isSentFromHere(knocker.head)) return undefined;
     if (state === 'refused') return overResponse(this.#context(knocker), state);
     if (state === 'waiting') return this.#begun(knocker, undefined);
     return this.#knock(knocker);
@@ -149,16 +150,4 @@ export class Knocking {
   #context({ head, visit }: Knocker): { head: RequestHead; visit: Visit; contact: string | undefined } {
     return { head, visit, contact: this.#options.contact };
   }
-}
-
-/** Whether a form was sent from a page of the same site: none of another one knocks in the name of who visits it. */
-function isFromHere({ fields }: RequestHead): boolean {
-  const site = fieldValue(fields, 'sec-fetch-site');
-  if (site !== undefined) return site === 'same-origin';
-  // Browsers that say nothing of the site name the page, unless it says nothing of itself, as the door's does not.
-  const origin = fieldValue(fields, 'origin');
-  const host = fieldValue(fields, 'host')?.toLowerCase();
-  return (
-    origin === undefined || origin === 'null' || origin.replace(/^https?:\/\//i, '').toLowerCase() === host
-  );
 }
