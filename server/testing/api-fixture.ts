@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { LinkTokens } from '../gate/link-tokens.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { AccountRecord } from '../store/records.ts';
-import { issueKey } from '../accounts/accounts.ts';
+import { issueKey, type NewKey } from '../accounts/accounts.ts';
 import { hashKey } from '../accounts/api-key.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/invitations.ts';
@@ -145,9 +145,9 @@ export class ApiFixture {
     this.#test.down = down;
   }
 
-  /** @returns a new key of an account */
-  async keyOf(account: AccountRecord): Promise<string> {
-    return (await issueKey(this.#test.store, this.clock, account)).key;
+  /** @returns a new key of an account, for everything of it unless something else is wanted */
+  async keyOf(account: AccountRecord, wanted: NewKey = {}): Promise<string> {
+    return (await issueKey(this.#test.store, this.clock, account, wanted)).key;
   }
 
   async revoke(key: string): Promise<void> {
