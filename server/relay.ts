@@ -91,7 +91,6 @@ async function startParts(
   const tunnels = await startTunnels(config, {
     store,
     peering,
-    hashes,
     log,
     onAccess,
     onEnd,

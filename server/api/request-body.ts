@@ -27,16 +27,29 @@ export function readBody(): ApiMiddleware {
 }
 
 /**
- * The same, for a route whose key has been looked at before: where the body takes long, it is looked at again. Whoever sends a body byte by byte
- * must not get to act with a key that was revoked hours ago.
+ * The same, for a route whose key has been looked at before: where the body takes long, it is looked at again.
  *
  * @param requireKey the guard that has looked at it
  */
 export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'monotonic'>): ApiMiddleware {
-  const read = readBody();
-  return async function readJsonInTime(ctx, next) {
+  return lookAgainAfter(readBody(), requireKey, clock);
+}
+
+/**
+ * Looks at the key again if what comes before has taken long: a sender of single bytes, or of many passwords to hash, must not
+ * get to act with a key that was revoked meanwhile.
+ *
+ * @param slow what may take long
+ * @param requireKey the guard that has looked at the key
+ */
+export function lookAgainAfter(
+  slow: ApiMiddleware,
+  requireKey: ApiMiddleware,
+  clock: Pick<Clock, 'monotonic'>,
+): ApiMiddleware {
+  return async function lookAgain(ctx, next) {
     const since = clock.monotonic();
-    await read(ctx, async () => {
+    await slow(ctx, async () => {
       if (clock.monotonic() - since < ACCESS_POLL_MS) await next();
       else await requireKey(ctx, next);
     });

@@ -127,6 +127,7 @@ export async function openEntrance(
     links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
     store,
     turns,
+    hashes,
     writes: new Writes(),
     clients: hub,
     creates: peering.limit(ownCreates, rate),

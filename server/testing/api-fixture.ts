@@ -1,5 +1,6 @@
 /** The REST interface on a free port, with a store in memory and a clock that stands still. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LinkTokens } from '../gate/link-tokens.ts';
@@ -40,6 +41,13 @@ export class ApiFixture {
   readonly tunnels: TunnelService;
   readonly knocks: TunnelKnocks;
   readonly #server: Server;
+  readonly writes = new Writes();
+  /** when passwords are hashed */
+  hashGate: Promise<void> = Promise.resolve();
+  readonly #hashes = new PasswordHashes(async (password, salt) => {
+    await this.hashGate;
+    return createHash('sha256').update(salt).update(password).digest();
+  });
   draining = false;
   /** ids of the tunnels whose client is there */
   readonly online = new Set<string>();
@@ -71,7 +79,6 @@ export class ApiFixture {
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
     this.tunnels = new TunnelService({
-      hashes: new PasswordHashes(),
       store,
       registry,
       clock: this.clock,
@@ -96,7 +103,8 @@ export class ApiFixture {
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
-      writes: new Writes(),
+      writes: this.writes,
+      hashes: this.#hashes,
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,

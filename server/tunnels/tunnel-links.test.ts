@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
 import { LinkTokens } from '../gate/link-tokens.ts';
-import { PasswordHashes } from '../gate/password-hashes.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aLink, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { aLink, anAccess, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { Peers } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -18,7 +16,7 @@ const WANTED = {
   name: 'web',
   ttl: 3600,
   idleTtl: false,
-  access: { ...OPEN, links: true },
+  access: anAccess({ links: true }),
   domain: '',
 };
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
@@ -58,7 +56,6 @@ describe('TunnelLinks', () => {
     const registry = new TunnelRegistry(new Set());
     const reviewed: string[] = [];
     const service = new TunnelService({
-      hashes: new PasswordHashes(),
       store,
       registry,
       clock,

@@ -184,7 +184,8 @@ export class Door {
     // Before the hash, so that many tries at once are counted, too.
     if (attempts.take(who) > 0) return 'access-attempts';
     try {
-      if (!(await hashes.matches(password, hash, tunnel.id))) return 'access-required';
+      if (!(await hashes.matches(password, hash, { account: tunnel.account.id, tunnel: tunnel.id })))
+        return 'access-required';
       attempts.giveBack(who);
       return undefined;
     } catch (error) {
