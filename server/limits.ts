@@ -408,9 +408,9 @@ export const RECENT_MS = 30_000;
 
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;
-/** Passwords of one tunnel, or of one account that sets them, that may wait for that; some 1 s. */
+/** Passwords of one account, at its tunnels or set by itself, that may wait for that; some 1 s. */
 export const HASHES_WAITING_OF_ONE_MAX = 32;
-/** Those of all of them, who take turns. */
+/** Those of all accounts, who take turns. */
 export const HASHES_WAITING_MAX = 1024;
 /** Passes of visitors that are remembered as right; some 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
@@ -418,6 +418,10 @@ export const KNOWN_PASSES_MAX = 10_000;
 export const PASSED_PASSWORDS_MAX = 10_000;
 /** Wrong passwords that an address may try at a tunnel in a minute, and at once. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
+/** Wrong passwords that a tunnel takes in a minute, and at once, from all addresses from which nobody has shown a right one. */
+export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
+/** Addresses from which somebody has shown a right password, at all tunnels; some 2 MB. */
+export const KNOWN_NETWORKS_MAX = 10_000;
 /** Signed links of a tunnel at a time. */
 export const LINKS_MAX = 256;
 /** Links of a tunnel that were revoked before their end: every relay knows them until then; some 50 KB. */

@@ -37,7 +37,7 @@ const gate = new Gate({
 const users = new HeldAccess(STORED);
 const networks = new HeldAccess({ ...STORED, basic: [], allow: ['10.0.0.0/8', '127.0.0.0/8', '::1'] });
 const passed = new PassedPasswords();
-passed.add(STORED.version, { user: 'ann', password: 'mild oak fern' });
+passed.add(ID, STORED.version, { user: 'ann', password: 'mild oak fern' });
 
 const scope = { tunnelId: ID, version: STORED.version, form: 'host' } as const;
 const pass = passes.make(scope, 'basic:ann', NOW / 1000 + 3600);
@@ -88,5 +88,5 @@ function arrival(fields: string): Arrival {
   const text = `GET /a?b=c HTTP/1.1\r\nHost: web.localhost\r\nUser-Agent: x\r\nAccept: */*\r\n${fields}\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 8192, fields: 100 });
   if (typeof head !== 'object') throw new Error('the head is not one');
-  return { head, address: '127.0.0.1', tunnelId: ID, prefix: '', link: undefined, now: NOW };
+  return { head, address: '127.0.0.1', tunnelId: ID, account: ID, prefix: '', link: undefined, now: NOW };
 }

@@ -23,7 +23,7 @@ const hashes = new PasswordHashes();
 const OWNER = { account: '', tunnel: '' };
 const hash = await hashes.hash(RIGHT, OWNER);
 const passed = new PassedPasswords();
-passed.add('v1', { user: 'ann', password: RIGHT });
+passed.add('', 'v1', { user: 'ann', password: RIGHT });
 
 /** Tries a password as the door does. */
 async function tried(user: string, password: string): Promise<void> {

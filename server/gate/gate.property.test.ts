@@ -95,7 +95,15 @@ function ask(
   const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 50 });
   assert.ok(typeof head === 'object', text);
   const { address, link } = how;
-  return gate.decide(new HeldAccess(stored), { head, address, tunnelId: 'one', prefix, link, now: NOW });
+  return gate.decide(new HeldAccess(stored), {
+    head,
+    address,
+    tunnelId: 'one',
+    account: 'acme',
+    prefix,
+    link,
+    now: NOW,
+  });
 }
 
 describe('Gate, whatever is asked', () => {

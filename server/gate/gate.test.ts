@@ -62,6 +62,7 @@ describe('Gate', () => {
       head,
       address,
       tunnelId,
+      account: 'acme',
       prefix,
       link,
       now: NOW,

@@ -17,6 +17,8 @@ export interface Arrival {
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
+  /** id of the account that the tunnel belongs to */
+  readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
   /** what the parameter of a signed link says; `undefined` where it is not there */
@@ -96,14 +98,15 @@ export class Gate {
   /** Who has a pass that is good; or who has knocked, and is not in. */
   #bearer(
     access: HeldAccess,
-    { head, tunnelId, prefix, now }: Arrival,
+    { head, tunnelId, account, prefix, now }: Arrival,
   ): { readonly visitor?: string; readonly knock?: string | undefined } {
     const { passes, lastingPasses, cookieName, isGood } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
     const scope = { tunnelId, version: access.version, form } as const;
     let knock: string | undefined;
     for (const value of cookieValues(head.fields, cookieName(form))) {
-      const visitor = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
+      const visitor =
+        passes.read(value, scope, now, account) ?? lastingPasses.read(value, scope, now, account);
       if (visitor === undefined) continue;
       if (isGood(tunnelId, visitor)) return { visitor };
       knock ??= knockIdOf(visitor);

@@ -10,7 +10,7 @@ import { KeyRing } from '../gate/pass-keys.ts';
 import { Passes } from '../gate/passes.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { knockIdOf, linkIdOf } from '../gate/visitors.ts';
-import { ACCESS_ATTEMPTS_PER_MINUTE } from '../limits.ts';
+import { ACCESS_ATTEMPTS_PER_MINUTE, TUNNEL_ATTEMPTS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
@@ -68,10 +68,23 @@ export async function openDoor({
   });
   const now = (): number => clock.now();
   const knocking = new Knocking({ knocks, waits, passes: lastingPasses, secure, contact, now });
-  const perMinute = ACCESS_ATTEMPTS_PER_MINUTE;
-  const attempts = new RateLimiter(clock, { perMinute, burst: perMinute });
+  const attemptsOf = (perMinute: number): RateLimiter =>
+    new RateLimiter(clock, { perMinute, burst: perMinute });
+  const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
+  const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
   return {
-    door: new Door({ gate, passes, lastingPasses, hashes, knocking, attempts, secure, contact, now }),
+    door: new Door({
+      gate,
+      passes,
+      lastingPasses,
+      hashes,
+      knocking,
+      attempts,
+      tunnelAttempts,
+      secure,
+      contact,
+      now,
+    }),
     keys,
     links,
   };

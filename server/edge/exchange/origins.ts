@@ -43,7 +43,7 @@ import {
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
 /** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
-export type Admitted = Entrant | FormEntry | Promise<Entry> | undefined;
+export type Admitted = Entrant | FormEntry | Promise<Entry | undefined> | undefined;
 
 /** The relay's own WebSocket endpoints. */
 export interface UpgradeEndpoints {
@@ -132,7 +132,7 @@ export class Origins {
   }
 
   /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
-  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
+  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
@@ -144,7 +144,7 @@ export class Origins {
       : entry;
   }
 
-  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry> | undefined {
+  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
     const { tunnel, link, target } = visit;
     if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
@@ -215,8 +215,11 @@ export class Origins {
   }
 
   #toForm({ head, framing, expectsContinue }: Plan, entry: FormEntry, peer: Peer): OriginRequest {
-    const network = networkOf(visitorAddress(head.fields, peer, this.context.trustedProxies));
-    const respond = (body: string): Promise<OwnResponse> => this.#door.submit(head, entry, network, body);
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    const from = { address, network: networkOf(address) };
+    const { tunnel } = entry.form;
+    const respond = async (body: string): Promise<OwnResponse> =>
+      tunnel.isSuspended ? this.#suspended(head) : await this.#door.submit(head, entry, from, body);
     const length = framing.kind === 'length' ? framing.length : 0;
     return {
       target: entry,
@@ -238,7 +241,7 @@ export class Origins {
     plan: Plan,
     route: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
-    entry: Entrant | Promise<Entry> | undefined,
+    entry: Entrant | Promise<Entry | undefined> | undefined,
   ): OriginRequest {
     const { prefix, target } = route;
     const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);
@@ -251,6 +254,8 @@ export class Origins {
     const { prefix, target, link } = route;
     if (tunnel.isSuspended) return this.#suspended(head);
     const decided = await (entry ?? this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer));
+    // While a password was checked.
+    if (tunnel.isSuspended) return this.#suspended(head);
     // The tunnel was not known when there was still time to take the form; the page knows it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
     if (decided !== undefined && !isEntrant(decided)) return decided;
