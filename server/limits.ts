@@ -408,7 +408,7 @@ export const RECENT_MS = 30_000;
 
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;
-/** Passwords of one account, at its tunnels or set by itself, that may wait for that; some 1 s. */
+/** Passwords of one account, at its tunnels or set by itself, that may wait for that; about 1 s. */
 export const HASHES_WAITING_OF_ONE_MAX = 32;
 /** Those of all accounts, who take turns. */
 export const HASHES_WAITING_MAX = 1024;
@@ -418,9 +418,9 @@ export const KNOWN_PASSES_MAX = 10_000;
 export const PASSED_PASSWORDS_MAX = 10_000;
 /** Wrong passwords that an address may try at a tunnel in a minute, and at once. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
-/** Wrong passwords that a tunnel takes in a minute, and at once, from all addresses from which nobody has shown a right one. */
+/** Wrong passwords of all unknown addresses together that a tunnel checks in a minute, and in one burst. */
 export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
-/** Addresses from which somebody has shown a right password, at all tunnels; some 2 MB. */
+/** Addresses known to have shown a right password, for all tunnels together; about 2 MB. */
 export const KNOWN_NETWORKS_MAX = 10_000;
 /** Signed links of a tunnel at a time. */
 export const LINKS_MAX = 256;

@@ -18,7 +18,7 @@ describe('TenantCache', () => {
     );
   });
 
-  it('replaces the value of a key, and forgets all at once', () => {
+  it('replaces the value of a key, and can be cleared', () => {
     const cache = new TenantCache<number>(2);
     cache.set('ann', 'key', 1);
     cache.set('bob', 'key', 2);

@@ -32,9 +32,9 @@ export class TenantCache<V> {
   }
 
   /**
-   * Keeps a value, in place of an earlier one of that key.
+   * Keeps a value; it replaces an earlier one of that key.
    *
-   * @param tenant whose share it takes from
+   * @param tenant whose share it uses
    * @param key unique among all tenants
    */
   set(tenant: string, key: string, value: V): void {

@@ -30,7 +30,7 @@ const lastingPasses = new Passes('lasting', () => ({ current: secret, others: []
 const gate = new Gate({
   passes,
   lastingPasses,
-  links: new LinkTokens(secret),
+  links: new LinkTokens(() => ({ current: secret, others: [] })),
   cookieName: () => '__Host-culvert-pass',
   isGood: () => true,
 });
@@ -88,5 +88,14 @@ function arrival(fields: string): Arrival {
   const text = `GET /a?b=c HTTP/1.1\r\nHost: web.localhost\r\nUser-Agent: x\r\nAccept: */*\r\n${fields}\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 8192, fields: 100 });
   if (typeof head !== 'object') throw new Error('the head is not one');
-  return { head, address: '127.0.0.1', tunnelId: ID, account: ID, prefix: '', link: undefined, now: NOW };
+  return {
+    head,
+    address: '127.0.0.1',
+    tunnelId: ID,
+    createdAt: NOW,
+    account: ID,
+    prefix: '',
+    link: undefined,
+    now: NOW,
+  };
 }

@@ -228,6 +228,16 @@ export class Administration {
     return there('account', name, made?.account);
   }
 
+  /**
+   * Replaces the secrets of cookies, signed links and session tickets; what they signed is no longer valid.
+   *
+   * @returns how many links have ended
+   */
+  renewSecrets(): Promise<number> {
+    const act = { id: randomUUID(), at: this.#clock.now(), actor: this.#actor, action: 'secrets.renew' };
+    return this.#store.renewSecrets({ ...act, subject: '', detail: '' });
+  }
+
   async #tunnel(name: string): Promise<OwnedTunnel> {
     // A slug may look like an id, so that a tunnel could be named to be out of reach.
     const [bySlug] = await this.#store.findTunnelsBySlug([name]);

@@ -79,7 +79,7 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
 }
 
 /**
- * Hashes the passwords of an `access`; leaves `state.access`. Before a write begins, because it takes its time.
+ * Hashes the passwords of an `access`; leaves `state.access`. Runs before a write takes its place, because hashing is slow.
  *
  * @param read what of the request it is
  */

@@ -27,7 +27,7 @@ export function readBody(): ApiMiddleware {
 }
 
 /**
- * The same, for a route whose key has been looked at before: where the body takes long, it is looked at again.
+ * The same, for a route whose key has been checked before: it is checked again if the body takes long.
  *
  * @param requireKey the guard that has looked at it
  */
@@ -36,8 +36,8 @@ export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'mono
 }
 
 /**
- * Looks at the key again if what comes before has taken long: a sender of single bytes, or of many passwords to hash, must not
- * get to act with a key that was revoked meanwhile.
+ * Checks the key again after a slow step: a request whose body trickles in, or whose passwords wait to be hashed, must not act
+ * with a key that was revoked in the meantime.
  *
  * @param slow what may take long
  * @param requireKey the guard that has looked at the key

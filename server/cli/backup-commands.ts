@@ -29,7 +29,7 @@ export async function restoreCommand(shell: Shell, argv: readonly string[]): Pro
   mustBeThere(file);
   shell.err(`culvert-relay: database ${path}`);
   const name = `${path}.${new Date(systemClock.now()).toISOString().replaceAll(/[:.]/g, '-')}`;
-  const { kept, revoked } = await attempt('nothing was restored', async () => {
+  const { kept, revoked, endedLinks } = await attempt('nothing was restored', async () => {
     const lock = lockDatabase(path);
     try {
       return await restore(path, file, name);
@@ -42,6 +42,10 @@ export async function restoreCommand(shell: Shell, argv: readonly string[]): Pro
   shell.out(`${path} is as it was when ${file} was made. Start the relay now.`);
   if (kept !== undefined) shell.out(`What was there before is in ${kept}.`);
   if (revoked > 0) shell.out(`${revoked} keys that were revoked since then stay revoked.`);
+  if (endedLinks > 0)
+    shell.out(
+      `${endedLinks} signed ${endedLinks === 1 ? 'link no longer works' : 'links no longer work'}: a copy has no keys of links. Create new ones.`,
+    );
 }
 
 async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/relay-lock.ts';
 import type { Store } from '../store/store.ts';
-import { aKeyRecord, anAccount } from '../testing/fixtures.ts';
+import { aKeyRecord, aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
@@ -70,6 +70,34 @@ describe('culvert-relay backup and restore', () => {
     assert.match(shell.stdout.join('\n'), /^1 keys that were revoked since then stay revoked\.$/m);
     store = await openSqlite(database, () => {});
     assert.deepEqual(await store.findEndedKeys(['kept', 'revoked'], 10), [{ id: 'revoked', end: 'revoked' }]);
+  });
+
+  it('leave the secrets of cookies and links out of the copy, and keep those that there are', async () => {
+    const secrets = ['pass 1', 'links 1', 'session tickets 1', 'dns zones'];
+    const before: string[] = [];
+    for (const name of secrets) before.push(await store.relaySecret(name, 1));
+    const tunnel = aTunnel(account.id);
+    await store.insertTunnel(tunnel);
+    await store.insertLink(aLink(tunnel.id), { maxLinks: 1, maxRevoked: 1 });
+    await run('backup', file);
+    const bytes = readFileSync(file);
+    assert.deepEqual(
+      before.map((secret) => bytes.includes(secret)),
+      [false, false, false, true],
+    );
+    await store.close();
+    assert.equal(await run('restore', file), 0, shell.stderr.join());
+    store = await openSqlite(database, () => {});
+    for (const [index, name] of secrets.entries())
+      assert.equal(await store.relaySecret(name, 1), before[index]);
+    assert.equal((await store.linksOf(tunnel.id, 1000)).length, 1);
+    await store.close();
+    rmSync(database);
+    assert.equal(await run('restore', file), 0, shell.stderr.join());
+    assert.match(shell.stdout.join('\n'), /^1 signed link no longer works: /m);
+    store = await openSqlite(database, () => {});
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), []);
+    assert.notEqual(await store.relaySecret('links 1', 1), before[1]);
   });
 
   it('put a copy where there is no database', async () => {

@@ -17,6 +17,8 @@ export interface Arrival {
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
+  /** wall time in ms at which the tunnel was made */
+  readonly createdAt: number;
   /** id of the account that the tunnel belongs to */
   readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
@@ -87,11 +89,14 @@ export class Gate {
   }
 
   /** The link that is followed, if it is good. */
-  #link(access: HeldAccess, { head, tunnelId, link: token, now }: Arrival): SignedLink | undefined {
+  #link(
+    access: HeldAccess,
+    { head, tunnelId, createdAt, link: token, now }: Arrival,
+  ): SignedLink | undefined {
     // The request that follows a preflight is asked for its own.
     if (token === undefined || !access.takesLinks || isPreflight(head)) return undefined;
     const { links, isGood } = this.#options;
-    const link = links.read(token, tunnelId, now);
+    const link = links.read(token, { id: tunnelId, createdAt }, now);
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
   }
 

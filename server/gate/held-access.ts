@@ -7,7 +7,7 @@ import type { StoredAccess } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 
 /**
- * @param accountId whose turn it takes to hash the passwords, one after the other
+ * @param accountId the owner: accounts take turns at hashing
  * @returns what the store keeps; `null` for a tunnel that is open to everybody
  * @throws BusyError
  */

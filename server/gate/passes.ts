@@ -59,7 +59,7 @@ export class Passes {
 
   /**
    * @param now wall time in ms
-   * @param account whose tunnel it is, which has its share of what is remembered
+   * @param account the tunnel's owner, who has a share of the cache
    * @returns who has the pass; `undefined` for one that is not good, or not for this
    */
   read(value: string, scope: PassScope, now: number, account: string): string | undefined {

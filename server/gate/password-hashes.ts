@@ -44,7 +44,7 @@ export class PasswordHashes {
     this.#deriveKey = derive;
   }
 
-  /** @throws BusyError when too many wait, at once or because it had to give way to another owner's */
+  /** @throws BusyError when too many wait; this one may also have to give way later */
   async hash(password: string, owner: HashOwner): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
     const key = await this.#derive(password, salt, owner);

@@ -69,8 +69,8 @@ export interface Entrance {
   readonly tickets: TicketKeys | undefined;
   /** Makes handshakes that name no other host get this. */
   readonly useOwn: Listening['useOwn'];
-  /** keys of visitors' passes */
-  readonly passKeys: KeyRing;
+  /** keys of visitors' passes, and of signed links */
+  readonly accessKeys: readonly KeyRing[];
   /** Loads the API, which the first request would have to wait for. */
   readonly loadApi: () => Promise<void>;
   /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
@@ -190,7 +190,7 @@ export async function openEntrance(
     certificate,
     tickets,
     useOwn,
-    passKeys: doorway.keys,
+    accessKeys: doorway.keys,
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;

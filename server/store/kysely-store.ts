@@ -12,7 +12,7 @@ import * as orders from './queries/order-queries.ts';
 import * as links from './queries/link-queries.ts';
 import { nameClashes } from './queries/namespace.ts';
 import type { Database } from './schema.ts';
-import { relaySecret, removeSecrets } from './queries/secret-queries.ts';
+import { relaySecret, removeSecrets, renewSecrets } from './queries/secret-queries.ts';
 import { type Operation, OPERATIONS } from './operations.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
@@ -39,6 +39,7 @@ const QUERIES: Queries = {
   nameClashes,
   relaySecret,
   removeSecrets,
+  renewSecrets,
   ping,
   close,
 };

@@ -1,5 +1,6 @@
 /** The history of the schema. A migration that was released is never changed; a new one is added after it. */
 import { type Kysely, type Migration, sql } from 'kysely';
+import { PASS_KEY_MS } from '../limits.ts';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_tunnels': { up: createTables },
@@ -16,6 +17,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011_operators': { up: keepOrders },
   '0012_invitations': { up: keepInvitations },
   '0013_orders_of_accounts': { up: tellOrdersApart },
+  '0014_link_keys': { up: renewLinkKeys },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -253,4 +255,14 @@ async function keepInvitations(db: Kysely<unknown>): Promise<void> {
 /** Orders of certificates are counted for each account. */
 async function tellOrdersApart(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('acme_attempts').addColumn('account_id', 'text').execute();
+}
+
+/**
+ * Signed links had one secret that never changed. It becomes the key of this week (server/gate/pass-keys.ts), so that links stay
+ * valid until their ends.
+ */
+async function renewLinkKeys(db: Kysely<unknown>): Promise<void> {
+  const now = Date.now();
+  const name = `links ${Math.floor(now / PASS_KEY_MS)}`;
+  await sql`update relay_secrets set name = ${name}, created_at = ${now} where name = 'links'`.execute(db);
 }

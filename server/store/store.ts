@@ -317,6 +317,14 @@ export interface Store {
    * @param before wall time in ms: those created later stay
    */
   removeSecrets(prefix: string, before: number): Promise<void>;
+  /**
+   * Forgets the secrets of cookies, signed links and session tickets, and the links themselves: others are made when they are
+   * asked for. Relays that serve follow as they do when a key is revoked.
+   *
+   * @param act the entry of the audit log, stored with the change
+   * @returns how many links have ended
+   */
+  renewSecrets(act: AuditRecord): Promise<number>;
 
   /**
    * The account at a certificate authority.

@@ -98,7 +98,7 @@ export class ApiFixture {
         store,
         clock: this.clock,
         log,
-        tokens: new LinkTokens('secret'),
+        tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
       }),
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),

@@ -43,7 +43,7 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
   };
 }
 
-/** Who may come into a tunnel, with nothing asked unless said. */
+/** An access policy that asks for nothing except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
   const nothing = { allow: [], basic: [], password: null, links: false, knock: false };
   return { version: randomUUID(), ...nothing, ...fields };

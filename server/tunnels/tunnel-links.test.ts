@@ -73,7 +73,7 @@ describe('TunnelLinks', () => {
       store,
       clock,
       log: () => {},
-      tokens: new LinkTokens('secret'),
+      tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
     });
     return { service, links, registry, reviewed };
   }
@@ -82,7 +82,8 @@ describe('TunnelLinks', () => {
     const { service, links } = await start();
     const { id } = await service.create(account, WANTED);
     const { link, token } = await links.create(account, id, LINK);
-    assert.deepEqual(new LinkTokens('secret').read(token, id, clock.now()), {
+    const tokens = new LinkTokens(() => ({ current: 'secret', others: [] }));
+    assert.deepEqual(tokens.read(token, { id, createdAt: clock.now() }, clock.now()), {
       id: link.id,
       note: 'for the review',
       end: link.expiresAt / 1000,

@@ -18,7 +18,7 @@ const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 describe('Door', () => {
   let clock: FakeClock;
   let door: Door;
-  let tunnel: { id: string; account: { id: string }; access: HeldAccess | undefined };
+  let tunnel: { id: string; createdAt: number; account: { id: string }; access: HeldAccess | undefined };
   /** whether too many passwords wait */
   let isBusy: boolean;
   /** called when a password is checked */
@@ -30,10 +30,10 @@ describe('Door', () => {
     isBusy = false;
     checks = 0;
     onCheck = () => {};
-    tunnel = { id: 'one', account: { id: 'acme' }, access: undefined };
+    tunnel = { id: 'one', createdAt: 0, account: { id: 'acme' }, access: undefined };
     const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
-    const links = new LinkTokens('secret');
+    const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
     const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
     door = new Door({
       gate: new Gate({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
@@ -106,7 +106,7 @@ describe('Door', () => {
   describe('when many addresses try passwords', () => {
     beforeEach(() => lock({ ...BASIC, password: 'oak' }));
 
-    it('takes 60 wrong ones a minute of a tunnel, and checks no more', async () => {
+    it('checks 60 wrong passwords a minute for a tunnel, and then none', async () => {
       assert.deepEqual(await flood(TUNNEL_ATTEMPTS_PER_MINUTE), new Set([401]));
       const before = checks;
       assert.equal(await visit('fern', '203.0.113.1'), 429);
@@ -116,7 +116,7 @@ describe('Door', () => {
       assert.equal(await visit('fern', '203.0.113.1'), 'in');
     });
 
-    it('lets in those with a right one from where somebody has come in before, and tells nobody else', async () => {
+    it('admits the right password from an address that has shown it before, and from no other', async () => {
       assert.equal(await visit('fern', '203.0.113.1'), 'in');
       assert.equal(await submit('oak', '203.0.113.2'), 303);
       await flood(TUNNEL_ATTEMPTS_PER_MINUTE);
@@ -127,7 +127,7 @@ describe('Door', () => {
       assert.equal(await visit('wrong', '203.0.113.1'), 401);
     });
 
-    it('knows the address of somebody whose password was remembered, too', async () => {
+    it('remembers the address of a visitor whose password was cached', async () => {
       assert.equal(await visit('fern', '203.0.113.1'), 'in');
       assert.equal(await visit('fern', '203.0.113.2'), 'in');
       assert.equal(checks, 1);
@@ -135,7 +135,7 @@ describe('Door', () => {
       assert.equal(await visit('fern', '203.0.113.2'), 'in');
     });
 
-    it('takes no more than 10 a minute from an address, from which somebody has come in or not', async () => {
+    it('checks 10 wrong passwords a minute from one address, whether it is known or not', async () => {
       for (const right of [false, true]) {
         if (right) assert.equal(await visit('fern', '203.0.113.1'), 'in');
         for (let each = 0; each < ACCESS_ATTEMPTS_PER_MINUTE; each += 1)
@@ -145,7 +145,7 @@ describe('Door', () => {
       }
     });
 
-    it('leaves other tunnels alone, and does not count right ones nor those that were not checked', async () => {
+    it('does not affect other tunnels, and does not count passwords that were right or not checked', async () => {
       for (let each = 0; each <= TUNNEL_ATTEMPTS_PER_MINUTE; each += 1)
         assert.equal(await submit('oak', `192.0.2.${each}`), 303);
       isBusy = true;
@@ -159,7 +159,7 @@ describe('Door', () => {
   });
 
   describe('when the access of a tunnel changes while a password is checked', () => {
-    it('lets nobody in with what was right before', async () => {
+    it('refuses a password that was right under the previous access', async () => {
       for (const change of [
         { basic: [{ user: 'ann', hash: 'other' }] },
         { basic: [{ user: 'bob', hash: 'fern' }] },
@@ -174,7 +174,7 @@ describe('Door', () => {
       assert.equal(await visit('fern'), 403);
     });
 
-    it('lets in those who may come in now', async () => {
+    it('admits a visitor who meets the new access', async () => {
       lock(BASIC);
       onCheck = changeTo(undefined);
       assert.equal(await visit('other'), 'open');
@@ -183,7 +183,7 @@ describe('Door', () => {
       assert.equal(await visit('other'), 'in');
     });
 
-    it('does the same for the form of the page', async () => {
+    it('applies the new access to the form of the page', async () => {
       for (const [change, status] of [
         [{ password: 'other' }, 401],
         [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],
@@ -196,7 +196,7 @@ describe('Door', () => {
     });
   });
 
-  it('decides about a form by the access that there is when its body has come', async () => {
+  it('applies the current access when the body of a form arrives', async () => {
     for (const [change, status] of [
       [{ password: 'other' }, 401],
       [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],

@@ -64,7 +64,7 @@ export interface DoorOptions {
   readonly knocking: Pick<Knocking, 'respond'>;
   /** wrong passwords, by tunnel and network */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
-  /** wrong passwords, by tunnel, of networks from which nobody has shown a right one */
+  /** wrong passwords of unknown networks, by tunnel */
   readonly tunnelAttempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
@@ -80,7 +80,7 @@ const PAGE_USER = ':';
 export class Door {
   readonly #options: DoorOptions;
   readonly #passed = new PassedPasswords();
-  /** tunnels and networks from which somebody has shown a right password there */
+  /** networks known to have shown a right password, by tunnel */
   readonly #known = new TenantCache<true>(KNOWN_NETWORKS_MAX);
 
   constructor(options: DoorOptions) {
@@ -93,7 +93,7 @@ export class Door {
    *   waits for an answer, which never rejects
    */
   enter(head: RequestHead, visit: Arriving, from: Origin): Entry | Promise<Entry | undefined> | undefined {
-    const { access, account, id: tunnelId } = visit.tunnel;
+    const { access, account, createdAt, id: tunnelId } = visit.tunnel;
     const { address, network } = from;
     const { link, prefix } = visit;
     const step = doorStep(head, visit);
@@ -101,7 +101,8 @@ export class Door {
     // Whoever has waited goes on, if the tunnel is open by now.
     if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
     const { gate, now } = this.#options;
-    const arrival = { head, address, tunnelId, account: account.id, prefix, link, now: now() };
+    const tunnel = { tunnelId, createdAt, account: account.id };
+    const arrival = { head, address, ...tunnel, prefix, link, now: now() };
     const verdict = gate.decide(access, arrival);
     // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
     if (verdict.kind !== 'address' && step === 'password') return { form: { ...visit, access } };
@@ -234,7 +235,7 @@ export class Door {
     { credentials, hash }: { readonly credentials: Credentials; readonly hash: string | undefined },
   ): Promise<Entry | undefined> {
     const problem = await this.#try(visit, from.network, credentials.password, hash);
-    // What was checked says nothing any more if the owner has changed it meanwhile.
+    // The owner changed the access while the password was checked.
     if (visit.tunnel.access !== access) return await this.enter(head, visit, from);
     if (problem !== undefined) return this.#refuse(problem, head, visit, access);
     this.#passed.add(visit.tunnel.account.id, access.version, credentials);

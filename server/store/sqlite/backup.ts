@@ -15,12 +15,14 @@ import type { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Database } from '../schema.ts';
 import { raiseAccessRevision } from '../queries/account-queries.ts';
+import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/secret-queries.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
 import { makePrivate } from './private-file.ts';
 
 /**
- * Copies a database as it is at one moment, for its owner only. The copy is whole and on the disk when it has its name.
+ * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are made. The
+ * copy is whole and on the disk when it has its name.
  *
  * @param file must not exist
  * @returns its bytes
@@ -38,11 +40,27 @@ export function backUp(path: string, file: string): number {
     } finally {
       source.close();
     }
+    forgetSecrets(part);
     publish(part, file);
     note(path, file);
     return statSync(file).size;
   } finally {
-    rmSync(part, { force: true });
+    for (const suffix of ['', '-journal']) rmSync(part + suffix, { force: true });
+  }
+}
+
+/** A lost copy must not be enough to forge cookies and links. */
+function forgetSecrets(file: string): void {
+  const database = new (loadSqlite().DatabaseSync)(file);
+  try {
+    const table = database.prepare("select 1 from sqlite_master where name = 'relay_secrets'").get();
+    if (table === undefined) return;
+    // Otherwise deleted rows would still be in the file.
+    database.exec('pragma secure_delete = on');
+    const forget = database.prepare("delete from relay_secrets where name like ? || '%'");
+    for (const prefix of SIGNING_SECRETS) forget.run(prefix);
+  } finally {
+    database.close();
   }
 }
 
@@ -70,10 +88,13 @@ export interface Restored {
   readonly kept: string | undefined;
   /** keys that were revoked since the copy was made, and stay so */
   readonly revoked: number;
+  /** signed links whose keys are neither in the copy nor in the previous database */
+  readonly endedLinks: number;
 }
 
 /**
- * Puts a copy in the place of a database that nobody uses. Keys that were revoked in that one stay revoked.
+ * Puts a copy in the place of a database that nobody uses. Keys that were revoked in that one stay revoked, and cookies and links
+ * that its secrets signed stay valid.
  *
  * @param name what the database of before is called from now on
  * @throws Error with a text for the operator, and nothing changed
@@ -86,8 +107,13 @@ export async function restore(path: string, file: string, name: string): Promise
     mustBeWhole(part);
     const copy = await openSqliteDatabase(part, 'must-exist');
     let revoked = 0;
+    let endedLinks = 0;
     try {
-      if (existsSync(path)) revoked = await keepRevoked(path, copy);
+      if (existsSync(path)) {
+        revoked = await keepRevoked(path, copy);
+        await keepSecrets(path, copy);
+      }
+      if (!(await hasLinkKeys(copy))) endedLinks = await removeLinks(copy);
     } finally {
       await copy.destroy();
     }
@@ -97,7 +123,7 @@ export async function restore(path: string, file: string, name: string): Promise
       renameSync(path, kept);
     }
     publish(part, path);
-    return { kept, revoked };
+    return { kept, revoked, endedLinks };
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true });
   }
@@ -138,6 +164,33 @@ async function keepRevoked(path: string, copy: Kysely<Database>): Promise<number
   } finally {
     await now.destroy();
   }
+}
+
+/** Takes the secrets of cookies and links from the previous database. */
+async function keepSecrets(path: string, copy: Kysely<Database>): Promise<void> {
+  const now = await openSqliteDatabase(path, 'must-exist');
+  try {
+    for (const prefix of SIGNING_SECRETS) {
+      const secrets = await now
+        .selectFrom('relay_secrets')
+        .selectAll()
+        .where('name', 'like', `${prefix}%`)
+        .execute();
+      await removeSecrets(copy, prefix, Infinity);
+      if (secrets.length > 0) await copy.insertInto('relay_secrets').values(secrets).execute();
+    }
+  } finally {
+    await now.destroy();
+  }
+}
+
+async function hasLinkKeys(copy: Kysely<Database>): Promise<boolean> {
+  const found = await copy
+    .selectFrom('relay_secrets')
+    .select('name')
+    .where('name', 'like', 'links %')
+    .executeTakeFirst();
+  return found !== undefined;
 }
 
 /** Brings what is in the log of a database into its file: the log would not go along. */
