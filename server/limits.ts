@@ -491,6 +491,8 @@ export const DNS_SHOWN_MAX = 4;
 export const DNS_SHOWN_LENGTH = 100;
 /** Domains that are looked at at a time because somebody asks for it; each takes six questions. */
 export const DOMAIN_LOOKS_MAX = 32;
+/** Those of one account: with its calls a minute, it keeps few of them busy for long. */
+export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
 /** Times that an account may add a domain or have one looked at in a minute in the long run. */
 export const DOMAIN_CALLS_PER_MINUTE = 20;
 /** Times at once. */

@@ -198,7 +198,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   async function addDomain(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
     const domain = readAddDomain(ctx.request.body);
-    const claim = await writes.run(account.id, () => domains.add(account, domain));
+    const claim = await domains.add(account, domain);
     ctx.status = 201;
     ctx.set('Location', `/v1/domains/${claim.id}`);
     ctx.body = DOMAIN.view(await show(claim));

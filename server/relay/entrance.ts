@@ -120,6 +120,7 @@ export async function openEntrance(
       setImmediate(second);
     },
   });
+  const writes = new Writes();
   const resources = {
     authenticator,
     tunnels: service,
@@ -128,7 +129,7 @@ export async function openEntrance(
     store,
     turns,
     hashes,
-    writes: new Writes(),
+    writes,
     clients: hub,
     creates: peering.limit(ownCreates, rate),
     ttl: config,
@@ -149,7 +150,16 @@ export async function openEntrance(
       import('../domains/domain-service.ts'),
     ]);
     const { own, lookup, held } = domains;
-    const domainService = new DomainService({ store, clock, log, lookup, own, held, calls: domainCalls });
+    const domainService = new DomainService({
+      store,
+      clock,
+      log,
+      lookup,
+      own,
+      held,
+      calls: domainCalls,
+      writes,
+    });
     return createApi({ ...resources, domains: domainService }, log);
   });
   const origins = new Origins({

@@ -55,7 +55,10 @@ export class ApiFixture {
   readonly dns = new Map<string, DnsAnswer>();
   /** when it says that */
   dnsGate: Promise<void> = Promise.resolve();
+  /** called when the DNS is asked */
+  onLookup: () => void = () => {};
   readonly lookup: DnsLookup = async (name, type) => {
+    this.onLookup();
     await this.dnsGate;
     return this.dns.get(`${name} ${type}`) ?? { kind: 'none', exists: false };
   };
@@ -141,7 +144,7 @@ export class ApiFixture {
     const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
     const own = { host: 'relay.example', tunnelDomain: 'localhost', serviceDomain: 'localhost' };
     const calls = new RateLimiter(clock, { perMinute: 20, burst: 10 });
-    return new DomainService({ store, clock, log, lookup, own, held, calls });
+    return new DomainService({ store, clock, log, lookup, own, held, calls, writes: this.writes });
   }
 
   get port(): number {
