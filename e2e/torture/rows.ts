@@ -12,6 +12,7 @@ import { lockedTunnels } from './rows/locked-tunnels.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { replacements } from './rows/replacements.ts';
 import { secrets } from './rows/secrets.ts';
+import { sharedQueues } from './rows/shared-queues.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { soak } from './rows/soak.ts';
 import { spellings } from './rows/spellings.ts';
@@ -26,6 +27,7 @@ export const ROWS: readonly Row[] = [
   websocketAbuse,
   hostileTrunks,
   lockedTunnels,
+  sharedQueues,
   slowVisitors,
   idleAndDescriptors,
   worstTenant,

@@ -36,14 +36,6 @@ describe('PasswordHashes', () => {
     return resolve;
   }
 
-  /** What became of checks: whether each was done. */
-  async function done(checks: readonly Promise<boolean>[]): Promise<boolean[]> {
-    return (await Promise.allSettled(checks)).map((result) => {
-      if (result.status === 'rejected') assert.ok(result.reason instanceof BusyError);
-      return result.status === 'fulfilled';
-    });
-  }
-
   it('say whether a password is the one that was hashed, each time with another salt', async () => {
     const [one, two] = await Promise.all([
       hashes.hash('mild oak fern', OWNER),
@@ -85,7 +77,7 @@ describe('PasswordHashes', () => {
   it('of an account with many give way to another account when 1024 wait, the latest first', async () => {
     const release = holdBack();
     const floods = HASHES_WAITING_MAX / HASHES_WAITING_OF_ONE_MAX;
-    const running = [check('flood 0'), check('flood 0')];
+    const first = [check('flood 0'), check('flood 0')];
     const flooding = Array.from({ length: HASHES_WAITING_MAX }, (_, each) => check(`flood ${each % floods}`));
     const other = check('other');
     release();
@@ -93,7 +85,7 @@ describe('PasswordHashes', () => {
     const results = await done(flooding);
     assert.equal(results.filter((isDone) => !isDone).length, 1);
     assert.equal(results.slice(0, -floods).includes(false), false);
-    assert.deepEqual(await done(running), [true, true]);
+    assert.deepEqual(await done(first), [true, true]);
   });
 
   it('are refused to an account that waits for as many as any other when 1024 wait', async () => {
@@ -106,12 +98,12 @@ describe('PasswordHashes', () => {
 
   it('of a tunnel with many give way to another tunnel of the account', async () => {
     const release = holdBack();
-    const running = [check('one'), check('one')];
+    const first = [check('one'), check('one')];
     const flooding = Array.from({ length: HASHES_WAITING_OF_ONE_MAX }, () => check('one', 'flooded'));
     const owner = check('one', '');
     release();
     assert.equal(await owner, false);
-    assert.deepEqual(await done(running), [true, true]);
+    assert.deepEqual(await done(first), [true, true]);
     assert.deepEqual(await done(flooding), [...flooding.slice(1).map(() => true), false]);
   });
 
@@ -126,3 +118,11 @@ describe('PasswordHashes', () => {
     assert.deepEqual(order, ['a1', 'a1', 'a1', 'b1', 'c1', 'a2', 'b1', 'a1']);
   });
 });
+
+/** Whether each of the checks was done, and not refused. */
+async function done(checks: readonly Promise<boolean>[]): Promise<boolean[]> {
+  return (await Promise.allSettled(checks)).map((result) => {
+    if (result.status === 'rejected') assert.ok(result.reason instanceof BusyError);
+    return result.status === 'fulfilled';
+  });
+}
