@@ -430,9 +430,9 @@ export const RECENT_MS = 30_000;
 
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;
-/** Passwords of one tunnel, or of one account that sets them, that may wait for that; some 1 s. */
+/** Passwords of one account, at its tunnels or set by itself, that may wait for that; about 1 s. */
 export const HASHES_WAITING_OF_ONE_MAX = 32;
-/** Those of all of them, who take turns. */
+/** Those of all accounts, who take turns. */
 export const HASHES_WAITING_MAX = 1024;
 /** Passes of visitors that are remembered as right; some 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
@@ -440,6 +440,10 @@ export const KNOWN_PASSES_MAX = 10_000;
 export const PASSED_PASSWORDS_MAX = 10_000;
 /** Wrong passwords that an address may try at a tunnel in a minute, and at once. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
+/** Wrong passwords of all unknown addresses together that a tunnel checks in a minute, and in one burst. */
+export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
+/** Addresses known to have shown a right password, for all tunnels together; about 2 MB. */
+export const KNOWN_NETWORKS_MAX = 10_000;
 /** Signed links of a tunnel at a time. */
 export const LINKS_MAX = 256;
 /** Links of a tunnel that were revoked before their end: every relay knows them until then; some 50 KB. */
@@ -519,6 +523,8 @@ export const DNS_SHOWN_LENGTH = 100;
 
 /** Domains that are looked at at a time because somebody asks for it; each takes six questions. */
 export const DOMAIN_LOOKS_MAX = 32;
+/** Those of one account: with its calls a minute, it keeps few of them busy for long. */
+export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
 /** Times that an account may add a domain or have one looked at in a minute in the long run. */
 export const DOMAIN_CALLS_PER_MINUTE = 20;
 /** Times at once. */

@@ -91,7 +91,6 @@ async function startParts(
   const tunnels = await startTunnels(config, {
     store,
     peering,
-    hashes,
     log,
     onAccess,
     onEnd,
@@ -146,7 +145,7 @@ async function startParts(
       listeners.closeOthers();
     },
   );
-  const { url, port, edge, certificate, tickets, passKeys, loadApi, beginToDrain } = entrance;
+  const { url, port, edge, certificate, tickets, accessKeys, loadApi, beginToDrain } = entrance;
   inside.edge = edge;
   certificates?.start(entrance.useOwn);
   const loopWatch = new LoopWatch(clock, log);
@@ -157,6 +156,8 @@ async function startParts(
     await accessWatch.follow();
     // Those of an account that was removed are gone.
     domains.verified.review();
+    for (const keys of accessKeys) await keys.reload();
+    await tickets?.reload();
   });
   keyUses.start(hub);
 
@@ -217,7 +218,7 @@ async function startParts(
     certificate?.stop();
     tickets?.stop();
     await certificates?.stop();
-    passKeys.stop();
+    for (const keys of accessKeys) keys.stop();
     await peering.stop();
     await access.stop();
     await domains.stop();

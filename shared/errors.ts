@@ -286,7 +286,7 @@ export const VISITOR_ERRORS = {
   'access-attempts': {
     status: 429,
     title: 'Too many wrong tries',
-    text: 'Too many wrong passwords came from your address. Try again in a minute.',
+    text: 'Too many wrong passwords were tried here. Try again in a minute.',
   },
   'tunnel-unknown': {
     status: 404,

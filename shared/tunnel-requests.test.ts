@@ -61,6 +61,15 @@ describe('readCreateTunnel', () => {
     assert.deepEqual(readCreateTunnel(given, limits), readCreateTunnel({ local_port: 1, name: '' }, limits));
   });
 
+  it('takes null for each optional field as missing', () => {
+    const optional = ['name', 'ttl', 'idle_ttl', 'access', 'take_over', 'domain'];
+    const given = Object.fromEntries(optional.map((field) => [field, null]));
+    assert.deepEqual(
+      readCreateTunnel({ ...given, local_port: 1 }, limits),
+      readCreateTunnel({ local_port: 1 }, limits),
+    );
+  });
+
   for (const body of [null, [], 'x', 1, true]) {
     it(`refuses a body of ${JSON.stringify(body)}`, () => {
       assert.deepEqual(

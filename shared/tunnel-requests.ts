@@ -39,9 +39,9 @@ export function createTunnelSchema(limits: TtlLimits) {
       name,
       ttl: ttl(limits.maxTtl),
       idle_ttl: flag,
-      access: yup.mixed(),
+      access: yup.mixed().nullable(),
       take_over: flag,
-      domain: yup.mixed(),
+      domain: yup.mixed().nullable(),
     })
     .strict();
 }

@@ -30,14 +30,14 @@ const lastingPasses = new Passes('lasting', () => ({ current: secret, others: []
 const gate = new Gate({
   passes,
   lastingPasses,
-  links: new LinkTokens(secret),
+  links: new LinkTokens(() => ({ current: secret, others: [] })),
   cookieName: () => '__Host-culvert-pass',
   isGood: () => true,
 });
 const users = new HeldAccess(STORED);
 const networks = new HeldAccess({ ...STORED, basic: [], allow: ['10.0.0.0/8', '127.0.0.0/8', '::1'] });
 const passed = new PassedPasswords();
-passed.add(STORED.version, { user: 'ann', password: 'mild oak fern' });
+passed.add(ID, STORED.version, { user: 'ann', password: 'mild oak fern' });
 
 const scope = { tunnelId: ID, version: STORED.version, form: 'host' } as const;
 const pass = passes.make(scope, 'basic:ann', NOW / 1000 + 3600);
@@ -90,5 +90,6 @@ function arrival(fields: string): Arrival {
   if (typeof head !== 'object') throw new Error('the head is not one');
   const way = { trusted: false, secure: true };
   const request = { head, hasBody: false, upgrade: false, way, address: '127.0.0.1' };
-  return { ...request, tunnelId: ID, prefix: '', link: undefined, now: NOW };
+  const tunnel = { tunnelId: ID, createdAt: NOW, account: ID };
+  return { ...request, ...tunnel, prefix: '', link: undefined, now: NOW };
 }

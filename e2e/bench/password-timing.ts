@@ -20,14 +20,16 @@ const { values } = parseArgs({ options: { samples: { type: 'string', default: '3
 const samples = Number(values.samples);
 
 const hashes = new PasswordHashes();
-const hash = await hashes.hash(RIGHT, '');
+const OWNER = { account: '', tunnel: '' };
+const hash = await hashes.hash(RIGHT, OWNER);
 const passed = new PassedPasswords();
-passed.add('v1', { user: 'ann', password: RIGHT });
+passed.add('', 'v1', { user: 'ann', password: RIGHT });
 
 /** Tries a password as the door does. */
 async function tried(user: string, password: string): Promise<void> {
   if (passed.has('v1', { user, password })) throw new Error('a wrong password was remembered');
-  if (await hashes.matches(password, user === 'ann' ? hash : undefined, '')) throw new Error('it was right');
+  if (await hashes.matches(password, user === 'ann' ? hash : undefined, OWNER))
+    throw new Error('it was right');
 }
 
 /** Looks only whether it is remembered. */

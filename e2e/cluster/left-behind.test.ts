@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { OPEN } from '../../shared/access.ts';
-import { PasswordHashes } from '../../server/gate/password-hashes.ts';
 import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/limits.ts';
 import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../server/store/store.ts';
@@ -62,7 +60,6 @@ describe('a relay on PostgreSQL, after others have died', function () {
       },
     });
     service = new TunnelService({
-      hashes: new PasswordHashes(),
       store: counted,
       registry,
       clock,
@@ -105,7 +102,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     const count = SWEEP_BATCH + 10;
     const end = clock.now();
     await leave(count, end);
-    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false, access: OPEN, domain: '' };
+    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false, access: null, domain: '' };
     await assert.rejects(service.create(stranger, wanted), { status: 409 });
     await until(SWEEP_INTERVAL_MS, async () => assert.equal(await rows(), 0));
     assert.ok(clock.now() - end < HOUR / 2, `${clock.now() - end} ms`);

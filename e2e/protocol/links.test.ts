@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import type { NewLink } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { administer, createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { Culvert } from '../support/programs.ts';
@@ -467,5 +467,18 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
       );
       assert.equal((await open(made)).status, 303);
     });
+  });
+
+  it('end when the secrets of the relay are renewed, with their cookies, and new ones work', async () => {
+    const tunnel = await start(LINKS);
+    const before = await link(tunnel);
+    const cookie = cookiesOf(await open(before));
+    const [form] = forms(tunnel);
+    assert.equal((await ask(form, '/', [cookie])).status, 200);
+    const { links_ended: ended } = await administer(relay, 'secrets', 'renew');
+    assert.ok(Number(ended) >= 1);
+    await eventually(5000, async () => assert.equal((await open(before)).status, 401));
+    assert.equal((await ask(form, '/', [cookie])).status, 401);
+    assert.equal((await open(await link(tunnel))).status, 303);
   });
 });

@@ -16,6 +16,7 @@ import { operators } from './rows/operators.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { replacements } from './rows/replacements.ts';
 import { secrets } from './rows/secrets.ts';
+import { sharedQueues } from './rows/shared-queues.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { soak } from './rows/soak.ts';
 import { spellings } from './rows/spellings.ts';
@@ -32,6 +33,7 @@ export const ROWS: readonly Row[] = [
   websocketAbuse,
   hostileTrunks,
   lockedTunnels,
+  sharedQueues,
   slowVisitors,
   idleAndDescriptors,
   worstTenant,

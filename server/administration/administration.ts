@@ -265,6 +265,15 @@ export class Administration {
     return there('tunnel', name, changed);
   }
 
+  /**
+   * Replaces the secrets of cookies, signed links and session tickets; what they signed is no longer valid.
+   *
+   * @returns how many links have ended
+   */
+  async renewSecrets(): Promise<number> {
+    return await this.#act('renewSecrets', [], ['secrets.renew', '', '']);
+  }
+
   async #tunnel(name: string): Promise<OwnedTunnel> {
     return there('tunnel', name, await this.#find(name));
   }

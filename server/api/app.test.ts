@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ACCESS_POLL_MS, READY_TIMEOUT_MS } from '../limits.ts';
-import { ApiFixture } from '../testing/api-fixture.ts';
+import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 
 describe('the REST interface', () => {
@@ -41,6 +41,33 @@ describe('the REST interface', () => {
       api.clock.advance(ACCESS_POLL_MS);
     });
     assert.match(await revoked, /^HTTP\/1.1 401 /);
+  });
+
+  it('takes null for each optional field of a request as not given', async () => {
+    const key = await api.keyOf(account);
+    const ask = async (method: string, path: string, body: object, as = key): Promise<ApiResponse> =>
+      await api.call(method, path, { key: as, body: JSON.stringify(body) });
+    const open = { allow: null, basic: null, password: null, links: null, knock: null };
+    const optional = { name: null, ttl: null, idle_ttl: null, access: null, take_over: null, domain: null };
+    const { status, body } = await ask('POST', '/v1/tunnels', { local_port: 1, ...optional });
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal((await ask('POST', '/v1/tunnels', { local_port: 1, access: open })).status, 201);
+    const path = `/v1/tunnels/${String(body['id'])}`;
+    assert.equal((await ask('PUT', `${path}/extend`, { ttl: null })).status, 200);
+    assert.equal((await ask('PUT', `${path}/access`, open)).status, 200);
+    assert.equal((await ask('PUT', `${path}/access`, { ...open, links: true })).status, 200);
+    assert.equal((await ask('POST', `${path}/links`, { ttl: null, note: null, path: null })).status, 201);
+    const admin = await api.keyOf(account, { scope: { kind: 'admin' } });
+    const made = { name: 'beta', plan: null, subdomain: null, with_key: null };
+    const { body: beta } = await ask('POST', '/v1/admin/accounts', made, admin);
+    assert.equal(beta['plan'], 'dev');
+    const invite = { account: 'beta', plan: null, ttl: null, count: null };
+    const { body: invited } = await ask('POST', '/v1/admin/invites', invite, admin);
+    const [{ url }] = invited['invites'] as [{ url: string }];
+    const taken = await ask('POST', `/v1/invites/${url.split('/').at(-1)}`, { machine: null }, '');
+    assert.equal(taken.status, 201);
+    const keyPath = `/v1/admin/accounts/${String(beta['id'])}/keys`;
+    assert.equal((await ask('POST', keyPath, { label: null, expires: null, name: null }, admin)).status, 201);
   });
 
   it('shows the account behind a key', async () => {

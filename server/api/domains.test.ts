@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import {
+  ACCOUNT_WRITES_MAX,
   DOMAIN_CALLS_BURST,
   DOMAIN_CALLS_PER_MINUTE,
   DOMAIN_LOOKS_MAX,
+  DOMAIN_LOOKS_OF_ONE_MAX,
   OWN_ADDRESSES_MS,
 } from '../limits.ts';
 import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
@@ -244,6 +246,37 @@ describe('domains in the REST interface', () => {
     gate.resolve();
     const answers = await Promise.all(looks);
     assert.equal(answers.filter(({ status }) => status === 200).length, DOMAIN_LOOKS_MAX);
+  });
+
+  it('looks at 8 domains of one account at a time', async () => {
+    const claims = [await added('app.shop.example'), await added('b.shop.example', keys.bob)] as const;
+    const gate = Promise.withResolvers<void>();
+    api.dnsGate = gate.promise;
+    const looks = Array.from({ length: DOMAIN_LOOKS_OF_ONE_MAX + 1 }, () => verify(claims[0]));
+    assert.equal(codeOf(await Promise.race(looks)), '503 unavailable');
+    const other = verify(claims[1], keys.bob);
+    gate.resolve();
+    assert.equal((await other).status, 200);
+    const answers = await Promise.all(looks);
+    assert.equal(answers.filter(({ status }) => status === 200).length, DOMAIN_LOOKS_OF_ONE_MAX);
+  });
+
+  it('holds no place for writes while the DNS is asked whose a domain is', async () => {
+    await verified('app.shop.example');
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    api.onLookup = asked.resolve;
+    api.dnsGate = gate.promise;
+    const adds = Array.from({ length: ACCOUNT_WRITES_MAX }, () => add('app.shop.example', keys.bob));
+    await asked.promise;
+    const began: string[] = [];
+    for (let each = 0; each < ACCOUNT_WRITES_MAX; each += 1)
+      void api.writes.run(bob.id, () => Promise.resolve(began.push('write')));
+    await new Promise((resolve) => setImmediate(resolve));
+    const before = began.length;
+    gate.resolve();
+    for (const response of await Promise.all(adds)) assert.equal(codeOf(response), '409 domain-taken');
+    assert.equal(before, ACCOUNT_WRITES_MAX);
   });
 
   it('answers 503 and leaves nothing half done while the store is down', async () => {

@@ -1,15 +1,18 @@
 /** Guards of routes: each lets a request pass or throws the ApiError that refuses it. */
+import type { Access } from '../../shared/access.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { mustReach, outOfScope, reachesTunnel } from '../accounts/key-scope.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
+import { storedAccess } from '../gate/held-access.ts';
+import { orBusy, type PasswordHashes } from '../gate/password-hashes.ts';
 import type { DomainService } from '../domains/domain-service.ts';
 import type { KeyScope } from '../store/records.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
-import type { ApiMiddleware } from './state.ts';
+import type { ApiContext, ApiMiddleware } from './state.ts';
 import type { Turns } from './turns/turns.ts';
 
 /**
@@ -71,6 +74,21 @@ export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
     ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
+    await next();
+  };
+}
+
+/**
+ * Hashes the passwords of an `access`; leaves `state.access`. Runs before a write takes its place, because hashing is slow.
+ *
+ * @param read what of the request it is
+ */
+export function hashPasswords(
+  hashes: Pick<PasswordHashes, 'hash'>,
+  read: (ctx: ApiContext) => Access,
+): ApiMiddleware {
+  return async function hashGivenPasswords(ctx, next) {
+    ctx.state.access = await orBusy(storedAccess(read(ctx), hashes, ctx.state.account.id));
     await next();
   };
 }

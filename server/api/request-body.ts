@@ -27,16 +27,29 @@ export function readBody(): ApiMiddleware {
 }
 
 /**
- * The same, for a route whose key has been looked at before: where the body takes long, it is looked at again. Whoever sends a body byte by byte
- * must not get to act with a key that was revoked hours ago.
+ * The same, for a route whose key has been checked before: it is checked again if the body takes long.
  *
  * @param requireKey the guard that has looked at it
  */
 export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'monotonic'>): ApiMiddleware {
-  const read = readBody();
-  return async function readJsonInTime(ctx, next) {
+  return lookAgainAfter(readBody(), requireKey, clock);
+}
+
+/**
+ * Checks the key again after a slow step: a request whose body trickles in, or whose passwords wait to be hashed, must not act
+ * with a key that was revoked in the meantime.
+ *
+ * @param slow what may take long
+ * @param requireKey the guard that has looked at the key
+ */
+export function lookAgainAfter(
+  slow: ApiMiddleware,
+  requireKey: ApiMiddleware,
+  clock: Pick<Clock, 'monotonic'>,
+): ApiMiddleware {
+  return async function lookAgain(ctx, next) {
     const since = clock.monotonic();
-    await read(ctx, async () => {
+    await slow(ctx, async () => {
       if (clock.monotonic() - since < ACCESS_POLL_MS) await next();
       else await requireKey(ctx, next);
     });

@@ -3,6 +3,7 @@ import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits, Tunnel } from '../../shared/tunnel.ts';
 import { isHostName } from '../../shared/host.ts';
+import type { Access } from '../../shared/access.ts';
 import { readAccess } from '../../shared/access-requests.ts';
 import { readAddDomain } from '../../shared/domain-requests.ts';
 import type { Domain } from '../../shared/domains.ts';
@@ -20,6 +21,7 @@ import type { DomainRecord } from '../store/records.ts';
 import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { batches } from '../batches.ts';
+import type { PasswordHashes } from '../gate/password-hashes.ts';
 import type { Hub } from '../link/hub.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -30,6 +32,7 @@ import type { Addresses } from '../tunnels/urls.ts';
 import {
   allowName,
   authenticate,
+  hashPasswords,
   limitRate,
   limitTunnels,
   reachTunnel,
@@ -40,14 +43,14 @@ import {
 import { addAdminRoutes, type AdminRoutesOptions } from './admin/routes.ts';
 import { addInviteRoutes } from './invite-routes.ts';
 import { openApiDocument } from './openapi/document.ts';
-import { readBodyWith, requireBody } from './request-body.ts';
+import { lookAgainAfter, readBodyWith, requireBody } from './request-body.ts';
 import { ACCOUNT } from './resources/account.ts';
 import { CHECKED_DOMAIN, DOMAIN } from './resources/domain.ts';
 import { KNOCK } from './resources/knock.ts';
 import { viewLink, viewNewLink } from './resources/link.ts';
 import { CLOSED, HEALTHY, READY, REMOVED, REVOKED, SERVED } from './resources/status.ts';
 import { viewTunnel } from './resources/tunnel.ts';
-import type { ApiContext, ApiState } from './state.ts';
+import type { ApiContext, ApiMiddleware, ApiState } from './state.ts';
 import type { Turns } from './turns/turns.ts';
 import type { Writes } from './turns/writes.ts';
 
@@ -62,6 +65,8 @@ export interface ApiDeps {
   readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<Turns, 'next'>;
   readonly writes: Writes;
+  /** makes hashes of passwords */
+  readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
@@ -82,7 +87,7 @@ export interface ApiDeps {
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
   const { authenticator, tunnels, clients, links, knocks, domains } = deps;
-  const { creates, turns, writes, store } = deps;
+  const { creates, turns, writes, store, hashes } = deps;
   const { ttl, addresses, clock, isDraining, invitations, contact, downloadPage, mayHave, admin } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
   const accountKey = authenticate(authenticator);
@@ -92,6 +97,9 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   const json = readBodyWith(tunnelKey, clock);
   const accountJson = readBodyWith(accountKey, clock);
   const anotherTurn = waitForTurn(turns);
+  /** One after `read`, with the key looked at again. */
+  const hash = (read: (ctx: ApiContext) => Access): ApiMiddleware =>
+    lookAgainAfter(hashPasswords(hashes, read), tunnelKey, clock);
   const document = openApiDocument(addresses.publicUrl, ttl);
 
   async function view(tunnel: LiveTunnel): Promise<Tunnel> {
@@ -99,7 +107,8 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function create(ctx: ApiContext): Promise<void> {
-    const { account, wanted } = ctx.state;
+    const { account, access } = ctx.state;
+    const wanted = { ...ctx.state.wanted, access };
     const meant = tunnels.meantBy(account, wanted);
     if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted)))) {
       ctx.body = await view(meant);
@@ -145,8 +154,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function setAccess(ctx: ApiContext): Promise<void> {
-    const { account } = ctx.state;
-    const access = readAccess(ctx.request.body);
+    const { account, access } = ctx.state;
     const tunnel = await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access));
     ctx.body = await view(tunnel);
   }
@@ -190,7 +198,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   async function addDomain(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
     const domain = readAddDomain(ctx.request.body);
-    const claim = await writes.run(account.id, () => domains.add(account, domain));
+    const claim = await domains.add(account, domain);
     ctx.status = 201;
     ctx.set('Location', `/v1/domains/${claim.id}`);
     ctx.body = DOMAIN.view(await show(claim));
@@ -261,13 +269,23 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     limitTunnels(tunnels),
     limitRate(creates),
     requireDomain(domains),
+    hash((ctx) => ctx.state.wanted.access),
     create,
   );
   router.get('/v1/tunnels', tunnelKey, list);
   router.get('/v1/tunnels/:id', tunnelKey, reach, get);
   router.delete('/v1/tunnels/:id', tunnelKey, reach, close);
   router.put('/v1/tunnels/:id/extend', tunnelKey, reach, json, anotherTurn, extend);
-  router.put('/v1/tunnels/:id/access', tunnelKey, reach, json, anotherTurn, requireBody(), setAccess);
+  router.put(
+    '/v1/tunnels/:id/access',
+    tunnelKey,
+    reach,
+    json,
+    anotherTurn,
+    requireBody(),
+    hash((ctx) => readAccess(ctx.request.body)),
+    setAccess,
+  );
   router.post('/v1/tunnels/:id/links', tunnelKey, reach, json, anotherTurn, createLink);
   router.get('/v1/tunnels/:id/links', tunnelKey, reach, listLinks);
   router.delete('/v1/tunnels/:id/links/:link_id', tunnelKey, reach, revokeLink);

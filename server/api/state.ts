@@ -1,7 +1,7 @@
 /** What the guards of a route leave for those after them. */
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { WantedTunnel } from '../../shared/tunnel.ts';
-import type { AccountRecord, KeyScope } from '../store/records.ts';
+import type { AccountRecord, KeyScope, StoredAccess } from '../store/records.ts';
 
 export interface ApiState {
   /** UUID, the response's `X-Request-Id` */
@@ -14,6 +14,8 @@ export interface ApiState {
   scope: KeyScope;
   /** after `readCreate()` */
   wanted: WantedTunnel;
+  /** after `hashPasswords()`: who may come in; `null` for everybody */
+  access: StoredAccess | null;
 }
 
 export type ApiContext = RouterContext<ApiState>;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { LIST_BATCH } from '../limits.ts';
+import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, LIST_BATCH } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 
@@ -112,7 +111,7 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('takes another turn of the loop for each 50 tunnels of a list', async () => {
-    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: OPEN, domain: '' };
+    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: null, domain: '' };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
     assert.deepEqual(
@@ -120,6 +119,52 @@ describe('the REST interface of tunnels', () => {
       api.tunnels.list(account).map(({ id }) => id),
     );
     assert.deepEqual(api.turns, [account.id, account.id]);
+  });
+
+  it('holds no place for writes while passwords are hashed', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { body: tunnel } = await create({ name: 'web' });
+    const path = `/v1/tunnels/${String(tunnel['id'])}`;
+    api.turns.length = 0;
+    api.hashGate = gate.promise;
+    const access = { password: 'mild oak fern' };
+    const changes = [
+      api.call('PUT', `${path}/access`, { key, body: JSON.stringify(access) }),
+      create({ name: 'web', take_over: true, access }),
+      create({ name: 'new', access }),
+    ];
+    // Each takes a turn behind which its passwords are hashed.
+    while (api.turns.length < changes.length) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const began: string[] = [];
+    for (let each = 0; each < ACCOUNT_WRITES_MAX; each += 1)
+      void api.writes.run(account.id, () => Promise.resolve(began.push('write')));
+    await new Promise((resolve) => setImmediate(resolve));
+    const before = [...began];
+    gate.resolve();
+    const answers = await Promise.all(changes);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 201],
+    );
+    for (const { body } of answers) assert.deepEqual(body['access'], { password: true });
+    assert.equal(before.length, ACCOUNT_WRITES_MAX);
+  });
+
+  it('does nothing with a key that was revoked while passwords were hashed', async () => {
+    const { body: tunnel } = await create();
+    const path = `/v1/tunnels/${String(tunnel['id'])}`;
+    const gate = Promise.withResolvers<void>();
+    const other = await api.keyOf(account);
+    api.hashGate = gate.promise;
+    api.turns.length = 0;
+    const change = api.call('PUT', `${path}/access`, { key: other, body: '{"password":"mild oak fern"}' });
+    while (api.turns.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await api.revoke(other);
+    api.clock.advance(ACCESS_POLL_MS);
+    gate.resolve();
+    assert.equal((await change).status, 401);
+    assert.deepEqual((await api.call('GET', path, { key })).body['access'], {});
   });
 
   it('continues in its turn when a body has come', async () => {

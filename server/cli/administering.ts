@@ -13,6 +13,7 @@ import { backupCommand, restoreCommand } from './backup-commands.ts';
 import type { Shell } from './command.ts';
 import { createInvitesCommand, listInvitesCommand, revokeInviteCommand } from './invite-commands.ts';
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
+import { renewSecretsCommand } from './secret-commands.ts';
 import {
   closeTunnelCommand,
   listTunnelsCommand,
@@ -42,4 +43,5 @@ export const ADMINISTRATION: ReadonlyMap<string, (shell: Shell, argv: readonly s
     ['audit', auditCommand],
     ['backup', backupCommand],
     ['restore', restoreCommand],
+    ['secrets renew', renewSecretsCommand],
   ]);

@@ -43,7 +43,7 @@ export async function restoreCommand(shell: Shell, argv: readonly string[]): Pro
     detail: `from ${file}`,
     accountId: null,
   };
-  const { kept, ended } = await attempt('nothing was restored', async () => {
+  const { kept, ended, endedLinks } = await attempt('nothing was restored', async () => {
     const lock = lockDatabase(path);
     try {
       return await restore(path, file, name, entry);
@@ -58,6 +58,10 @@ export async function restoreCommand(shell: Shell, argv: readonly string[]): Pro
     );
   shell.out(`${path} is as it was when ${file} was made. Start the relay now.`);
   if (kept !== undefined) shell.out(`What was there before is in ${kept}.`);
+  if (endedLinks > 0)
+    shell.out(
+      `${endedLinks} signed ${endedLinks === 1 ? 'link no longer works' : 'links no longer work'}: a copy has no keys of links. Create new ones.`,
+    );
   for (const line of describeEnded(ended)) shell.out(line);
 }
 

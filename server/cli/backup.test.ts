@@ -84,6 +84,34 @@ describe('culvert-relay backup and restore', () => {
     assert.deepEqual(await store.findEndedKeys(['kept', 'revoked'], 10), [{ id: 'revoked', end: 'revoked' }]);
   });
 
+  it('leave the secrets of cookies and links out of the copy, and keep those that there are', async () => {
+    const secrets = ['pass 1', 'links 1', 'session tickets 1', 'dns zones'];
+    const before: string[] = [];
+    for (const name of secrets) before.push(await store.relaySecret(name, 1));
+    const tunnel = aTunnel(account.id);
+    await store.insertTunnel(tunnel);
+    await store.insertLink(aLink(tunnel.id), { maxLinks: 1, maxRevoked: 1 });
+    await run('backup', file);
+    const bytes = readFileSync(file);
+    assert.deepEqual(
+      before.map((secret) => bytes.includes(secret)),
+      [false, false, false, true],
+    );
+    await store.close();
+    assert.equal(await run('restore', file), 0, shell.stderr.join());
+    store = await openSqlite(database, () => {});
+    for (const [index, name] of secrets.entries())
+      assert.equal(await store.relaySecret(name, 1), before[index]);
+    assert.equal((await store.linksOf(tunnel.id, 1000)).length, 1);
+    await store.close();
+    rmSync(database);
+    assert.equal(await run('restore', file), 0, shell.stderr.join());
+    assert.match(shell.stdout.join('\n'), /^1 signed link no longer works: /m);
+    store = await openSqlite(database, () => {});
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), []);
+    assert.notEqual(await store.relaySecret('links 1', 1), before[1]);
+  });
+
   /** Restores the copy, and opens what is there then. */
   async function restored(): Promise<string[]> {
     await store.close();
@@ -165,6 +193,7 @@ describe('culvert-relay backup and restore', () => {
     const idOf = (slug: string): string => tunnels.get(slug)?.id ?? '';
     for (const tunnel of tunnels.values()) await store.insertTunnel(tunnel);
     await store.suspendTunnel(idOf('resumed'), 'too early');
+    await store.relaySecret('links 1', 1);
     const links = [aLink(idOf('locked')), aLink(idOf('locked'))];
     for (const link of links) await store.insertLink(link, { maxLinks: 9, maxRevoked: 9 });
     await run('backup', file);

@@ -57,6 +57,8 @@ Usage:
   culvert-relay restore FILE [--json]
       put a copy back, while no relay runs; the previous database is kept, and what was ended in it since stays ended:
       keys, links, accounts, invitations, tunnels and domains
+  culvert-relay secrets renew [--json]
+      end all cookies of visitors and all signed links, for example after a copy of the database was lost
   culvert-relay migrate --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/NAME] [--json]
       move everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to, to that of
       CULVERT_DATABASE_URL, which keeps its password out of the process list

@@ -13,6 +13,7 @@ const ADMINISTERS: ReadonlySet<string> = new Set([
   'audit',
   'backup',
   'restore',
+  'secrets',
 ]);
 
 const DETACH = '--detach';

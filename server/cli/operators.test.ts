@@ -57,6 +57,14 @@ describe('culvert-relay, for operators', () => {
     return tunnel.id;
   }
 
+  it('secrets renew ends what was made with them, and is kept in the audit log', async () => {
+    const before = await store.relaySecret('links 1', 1);
+    assert.deepEqual(await json('secrets', 'renew'), { status: 'renewed', links_ended: 0 });
+    assert.notEqual(await store.relaySecret('links 1', 1), before);
+    assert.equal((await store.listAudit(1))[0]?.action, 'secrets.renew');
+    await refused(2, 'secrets');
+  });
+
   describe('account create', () => {
     const plan = ['--plan', 'dev'];
 

@@ -4,7 +4,12 @@ import type { DnsRecord } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import { DOMAIN_GRACE_MS, DOMAIN_LOOKS_MAX, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import {
+  DOMAIN_GRACE_MS,
+  DOMAIN_LOOKS_MAX,
+  DOMAIN_LOOKS_OF_ONE_MAX,
+  STORE_RETRY_AFTER_SECONDS,
+} from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
@@ -31,6 +36,8 @@ export interface DomainServiceDeps {
   readonly held: HeldDomains;
   /** limits how often an account has something looked at */
   readonly calls: CreateLimiter;
+  /** Does a write in one of the account's places for writes; none is held while the DNS is asked. */
+  readonly writes: { run<T>(account: string, work: () => Promise<T>): Promise<T> };
 }
 
 /** A claim, and what was found when its domain was looked at. */
@@ -42,8 +49,8 @@ export interface LookedAt {
 export class DomainService {
   readonly #deps: DomainServiceDeps;
   readonly #ownAddresses: OwnAddresses;
-  /** looks that are under way */
-  #looks = 0;
+  /** accounts whose looks are under way, one entry for each look */
+  readonly #looks: string[] = [];
 
   constructor(deps: DomainServiceDeps) {
     this.#deps = deps;
@@ -71,8 +78,8 @@ export class DomainService {
     if (maxDomains !== null && claims.length >= maxDomains) throw noRoom(account);
     await this.#takeCall(account);
     mustNotBeOwn(domain, own);
-    await this.#mustBeFree(domain);
-    const claim = await this.#insert(account, domain);
+    await this.#mustBeFree(account, domain);
+    const claim = await this.#deps.writes.run(account.id, () => this.#insert(account, domain));
     log('domain added', { domain, account: account.id });
     return claim;
   }
@@ -114,7 +121,7 @@ export class DomainService {
     const { lookup, own, held, clock, log } = this.#deps;
     const claim = await this.get(account, id);
     await this.#takeCall(account);
-    const look = await this.#bounded(() => lookAt(claim, own.host, lookup));
+    const look = await this.#bounded(account, () => lookAt(claim, own.host, lookup));
     const isRight = verdictOf(look);
     if (isRight === true) {
       await held.take(claim, look.proofs ?? []);
@@ -159,11 +166,11 @@ export class DomainService {
   }
 
   /** Whoever has proven that a domain is theirs keeps it for as long as their proof is there. */
-  async #mustBeFree(domain: string): Promise<void> {
+  async #mustBeFree(account: AccountRecord, domain: string): Promise<void> {
     const { store, lookup } = this.#deps;
     const holder = await orUnavailable(store.verifiedClaim(domain));
     if (holder === undefined) return;
-    const proofs = await this.#bounded(() => proofsOf(domain, lookup));
+    const proofs = await this.#bounded(account, () => proofsOf(domain, lookup));
     if (proofs === undefined || proofs.includes(proofText(holder.proof)))
       throw new ApiError(API_ERRORS.domainTaken);
   }
@@ -173,16 +180,18 @@ export class DomainService {
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
   }
 
-  async #bounded<T>(look: () => Promise<T>): Promise<T> {
-    if (this.#looks >= DOMAIN_LOOKS_MAX) {
+  /** @throws ApiError 503 when too many looks of the account, or of all accounts, are under way */
+  async #bounded<T>({ id }: AccountRecord, look: () => Promise<T>): Promise<T> {
+    const own = this.#looks.filter((account) => account === id).length;
+    if (this.#looks.length >= DOMAIN_LOOKS_MAX || own >= DOMAIN_LOOKS_OF_ONE_MAX) {
       const headers = { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) };
       throw new ApiError(API_ERRORS.unavailable, headers);
     }
-    this.#looks += 1;
+    this.#looks.push(id);
     try {
       return await look();
     } finally {
-      this.#looks -= 1;
+      this.#looks.splice(this.#looks.indexOf(id), 1);
     }
   }
 }

@@ -18,10 +18,10 @@ const LINK_ID = '0123456789abcdef';
 
 const passes = new Passes('visit', () => ({ current: 'key', others: ['older key'] }));
 const lastingPasses = new Passes('lasting', () => ({ current: 'lasting key', others: [] }));
-const links = new LinkTokens('lasting key');
+const links = new LinkTokens(() => ({ current: 'lasting key', others: [] }));
 /** of somebody else, or of a relay with other secrets */
 const foreign = new Passes('visit', () => ({ current: 'foreign key', others: [] }));
-const foreignLinks = new LinkTokens('foreign key');
+const foreignLinks = new LinkTokens(() => ({ current: 'foreign key', others: [] }));
 const gate = new Gate({
   passes,
   lastingPasses,
@@ -100,6 +100,8 @@ function ask(
     ...request,
     address,
     tunnelId: 'one',
+    createdAt: NOW - 1000,
+    account: 'acme',
     prefix,
     link,
     now: NOW,

@@ -47,7 +47,7 @@ describe('Gate', () => {
   beforeEach(() => {
     passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     lastingPasses = new Passes('lasting', () => ({ current: 'other key', others: [] }));
-    links = new LinkTokens('other key');
+    links = new LinkTokens(() => ({ current: 'other key', others: [] }));
     revoked = new Set();
     gate = new Gate({
       passes,
@@ -71,6 +71,8 @@ describe('Gate', () => {
       way: { trusted, secure },
       address,
       tunnelId,
+      createdAt: NOW - 1000,
+      account: 'acme',
       prefix,
       link,
       now: NOW,

@@ -21,6 +21,10 @@ export interface Arrival {
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
+  /** wall time in ms at which the tunnel was made */
+  readonly createdAt: number;
+  /** id of the account that the tunnel belongs to */
+  readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
   /** what the parameter of a signed link says; `undefined` where it is not there */
@@ -105,18 +109,18 @@ export class Gate {
 
   /** The link that is followed, if it is good. */
   #link(access: HeldAccess, arrival: Arrival): SignedLink | undefined {
-    const { head, hasBody, tunnelId, link: token, now } = arrival;
+    const { head, hasBody, tunnelId, createdAt, link: token, now } = arrival;
     // The request that follows a preflight is asked for its own.
     if (token === undefined || !access.takesLinks || isPreflight(head, hasBody)) return undefined;
     const { links, isGood } = this.#options;
-    const link = links.read(token, tunnelId, now);
+    const link = links.read(token, { id: tunnelId, createdAt }, now);
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
   }
 
   /** Who has a pass that is good; or who has knocked, and is not in. */
   #bearer(
     access: HeldAccess,
-    { head, tunnelId, prefix, now }: Arrival,
+    { head, tunnelId, account, prefix, now }: Arrival,
   ): {
     readonly pass?: { readonly visitor: string; readonly until?: number };
     readonly knock?: string | undefined;
@@ -126,7 +130,7 @@ export class Gate {
     const scope = { tunnelId, version: access.version, form } as const;
     let knock: string | undefined;
     for (const value of cookieValues(head.fields, cookieName(form))) {
-      const found = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
+      const found = passes.read(value, scope, now, account) ?? lastingPasses.read(value, scope, now, account);
       if (found === undefined) continue;
       const { who: visitor, end } = found;
       // A password stays valid after its pass has ended; a link ends with its pass.

@@ -7,24 +7,26 @@ import type { StoredAccess } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 
 /**
+ * @param accountId the owner: accounts take turns at hashing
  * @returns what the store keeps; `null` for a tunnel that is open to everybody
  * @throws BusyError
  */
 export async function storedAccess(
   given: Access,
-  hashes: PasswordHashes,
+  hashes: Pick<PasswordHashes, 'hash'>,
   accountId: string,
 ): Promise<StoredAccess | null> {
   const { allow, basic, password, links, knock } = given;
   if (allow.length === 0 && basic.length === 0 && password === undefined && !links && !knock) return null;
+  const owner = { account: accountId, tunnel: '' };
   const users = [];
   for (const { user, password: theirs } of basic)
-    users.push({ user, hash: await hashes.hash(theirs, accountId) });
+    users.push({ user, hash: await hashes.hash(theirs, owner) });
   return {
     version: randomBytes(9).toString('base64url'),
     allow,
     basic: users,
-    password: password === undefined ? null : await hashes.hash(password, accountId),
+    password: password === undefined ? null : await hashes.hash(password, owner),
     links,
     knock,
   };

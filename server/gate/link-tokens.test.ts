@@ -2,24 +2,28 @@ import assert from 'node:assert/strict';
 import { LinkTokens, type SignedLink } from './link-tokens.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
+/** The tunnels of the tests. */
+const ONE = { id: 'one', createdAt: NOW - 1000 };
+const TWO = { id: 'two', createdAt: NOW - 1000 };
 const LINK: SignedLink = { id: '0123456789abcdef', note: 'for the review', end: NOW / 1000 + 60 };
 
 describe('LinkTokens', () => {
-  const tokens = new LinkTokens('secret');
+  const keys = { current: 'secret', others: [] };
+  const tokens = new LinkTokens(() => keys);
 
   it('say which link it is, whatever it is called, until its end', () => {
     for (const note of ['', 'for the review', 'Ünïcode 🦊 %00 \u0085?&#', '🦊'.repeat(64)]) {
       const link = { ...LINK, note };
       const token = tokens.make('one', link);
       assert.match(token, /^[\w.-]+$/);
-      assert.deepEqual(tokens.read(token, 'one', NOW), link);
-      assert.deepEqual(tokens.read(token, 'one', LINK.end * 1000 - 1), link);
-      assert.equal(tokens.read(token, 'one', LINK.end * 1000), undefined);
+      assert.deepEqual(tokens.read(token, ONE, NOW), link);
+      assert.deepEqual(tokens.read(token, ONE, LINK.end * 1000 - 1), link);
+      assert.equal(tokens.read(token, ONE, LINK.end * 1000), undefined);
     }
   });
 
   it('are good for one tunnel', () => {
-    assert.equal(tokens.read(tokens.make('one', LINK), 'two', NOW), undefined);
+    assert.equal(tokens.read(tokens.make('one', LINK), TWO, NOW), undefined);
   });
 
   it('cannot be made up, changed, cut, or put together from others', () => {
@@ -44,8 +48,19 @@ describe('LinkTokens', () => {
       `${id}.${end}.${note}.${later.split('.')[3]}`,
       `${id}.${end}.${note}.${'A'.repeat(43)}`,
       `${id}.1e99.${note}.${mac}`,
-      new LinkTokens('another').make('one', LINK),
+      new LinkTokens(() => ({ current: 'another', others: [] })).make('one', LINK),
     ];
-    for (const token of forged) assert.equal(tokens.read(token, 'one', NOW), undefined, token);
+    for (const token of forged) assert.equal(tokens.read(token, ONE, NOW), undefined, token);
+  });
+
+  it('of earlier keys are valid for tunnels that existed then', () => {
+    const old = new LinkTokens(() => ({ current: 'old', others: [] })).make('one', LINK);
+    const later = new LinkTokens((createdAt) => ({
+      current: 'new',
+      others: createdAt < NOW ? ['older', 'old'] : [],
+    }));
+    assert.deepEqual(later.read(old, ONE, NOW), LINK);
+    assert.equal(later.read(old, { ...ONE, createdAt: NOW }, NOW), undefined);
+    assert.deepEqual(later.read(later.make('one', LINK), { ...ONE, createdAt: NOW }, NOW), LINK);
   });
 });

@@ -1,26 +1,41 @@
 /**
- * Keys of passes: a new one each week, which all relays on a database share. Passes of the week before are good for as long as
- * a pass lives, and those of the next one a little earlier, because clocks of relays differ.
+ * Keys that sign passes and links: a new one each week, shared by all relays on a database. Keys of earlier weeks are valid as long
+ * as what they signed, and the next one is accepted a little early, because clocks of relays differ. Expired keys are removed from the
+ * database, so an old copy of it can forge nothing.
  */
 import type { Clock, Timer } from '../clock.ts';
-import { PASS_KEY_MS, STORE_RETRY_MS, PASS_SECONDS } from '../limits.ts';
+import { PASS_KEY_MS, STORE_RETRY_MS } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { PassKeys } from './passes.ts';
 
-/** ms before its time from which on a key is accepted. */
+/** ms before its time from which on a key is accepted, and after it in which a relay may still use it. */
 const EARLY_MS = 60 * 60_000;
 
 export interface KeyRingOptions {
-  readonly store: Pick<Store, 'relaySecret'>;
+  readonly store: Pick<Store, 'relaySecret' | 'removeSecrets'>;
+  /** prefix of its secrets in the store; the number of the week follows */
+  readonly name: string;
+  /** ms that anything signed with a key is valid at most */
+  readonly lifetime: number;
   readonly clock: Clock;
   /** told when the keys have changed */
   readonly changed: () => void;
 }
 
+/** Earlier keys are newest first; `until` is the end of their week, wall time in ms. */
+interface Ring {
+  readonly current: string;
+  readonly next: string | undefined;
+  readonly earlier: readonly { readonly key: string; readonly until: number }[];
+}
+
+const NONE: Ring = { current: '', next: undefined, earlier: [] };
+
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  #keys: PassKeys = { current: '', others: [] };
+  #ring = NONE;
+  #keys: PassKeys = keysOf(NONE, 0);
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -33,10 +48,27 @@ export class KeyRing {
     return this.#keys;
   }
 
+  /**
+   * The keys that may have signed something since a time. Anything signed with an older key must be forged.
+   *
+   * @param time wall time in ms
+   */
+  keysSince(time: number): PassKeys {
+    return keysOf(this.#ring, time);
+  }
+
   /** @throws StoreError */
   async start(): Promise<void> {
-    this.#keys = await this.#load();
+    this.#use(await this.#load());
     this.#arm();
+  }
+
+  /** Takes over keys that another program has renewed. @throws StoreError */
+  async reload(): Promise<void> {
+    const ring = await this.#load();
+    if (JSON.stringify(ring) === JSON.stringify(this.#ring)) return;
+    this.#use(ring);
+    this.#options.changed();
   }
 
   stop(): void {
@@ -44,11 +76,17 @@ export class KeyRing {
     this.#timer?.cancel();
   }
 
-  /** Until which keys are others. */
+  #use(ring: Ring): void {
+    this.#ring = ring;
+    this.#keys = keysOf(ring, 0);
+  }
+
+  /** ms until keys are others. */
   #nextChange(): number {
-    const into = this.#options.clock.now() % PASS_KEY_MS;
-    const changes = [PASS_SECONDS * 1000, PASS_KEY_MS - EARLY_MS, PASS_KEY_MS];
-    return (changes.find((at) => at > into) ?? PASS_KEY_MS) - into;
+    const { clock, lifetime } = this.#options;
+    const into = clock.now() % PASS_KEY_MS;
+    const changes = [lifetime % PASS_KEY_MS, PASS_KEY_MS - EARLY_MS, PASS_KEY_MS];
+    return Math.min(...changes.filter((at) => at > into)) - into;
   }
 
   #arm(ms = this.#nextChange()): void {
@@ -58,7 +96,7 @@ export class KeyRing {
 
   async #renew(): Promise<void> {
     try {
-      this.#keys = await this.#load();
+      this.#use(await this.#load());
       this.#options.changed();
       this.#arm();
     } catch (error) {
@@ -68,18 +106,27 @@ export class KeyRing {
     }
   }
 
-  async #load(): Promise<PassKeys> {
-    const now = this.#options.clock.now();
+  async #load(): Promise<Ring> {
+    const { store, name, lifetime, clock } = this.#options;
+    const now = clock.now();
+    // A secret is created up to EARLY_MS before its week, and clocks of relays may differ by as much.
+    await store.removeSecrets(`${name} `, now - PASS_KEY_MS - lifetime - 2 * EARLY_MS);
     const period = Math.floor(now / PASS_KEY_MS);
-    const into = now % PASS_KEY_MS;
-    const others: string[] = [];
-    if (into < PASS_SECONDS * 1000) others.push(await this.#key(period - 1));
-    if (into >= PASS_KEY_MS - EARLY_MS) others.push(await this.#key(period + 1));
-    return { current: await this.#key(period), others };
+    const earlier: { key: string; until: number }[] = [];
+    for (let until = period * PASS_KEY_MS; until + lifetime > now; until -= PASS_KEY_MS)
+      earlier.push({ key: await this.#key(until / PASS_KEY_MS - 1), until });
+    const hasNext = now % PASS_KEY_MS >= PASS_KEY_MS - EARLY_MS;
+    const next = hasNext ? await this.#key(period + 1) : undefined;
+    return { current: await this.#key(period), next, earlier };
   }
 
   #key(period: number): Promise<string> {
-    const { store, clock } = this.#options;
-    return store.relaySecret(`pass ${period}`, clock.now());
+    const { store, name, clock } = this.#options;
+    return store.relaySecret(`${name} ${period}`, clock.now());
   }
+}
+
+function keysOf({ current, next, earlier }: Ring, since: number): PassKeys {
+  const others = earlier.filter(({ until }) => until + EARLY_MS > since).map(({ key }) => key);
+  return { current, others: next === undefined ? others : [next, ...others] };
 }

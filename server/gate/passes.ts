@@ -1,6 +1,7 @@
 /** What a visitor who has been let in carries from then on: the value of a cookie (docs/decisions/0017-gate.md). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KNOWN_PASSES_MAX } from '../limits.ts';
+import { TenantCache } from '../tenant-cache.ts';
 
 /** What a pass is good for, and for nothing else. */
 export interface PassScope {
@@ -38,8 +39,8 @@ export type PassKind = 'visit' | 'lasting';
 export class Passes {
   readonly #kind: PassKind;
   readonly #keys: () => PassKeys;
-  /** what those say that were found to be right lately, oldest first: a MAC costs more than all else of a request */
-  readonly #known = new Map<string, Known>();
+  /** what those say that were found to be right lately: a MAC costs more than all else of a request */
+  readonly #known = new TenantCache<Known>(KNOWN_PASSES_MAX);
 
   /** @param keys the present ones */
   constructor(kind: PassKind, keys: () => PassKeys) {
@@ -63,9 +64,10 @@ export class Passes {
 
   /**
    * @param now wall time in ms
+   * @param account the tunnel's owner, who has a share of the cache
    * @returns what it says; `undefined` for one that is not good, or not for this
    */
-  read(value: string, scope: PassScope, now: number): Pass | undefined {
+  read(value: string, scope: PassScope, now: number, account: string): Pass | undefined {
     const before = this.#known.get(value);
     if (before !== undefined && isFor(before.scope, scope)) return before.end > now ? before : undefined;
     if (!value.startsWith(this.#kind)) return undefined;
@@ -73,7 +75,8 @@ export class Passes {
     if (kind !== this.#kind || Number(end) * 1000 <= now) return undefined;
     if (!this.#isRight(scope, `${kind}.${end}.${encoded}`, mac)) return undefined;
     const known = { scope, end: Number(end) * 1000, who: Buffer.from(encoded, 'base64url').toString() };
-    this.#remember(value, known);
+    // A copy, which does not keep the whole field that it is a part of.
+    this.#known.set(account, Buffer.from(value, 'latin1').toString('latin1'), known);
     return known;
   }
 
@@ -86,15 +89,6 @@ export class Passes {
     const { current, others } = this.#keys();
     const given = Buffer.from(mac);
     return [current, ...others].some((key) => timingSafeEqual(given, Buffer.from(macOf(key, scope, said))));
-  }
-
-  #remember(value: string, known: Known): void {
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size < KNOWN_PASSES_MAX) break;
-      this.#known.delete(oldest);
-    }
-    // A copy, which does not keep the whole field that it is a part of.
-    this.#known.set(Buffer.from(value, 'latin1').toString('latin1'), known);
   }
 }
 

@@ -22,27 +22,32 @@ export class BusyError extends Error {
   }
 }
 
+/**
+ * On whose behalf a password is hashed. Accounts take turns, and so do the tunnels of an account.
+ */
+export interface HashOwner {
+  /** id */
+  readonly account: string;
+  /** id of the tunnel at whose door somebody waits; `''` for passwords that the account sets itself */
+  readonly tunnel: string;
+}
+
 /** Makes {@link KEY_BYTES} out of a password; as slow as is affordable. */
 export type Derive = (password: string, salt: Buffer) => Promise<Buffer>;
 
 export class PasswordHashes {
   readonly #deriveKey: Derive;
+  readonly #waiting = new WaitingHashes();
   #running = 0;
-  /** those who wait, by whom they belong to; the group whose turn it is comes first */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  #waitingCount = 0;
 
   constructor(derive: Derive = deriveWithScrypt) {
     this.#deriveKey = derive;
   }
 
-  /**
-   * @param group whom it belongs to: groups take turns
-   * @throws BusyError
-   */
-  async hash(password: string, group: string): Promise<string> {
+  /** @throws BusyError when too many wait; this one may also have to give way later */
+  async hash(password: string, owner: HashOwner): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
-    const key = await this.#derive(password, salt, group);
+    const key = await this.#derive(password, salt, owner);
     return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
   }
 
@@ -50,18 +55,17 @@ export class PasswordHashes {
    * Compares in constant time.
    *
    * @param hash what {@link hash} has made; without one, the same time is spent, and the answer is `false`
-   * @param group as for {@link hash}
-   * @throws BusyError
+   * @throws BusyError as {@link hash} does
    */
-  async matches(password: string, hash: string | undefined, group: string): Promise<boolean> {
+  async matches(password: string, hash: string | undefined, owner: HashOwner): Promise<boolean> {
     const [, salt = '', key = ''] = FORMAT.exec(hash ?? '') ?? [];
-    const derived = await this.#derive(password, Buffer.from(salt, 'base64url'), group);
+    const derived = await this.#derive(password, Buffer.from(salt, 'base64url'), owner);
     const expected = Buffer.from(key, 'base64url');
     return expected.length === derived.length && timingSafeEqual(expected, derived);
   }
 
-  async #derive(password: string, salt: Buffer, group: string): Promise<Buffer> {
-    await this.#turn(group);
+  async #derive(password: string, salt: Buffer, owner: HashOwner): Promise<Buffer> {
+    await this.#turn(owner);
     try {
       // The same text may come composed or decomposed (RFC 8265 section 4.2.1).
       return await this.#deriveKey(password.normalize('NFC'), salt);
@@ -71,33 +75,101 @@ export class PasswordHashes {
   }
 
   /** Node's four threads also look up names and read files. */
-  async #turn(group: string): Promise<void> {
+  async #turn(owner: HashOwner): Promise<void> {
     if (this.#running < HASHES_AT_ONCE) {
       this.#running += 1;
       return;
     }
-    const line = this.#waiting.get(group) ?? [];
-    if (line.length >= HASHES_WAITING_OF_ONE_MAX || this.#waitingCount >= HASHES_WAITING_MAX)
-      throw new BusyError();
-    this.#waiting.set(group, line);
-    this.#waitingCount += 1;
-    await new Promise<void>((resolve) => line.push(resolve));
+    await new Promise<void>((begin, reject) => {
+      const refuse = (): void => reject(new BusyError());
+      this.#waiting.push(owner, { begin, refuse })?.refuse();
+    });
   }
 
-  /** Who tries passwords at one tunnel makes others wait for one of them, not for all. */
   #handOn(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) {
-      this.#running -= 1;
-      return;
-    }
-    const [group, line] = first;
-    const next = line.shift();
-    this.#waiting.delete(group);
-    if (line.length > 0) this.#waiting.set(group, line);
-    this.#waitingCount -= 1;
-    next?.();
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running -= 1;
+    else next.begin();
   }
+}
+
+/** A password that waits for its turn. */
+interface Waiting {
+  readonly begin: () => void;
+  readonly refuse: () => void;
+}
+
+/** Those of an account, by tunnel; the tunnel whose turn it is comes first. */
+interface AccountLine {
+  count: number;
+  readonly tunnels: Map<string, Waiting[]>;
+}
+
+/**
+ * Passwords that wait. When there are too many, the latest of the tunnel or account that has most of them gives way: trying
+ * passwords at one tunnel keeps no other tenant's from being checked.
+ */
+class WaitingHashes {
+  /** the account whose turn it is comes first */
+  readonly #accounts = new Map<string, AccountLine>();
+  #count = 0;
+
+  /** @returns the one that is refused for it, if any; it may be the new one itself */
+  push({ account, tunnel }: HashOwner, waiting: Waiting): Waiting | undefined {
+    const line = this.#accounts.get(account) ?? { count: 0, tunnels: new Map<string, Waiting[]>() };
+    const ofTunnel = line.tunnels.get(tunnel) ?? [];
+    let refused: Waiting | undefined;
+    if (line.count >= HASHES_WAITING_OF_ONE_MAX) {
+      const [, most] = longest(line.tunnels, ({ length }) => length);
+      if (most.length <= ofTunnel.length + 1) return waiting;
+      refused = this.#dropLatest(line);
+    } else if (this.#count >= HASHES_WAITING_MAX) {
+      const [, most] = longest(this.#accounts, ({ count }) => count);
+      if (most.count <= line.count + 1) return waiting;
+      refused = this.#dropLatest(most);
+    }
+    ofTunnel.push(waiting);
+    line.tunnels.set(tunnel, ofTunnel);
+    line.count += 1;
+    this.#accounts.set(account, line);
+    this.#count += 1;
+    return refused;
+  }
+
+  /** @returns the one whose turn it is */
+  shift(): Waiting | undefined {
+    for (const [account, line] of this.#accounts) {
+      for (const [tunnel, waiting] of line.tunnels) {
+        const next = waiting.shift();
+        line.tunnels.delete(tunnel);
+        if (waiting.length > 0) line.tunnels.set(tunnel, waiting);
+        line.count -= 1;
+        this.#accounts.delete(account);
+        if (line.count > 0) this.#accounts.set(account, line);
+        this.#count -= 1;
+        return next;
+      }
+    }
+    return undefined;
+  }
+
+  /** @param line of an account that has more than one */
+  #dropLatest(line: AccountLine): Waiting | undefined {
+    const [tunnel, waiting] = longest(line.tunnels, ({ length }) => length);
+    const latest = waiting.pop();
+    if (waiting.length === 0) line.tunnels.delete(tunnel);
+    line.count -= 1;
+    this.#count -= 1;
+    return latest;
+  }
+}
+
+/** @returns the entry with the highest size; only a queue that is full looks for it */
+function longest<T>(lines: ReadonlyMap<string, T>, size: (line: T) => number): [key: string, line: T] {
+  let [found] = lines;
+  for (const entry of lines) if (found === undefined || size(entry[1]) > size(found[1])) found = entry;
+  if (found === undefined) throw new Error('nothing waits');
+  return found;
 }
 
 async function deriveWithScrypt(password: string, salt: Buffer): Promise<Buffer> {

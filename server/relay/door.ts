@@ -1,4 +1,6 @@
 /** The door of the relay's tunnels, with what it needs. */
+import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
+import { LINK_MAX_TTL_SECONDS } from '../../shared/links.ts';
 import type { Clock } from '../clock.ts';
 import { Door } from '../edge/own/door.ts';
 import { Knocking } from '../edge/own/knocking.ts';
@@ -10,11 +12,14 @@ import { KeyRing } from '../gate/pass-keys.ts';
 import { Passes } from '../gate/passes.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { knockIdOf, linkIdOf } from '../gate/visitors.ts';
-import { ACCESS_ATTEMPTS_PER_MINUTE } from '../limits.ts';
+import { ACCESS_ATTEMPTS_PER_MINUTE, PASS_SECONDS, TUNNEL_ATTEMPTS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
+
+/** s that a signed link is valid at most, or the cookie of a visitor who knocks. */
+const LASTING_SECONDS = Math.max(LINK_MAX_TTL_SECONDS, KNOCK_SECONDS + ADMISSION_MAX_SECONDS);
 
 export interface DoorwayOptions {
   readonly store: Store;
@@ -31,7 +36,8 @@ export interface DoorwayOptions {
 
 export interface Doorway {
   readonly door: Door;
-  readonly keys: KeyRing;
+  /** of passes, and of signed links */
+  readonly keys: readonly KeyRing[];
   /** of signed links */
   readonly links: LinkTokens;
 }
@@ -47,13 +53,26 @@ export async function openDoor({
   secure,
   contact,
 }: DoorwayOptions): Promise<Doorway> {
-  const keys: KeyRing = new KeyRing({ store, clock, changed: () => passes.forget() });
-  const passes = new Passes('visit', () => keys.keys);
-  await keys.start();
-  // A link, or an admission, may be good for longer than keys of passes are.
-  const secret = await store.relaySecret('links', clock.now());
-  const links = new LinkTokens(secret);
-  const lastingPasses = new Passes('lasting', () => ({ current: secret, others: [] }));
+  const passKeys: KeyRing = new KeyRing({
+    store,
+    name: 'pass',
+    lifetime: PASS_SECONDS * 1000,
+    clock,
+    changed: () => passes.forget(),
+  });
+  const passes = new Passes('visit', () => passKeys.keys);
+  // Links and admissions may be valid longer than other passes.
+  const linkKeys: KeyRing = new KeyRing({
+    store,
+    name: 'links',
+    lifetime: LASTING_SECONDS * 1000,
+    clock,
+    changed: () => lastingPasses.forget(),
+  });
+  const lastingPasses = new Passes('lasting', () => linkKeys.keys);
+  const links = new LinkTokens((createdAt) => linkKeys.keysSince(createdAt));
+  const keys = [passKeys, linkKeys];
+  for (const ring of keys) await ring.start();
   const gate = new Gate({
     passes,
     lastingPasses,
@@ -68,10 +87,23 @@ export async function openDoor({
   });
   const now = (): number => clock.now();
   const knocking = new Knocking({ knocks, waits, passes: lastingPasses, secure, contact, now });
-  const perMinute = ACCESS_ATTEMPTS_PER_MINUTE;
-  const attempts = new RateLimiter(clock, { perMinute, burst: perMinute });
+  const attemptsOf = (perMinute: number): RateLimiter =>
+    new RateLimiter(clock, { perMinute, burst: perMinute });
+  const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
+  const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
   return {
-    door: new Door({ gate, passes, lastingPasses, hashes, knocking, attempts, secure, contact, now }),
+    door: new Door({
+      gate,
+      passes,
+      lastingPasses,
+      hashes,
+      knocking,
+      attempts,
+      tunnelAttempts,
+      secure,
+      contact,
+      now,
+    }),
     keys,
     links,
   };

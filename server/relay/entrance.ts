@@ -69,8 +69,8 @@ export interface Entrance {
   readonly tickets: TicketKeys | undefined;
   /** Makes handshakes that name no other host get this. */
   readonly useOwn: Listening['useOwn'];
-  /** keys of visitors' passes */
-  readonly passKeys: KeyRing;
+  /** keys of visitors' passes, and of signed links */
+  readonly accessKeys: readonly KeyRing[];
   /** Loads the API, which the first request would have to wait for. */
   readonly loadApi: () => Promise<void>;
   /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
@@ -120,6 +120,7 @@ export async function openEntrance(
       setImmediate(second);
     },
   });
+  const writes = new Writes();
   const resources = {
     authenticator,
     tunnels: service,
@@ -127,7 +128,8 @@ export async function openEntrance(
     links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
     store,
     turns,
-    writes: new Writes(),
+    hashes,
+    writes,
     clients: hub,
     creates: peering.limit(ownCreates, rate),
     ttl: config,
@@ -148,7 +150,16 @@ export async function openEntrance(
       import('../domains/domain-service.ts'),
     ]);
     const { own, lookup, held } = domains;
-    const domainService = new DomainService({ store, clock, log, lookup, own, held, calls: domainCalls });
+    const domainService = new DomainService({
+      store,
+      clock,
+      log,
+      lookup,
+      own,
+      held,
+      calls: domainCalls,
+      writes,
+    });
     return createApi({ ...resources, domains: domainService }, log);
   });
   const origins = new Origins({
@@ -193,7 +204,7 @@ export async function openEntrance(
     certificate,
     tickets,
     useOwn,
-    passKeys: doorway.keys,
+    accessKeys: doorway.keys,
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;

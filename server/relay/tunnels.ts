@@ -5,7 +5,6 @@ import type { Peering } from '../cluster/peering.ts';
 import type { Config } from '../config.ts';
 import { AdmissionEnds } from '../tunnels/admission-ends.ts';
 import { KnockWaits } from '../gate/knock-waits.ts';
-import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Hub, type SocketEnd } from '../link/hub.ts';
 import type { Log } from '../log.ts';
 import type { StoredKnock } from '../store/records.ts';
@@ -35,7 +34,6 @@ const ENDS: Readonly<Record<EndReason, SocketEnd>> = {
 export interface TunnelsDeps {
   readonly store: Store;
   readonly peering: Peering;
-  readonly hashes: PasswordHashes;
   readonly log: Log;
   /** told when others may come into a tunnel than before */
   readonly onAccess: (tunnel: LiveTunnel) => void;
@@ -48,7 +46,7 @@ export interface TunnelsDeps {
 /** @throws StoreError */
 export async function startTunnels(
   config: Config,
-  { store, peering, hashes, log, onAccess, onEnd, missed }: TunnelsDeps,
+  { store, peering, log, onAccess, onEnd, missed }: TunnelsDeps,
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
@@ -73,7 +71,6 @@ export async function startTunnels(
     registry,
     clock,
     log,
-    hashes,
     ttl: config,
     nameHold,
     peers,

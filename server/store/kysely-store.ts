@@ -13,7 +13,7 @@ import * as orders from './queries/order-queries.ts';
 import * as links from './queries/link-queries.ts';
 import { nameClashes } from './queries/namespace.ts';
 import type { Database } from './schema.ts';
-import { relaySecret, removeSecrets } from './queries/secret-queries.ts';
+import { relaySecret, removeSecrets, renewSecrets } from './queries/secret-queries.ts';
 import { type Operation, OPERATIONS } from './operations.ts';
 import type { AuditRecord } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
@@ -45,6 +45,7 @@ const QUERIES: Queries = {
   relaySecret,
   removeSecrets,
   act,
+  renewSecrets,
   ping,
   close,
 };

@@ -111,4 +111,22 @@ describe('links in the store', () => {
       assert.deepEqual(await store.linksOf(ending.id, 0), []);
     }
   });
+
+  it('are gone when the secrets are renewed, with the act that did it, and other secrets stay', async () => {
+    const names = ['pass 1', 'links 1', 'session tickets 1', 'dns zones'];
+    const secrets = async (): Promise<string[]> =>
+      await Promise.all(names.map(async (name) => await store.relaySecret(name, 1)));
+    const before = await secrets();
+    const revision = await store.accessRevision(1);
+    await store.insertLink(aLink(tunnel.id), RULES);
+    const act = { id: 'act', at: 5, actor: 'cli', action: 'secrets.renew', subject: '', detail: '' };
+    assert.equal(await store.act('renewSecrets', [], [{ ...act, accountId: null }]), 1);
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), []);
+    assert.deepEqual({ ...(await store.listAudit(1))[0] }, { ...act, accountId: null });
+    assert.notEqual(await store.accessRevision(1), revision);
+    assert.deepEqual(
+      (await secrets()).map((secret, index) => secret === before[index]),
+      [false, false, false, true],
+    );
+  });
 });

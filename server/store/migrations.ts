@@ -1,5 +1,6 @@
 /** The history of the schema. A migration that was released is never changed; a new one is added after it. */
 import { type Kysely, type Migration, sql } from 'kysely';
+import { PASS_KEY_MS } from '../limits.ts';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_tunnels': { up: createTables },
@@ -17,6 +18,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012_invitations': { up: keepInvitations },
   '0013_orders_of_accounts': { up: tellOrdersApart },
   '0014_endings': { up: keepEndings },
+  '0015_link_keys': { up: renewLinkKeys },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -277,4 +279,14 @@ async function keepEndings(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('released_names_by_domain').on('released_names').column('domain').execute();
   await db.schema.alterTable('audit').addColumn('account_id', 'text').execute();
   await db.schema.createIndex('audit_by_account').on('audit').columns(['account_id', 'at']).execute();
+}
+
+/**
+ * Signed links had one secret that never changed. It becomes the key of this week (server/gate/pass-keys.ts), so that links stay
+ * valid until their ends.
+ */
+async function renewLinkKeys(db: Kysely<unknown>): Promise<void> {
+  const now = Date.now();
+  const name = `links ${Math.floor(now / PASS_KEY_MS)}`;
+  await sql`update relay_secrets set name = ${name}, created_at = ${now} where name = 'links'`.execute(db);
 }

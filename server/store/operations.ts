@@ -83,6 +83,7 @@ export const OPERATIONS = {
   findChallenges: 'read',
   listChallenges: 'read',
   removeSecrets: 'write',
+  renewSecrets: 'write',
   ping: 'read',
   close: 'write',
 } as const satisfies Record<Operation, 'read' | 'write'>;

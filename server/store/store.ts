@@ -353,6 +353,13 @@ export interface Store {
    * @param before wall time in ms: those created later stay
    */
   removeSecrets(prefix: string, before: number): Promise<void>;
+  /**
+   * Forgets the secrets of cookies, signed links and session tickets, and the links themselves: others are made when they are
+   * asked for. Relays that serve follow as they do when a key is revoked.
+   *
+   * @returns how many links have ended
+   */
+  renewSecrets(): Promise<number>;
 
   /**
    * The account at a certificate authority.
@@ -419,5 +426,6 @@ export type ActOperation = keyof Pick<
   | 'suspendTunnel'
   | 'resumeName'
   | 'insertInvitations'
+  | 'renewSecrets'
   | 'revokeInvitation'
 >;

@@ -1,11 +1,12 @@
 /** The REST interface on a free port, with a store in memory and a clock that stands still. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LinkTokens } from '../gate/link-tokens.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { AccountRecord } from '../store/records.ts';
-import { issueKey } from '../accounts/accounts.ts';
+import { issueKey, type NewKey } from '../accounts/accounts.ts';
 import { hashKey } from '../accounts/api-key.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/invitations.ts';
@@ -40,6 +41,13 @@ export class ApiFixture {
   readonly tunnels: TunnelService;
   readonly knocks: TunnelKnocks;
   readonly #server: Server;
+  readonly writes = new Writes();
+  /** when passwords are hashed */
+  hashGate: Promise<void> = Promise.resolve();
+  readonly #hashes = new PasswordHashes(async (password, salt) => {
+    await this.hashGate;
+    return createHash('sha256').update(salt).update(password).digest();
+  });
   draining = false;
   /** ids of the tunnels whose client is there */
   readonly online = new Set<string>();
@@ -47,7 +55,10 @@ export class ApiFixture {
   readonly dns = new Map<string, DnsAnswer>();
   /** when it says that */
   dnsGate: Promise<void> = Promise.resolve();
+  /** called when the DNS is asked */
+  onLookup: () => void = () => {};
   readonly lookup: DnsLookup = async (name, type) => {
+    this.onLookup();
     await this.dnsGate;
     return this.dns.get(`${name} ${type}`) ?? { kind: 'none', exists: false };
   };
@@ -71,7 +82,6 @@ export class ApiFixture {
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
     this.tunnels = new TunnelService({
-      hashes: new PasswordHashes(),
       store,
       registry,
       clock: this.clock,
@@ -91,12 +101,13 @@ export class ApiFixture {
         store,
         clock: this.clock,
         log,
-        tokens: new LinkTokens('secret'),
+        tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
       }),
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
-      writes: new Writes(),
+      writes: this.writes,
+      hashes: this.#hashes,
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,
@@ -133,7 +144,7 @@ export class ApiFixture {
     const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
     const own = { host: 'relay.example', tunnelDomain: 'localhost', serviceDomain: 'localhost' };
     const calls = new RateLimiter(clock, { perMinute: 20, burst: 10 });
-    return new DomainService({ store, clock, log, lookup, own, held, calls });
+    return new DomainService({ store, clock, log, lookup, own, held, calls, writes: this.writes });
   }
 
   get port(): number {
@@ -145,9 +156,9 @@ export class ApiFixture {
     this.#test.down = down;
   }
 
-  /** @returns a new key of an account */
-  async keyOf(account: AccountRecord): Promise<string> {
-    return (await issueKey(this.#test.store, this.clock, account)).key;
+  /** @returns a new key of an account, for everything of it unless something else is wanted */
+  async keyOf(account: AccountRecord, wanted: NewKey = {}): Promise<string> {
+    return (await issueKey(this.#test.store, this.clock, account, wanted)).key;
   }
 
   async revoke(key: string): Promise<void> {

@@ -6,6 +6,7 @@ import type {
   KeyRecord,
   LinkRecord,
   OwnedTunnel,
+  StoredAccess,
   TunnelRecord,
 } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
@@ -40,6 +41,12 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
     scope: { kind: 'all' },
     ...fields,
   };
+}
+
+/** An access policy that asks for nothing except the given fields. */
+export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
+  const nothing = { allow: [], basic: [], password: null, links: false, knock: false };
+  return { version: randomUUID(), ...nothing, ...fields };
 }
 
 /** Nobody has knocked. */

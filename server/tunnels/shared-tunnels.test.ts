@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { PasswordHashes } from '../gate/password-hashes.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -10,7 +8,7 @@ import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: OPEN, domain: '' };
+const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: null, domain: '' };
 
 /** Lets what the store was asked arrive. */
 async function settled(): Promise<void> {
@@ -56,7 +54,6 @@ describe('TunnelService, on one database with another', () => {
     const ended: EndReason[] = [];
     const changed: string[] = [];
     const service = new TunnelService({
-      hashes: new PasswordHashes(),
       store: counted(),
       registry,
       clock,
@@ -248,7 +245,7 @@ describe('TunnelService, on one database with another', () => {
   });
 
   it('is shown by nobody once its time is over, whatever it waits for', async () => {
-    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: OPEN });
+    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
     clock.advance(60_000);
     assert.throws(() => one.service.get(account, id), { status: 404 });
     assert.deepEqual(one.service.list(account), []);
@@ -295,7 +292,7 @@ describe('TunnelService, on one database with another', () => {
   });
 
   it('gives traffic on another relay 500 ms to be known', async () => {
-    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: OPEN });
+    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
     await find(two, 'web');
     clock.advance(59_900);
     await settled();

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { PasswordHashes } from '../gate/password-hashes.ts';
 import { KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { anAccess, aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelNews } from './peers.ts';
 import { TunnelKnocks } from './tunnel-knocks.ts';
@@ -16,7 +14,7 @@ const WANTED = {
   name: 'web',
   ttl: 3600,
   idleTtl: false,
-  access: { ...OPEN, knock: true },
+  access: anAccess({ knock: true }),
   domain: '',
 };
 
@@ -50,7 +48,6 @@ describe('TunnelKnocks', () => {
   async function start(shared = true, store: Store = test.store): Promise<Side> {
     const told: number[] = [];
     const service = new TunnelService({
-      hashes: new PasswordHashes(),
       store,
       registry: new TunnelRegistry(new Set()),
       clock,

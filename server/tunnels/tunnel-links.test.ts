@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
 import { LinkTokens } from '../gate/link-tokens.ts';
-import { PasswordHashes } from '../gate/password-hashes.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aLink, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { aLink, anAccess, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { Peers } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -18,7 +16,7 @@ const WANTED = {
   name: 'web',
   ttl: 3600,
   idleTtl: false,
-  access: { ...OPEN, links: true },
+  access: anAccess({ links: true }),
   domain: '',
 };
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
@@ -58,7 +56,6 @@ describe('TunnelLinks', () => {
     const registry = new TunnelRegistry(new Set());
     const reviewed: string[] = [];
     const service = new TunnelService({
-      hashes: new PasswordHashes(),
       store,
       registry,
       clock,
@@ -76,7 +73,7 @@ describe('TunnelLinks', () => {
       store,
       clock,
       log: () => {},
-      tokens: new LinkTokens('secret'),
+      tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
     });
     return { service, links, registry, reviewed };
   }
@@ -85,7 +82,8 @@ describe('TunnelLinks', () => {
     const { service, links } = await start();
     const { id } = await service.create(account, WANTED);
     const { link, token } = await links.create(account, id, LINK);
-    assert.deepEqual(new LinkTokens('secret').read(token, id, clock.now()), {
+    const tokens = new LinkTokens(() => ({ current: 'secret', others: [] }));
+    assert.deepEqual(tokens.read(token, { id, createdAt: clock.now() }, clock.now()), {
       id: link.id,
       note: 'for the review',
       end: link.expiresAt / 1000,

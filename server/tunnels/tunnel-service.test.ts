@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { PasswordHashes } from '../gate/password-hashes.ts';
-import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import type { EndReason } from './peers.ts';
-import { TunnelService } from './tunnel-service.ts';
+import { type NewTunnel, TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
 const MAX_TTL = 168 * 3600;
@@ -43,7 +40,6 @@ describe('TunnelService', () => {
     ended = [];
     changed = [];
     service = new TunnelService({
-      hashes: new PasswordHashes(),
       store: test.store,
       registry,
       clock,
@@ -69,7 +65,7 @@ describe('TunnelService', () => {
 
   describe('create', () => {
     it('creates a tunnel that routing finds and the store knows', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: OPEN }));
+      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: null }));
       assert.equal(registry.bySlug('web'), tunnel);
       assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
       assert.equal(tunnel.createdAt, clock.now());
@@ -143,7 +139,6 @@ describe('TunnelService', () => {
       });
       const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
       const cut = new TunnelService({
-        hashes: new PasswordHashes(),
         store,
         registry,
         clock,
@@ -250,7 +245,7 @@ describe('TunnelService', () => {
 
     it('says who may come in from now on', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web' }));
-      await service.takeOver(tunnel, wanted({ access: { ...OPEN, links: true } }));
+      await service.takeOver(tunnel, wanted({ access: anAccess({ links: true }) }));
       assert.deepEqual(tunnel.access?.view(), { links: true });
       await service.takeOver(tunnel, wanted());
       assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
@@ -482,7 +477,7 @@ describe('TunnelService', () => {
 
       it(`${by} ends no tunnel and prolongs none`, async () => {
         await service.create(account, wanted({ name: 'web' }));
-        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: OPEN }));
+        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: null }));
         clock.jump(jump);
         clock.advance(HOUR / 2);
         busy.countIn(1);
@@ -502,7 +497,7 @@ describe('TunnelService', () => {
       });
 
       it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
-        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: OPEN }));
+        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: null }));
         clock.jump(jump);
         clock.advance(HOUR / 4);
         tunnel.countIn(1);
@@ -545,6 +540,6 @@ describe('TunnelService', () => {
   });
 });
 
-function wanted(fields: Partial<CreateTunnel> = {}): CreateTunnel {
-  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: OPEN, domain: '', ...fields };
+function wanted(fields: Partial<NewTunnel> = {}): NewTunnel {
+  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: null, domain: '', ...fields };
 }

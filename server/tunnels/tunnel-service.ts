@@ -4,12 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
-import type { Access } from '../../shared/access.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import { storedAccess } from '../gate/held-access.ts';
-import { orBusy, type PasswordHashes } from '../gate/password-hashes.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, OwnedTunnel, TunnelOrders, StoredAccess } from '../store/records.ts';
@@ -37,8 +34,6 @@ export interface TunnelServiceDeps {
   readonly registry: TunnelRegistry;
   readonly clock: Clock;
   readonly log: Log;
-  /** makes hashes of passwords */
-  readonly hashes: PasswordHashes;
   /** what the relay allows everybody; a plan may allow less */
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel stays with its account, in seconds (docs/protocol.md section 3.5) */
@@ -49,6 +44,15 @@ export interface TunnelServiceDeps {
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry; its connections must then be ended */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
+}
+
+/**
+ * A tunnel as it is to be, with passwords hashed: nothing of the service waits for that, because its callers hold one of the few
+ * places for writes.
+ */
+export interface NewTunnel extends Omit<CreateTunnel, 'access'> {
+  /** `null`: open to everybody */
+  readonly access: StoredAccess | null;
 }
 
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
@@ -66,7 +70,6 @@ export class TunnelService {
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
-  readonly #hashes: PasswordHashes;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** owners of tunnels that are being stored, as they are by now: they may be changed meanwhile */
@@ -74,8 +77,7 @@ export class TunnelService {
   /** the last change of a tunnel's life that is under way */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, peers, hashes, ...given }: TunnelServiceDeps) {
-    this.#hashes = hashes;
+  constructor({ ttl, peers, ...given }: TunnelServiceDeps) {
     const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
@@ -164,7 +166,7 @@ export class TunnelService {
    * @param wanted checked already: fields, plan, rate
    * @throws ApiError 409 when the name is taken, reserved or held for another account, or another tunnel has the domain; 503
    */
-  async create(account: AccountRecord, wanted: CreateTunnel): Promise<LiveTunnel> {
+  async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
     // Before the first await, so that of two creates of one name only one continues.
     const slug = this.#reserveSlug(account, wanted.name);
     const birth = { account };
@@ -172,8 +174,7 @@ export class TunnelService {
     try {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
-      const access = await orBusy(storedAccess(wanted.access, this.#hashes, account.id));
-      const record = this.#newRecord(account, wanted, slug, access);
+      const record = this.#newRecord(account, wanted, slug);
       await orUnavailable(this.#insert({ account, tunnel: record }));
       const tunnel =
         this.#registry.byId(record.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel: record });
@@ -195,7 +196,10 @@ export class TunnelService {
    *
    * @returns the account's own live tunnel of that name, `undefined` where a new one is wanted
    */
-  meantBy(account: AccountRecord, { name, takeOver }: WantedTunnel): LiveTunnel | undefined {
+  meantBy(
+    account: AccountRecord,
+    { name, takeOver }: Pick<WantedTunnel, 'name' | 'takeOver'>,
+  ): LiveTunnel | undefined {
     if (!takeOver || name === '') return undefined;
     const tunnel = this.#registry.bySlug(name);
     const isOwn = tunnel?.account.id === account.id && tunnel.name === name;
@@ -209,10 +213,9 @@ export class TunnelService {
    * @returns false if it has ended meanwhile
    * @throws ApiError 409 for another domain than it has; 503 with nothing changed
    */
-  async takeOver(tunnel: LiveTunnel, wanted: CreateTunnel): Promise<boolean> {
+  async takeOver(tunnel: LiveTunnel, wanted: NewTunnel): Promise<boolean> {
     if (wanted.domain !== '' && wanted.domain !== tunnel.domain) throw new ApiError(API_ERRORS.domainFixed);
-    const access = await orBusy(storedAccess(wanted.access, this.#hashes, tunnel.account.id));
-    return await this.#inTurn(tunnel, () => this.#takeOverNow(tunnel, wanted, access));
+    return await this.#inTurn(tunnel, () => this.#takeOverNow(tunnel, wanted));
   }
 
   /** @returns the account's tunnels, newest first */
@@ -291,12 +294,12 @@ export class TunnelService {
   /**
    * Says who may come in from now on, in place of what was said before.
    *
+   * @param access `null`: everybody
    * @throws ApiError 404; 503 with nothing changed
    */
-  async setAccess(account: AccountRecord, id: string, given: Access): Promise<LiveTunnel> {
+  async setAccess(account: AccountRecord, id: string, access: StoredAccess | null): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const access = await orBusy(storedAccess(given, this.#hashes, account.id));
     const revision = await orUnavailable(this.#store.setAccess(id, access));
     if (revision === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#lifecycle.setAccess(tunnel, access, revision);
@@ -312,11 +315,7 @@ export class TunnelService {
     return changed;
   }
 
-  async #takeOverNow(
-    tunnel: LiveTunnel,
-    { localPort, ttl, idleTtl }: CreateTunnel,
-    access: StoredAccess | null,
-  ): Promise<boolean> {
+  async #takeOverNow(tunnel: LiveTunnel, { localPort, ttl, idleTtl, access }: NewTunnel): Promise<boolean> {
     const { id } = tunnel;
     const terms = { localPort, ttl, idle: idleTtl, expiresAt: tunnel.expiryAfter(ttl * 1000), access };
     const revisions = await orUnavailable(this.#store.setTerms(id, terms));
@@ -386,7 +385,7 @@ export class TunnelService {
     throw new ApiError(this.#registry.isReserved(name) ? API_ERRORS.nameReserved : API_ERRORS.nameTaken);
   }
 
-  #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string, access: StoredAccess | null) {
+  #newRecord(account: AccountRecord, wanted: NewTunnel, slug: string) {
     const createdAt = this.#clock.now();
     return {
       id: randomUUID(),
@@ -403,7 +402,7 @@ export class TunnelService {
       bytesOut: 0,
       requests: 0,
       domain: wanted.domain === '' ? null : wanted.domain,
-      access,
+      access: wanted.access,
       accessRevision: 0,
       revokedLinks: [],
       knocks: null,

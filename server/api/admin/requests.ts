@@ -31,8 +31,8 @@ export function readPlan({ plan }: Fields): Plan {
 }
 
 /** The plan of an account that is made, which has a default. */
-export function readNewPlan({ plan = 'dev' }: Fields): Plan {
-  return readPlan({ plan });
+export function readNewPlan({ plan }: Fields): Plan {
+  return readPlan({ plan: plan ?? 'dev' });
 }
 
 /** `null` takes it away. It has to be given: an empty body is a mistake, and no wish to take something away. */
@@ -66,7 +66,8 @@ export function readTtl(fields: Fields, field: string, max: number): number | un
   return rules.readTtl(given, max) ?? refuse(field, rules.ttlRule(max));
 }
 
-export function readCount({ count = 1 }: Fields, max: number): number {
+export function readCount(fields: Fields, max: number): number {
+  const count = fields['count'] ?? 1;
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= max) return count;
   return refuse('count', countRule(max));
 }

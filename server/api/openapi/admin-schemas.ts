@@ -19,6 +19,7 @@ type SchemasOf<Shown> = {
 };
 
 const plan = { enum: PLANS };
+const newPlan = { enum: [...PLANS, null], default: 'dev' };
 const subdomain = { type: ['string', 'null'], description: 'null: none' };
 const timeOrNull = { ...timestamp, type: ['string', 'null'] };
 const secretKey = { type: 'string', pattern: API_KEY_PATTERN.source, description: 'shown only here' };
@@ -114,7 +115,7 @@ export const ADMIN_SCHEMAS = {
   AdminAudit: listOf('acts', act),
   AdminCreateAccount: object({
     name: { ...text, description: '1-100 characters' },
-    'plan?': { ...plan, default: 'dev' },
+    'plan?': newPlan,
     'subdomain?': subdomain,
     'with_key?': { type: ['boolean', 'null'], default: false, description: 'whether it gets a key at once' },
   }),
@@ -128,9 +129,9 @@ export const ADMIN_SCHEMAS = {
   }),
   AdminInvite: object({
     account: { ...text, description: 'its name; it is made if it is not there' },
-    'plan?': { ...plan, default: 'dev', description: 'of an account that is made' },
+    'plan?': { ...newPlan, description: 'of an account that is made' },
     'ttl?': { ...duration, default: '24h' },
-    'count?': { type: 'integer', minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
+    'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
   }),
 } as const satisfies Record<string, JsonObject>;
 

@@ -54,6 +54,24 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('allows null for each optional field of a request', () => {
+    const bodies = new Set<string>();
+    for (const methods of Object.values(PATHS)) {
+      for (const operation of Object.values(methods)) {
+        const [, name] = /schemas\/(\w+)/.exec(JSON.stringify(operation['requestBody'] ?? '')) ?? [];
+        if (name !== undefined) bodies.add(name);
+      }
+    }
+    assert.ok(bodies.size > 5);
+    const all = schemas(ttl) as Readonly<Record<string, JsonObject>>;
+    for (const name of bodies) {
+      const { properties, required } = all[name] as { properties?: JsonObject; required?: readonly string[] };
+      for (const [field, schema] of Object.entries(properties ?? {}))
+        if (required?.includes(field) !== true)
+          assert.match(JSON.stringify(schema), /null/, `${name}.${field}`);
+    }
+  });
+
   it("shows the relay's own address and limits", () => {
     assert.match(text, /"servers":\[\{"url":"https:\/\/relay\.example"\}\]/);
     assert.match(text, /at most 168h0m0s/);

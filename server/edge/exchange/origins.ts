@@ -44,7 +44,7 @@ import {
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
 /** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
-export type Admitted = Entrant | FormEntry | Promise<Entry> | undefined;
+export type Admitted = Entrant | FormEntry | Promise<Entry | undefined> | undefined;
 
 /** The relay's own WebSocket endpoints. */
 export interface UpgradeEndpoints {
@@ -133,7 +133,7 @@ export class Origins {
   }
 
   /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
-  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
+  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
@@ -146,7 +146,7 @@ export class Origins {
       : entry;
   }
 
-  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry> | undefined {
+  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
     const { tunnel, link, target } = visit;
     if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
@@ -214,8 +214,11 @@ export class Origins {
   }
 
   #toForm({ head, framing, expectsContinue }: Plan, entry: FormEntry, peer: Peer): OriginRequest {
-    const network = networkOf(visitorAddress(head.fields, peer, this.context.trustedProxies));
-    const respond = (body: string): Promise<OwnResponse> => this.#door.submit(head, entry, network, body);
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    const from = { address, network: networkOf(address), trusted: peer.trusted };
+    const { tunnel } = entry.form;
+    const respond = async (body: string): Promise<OwnResponse> =>
+      tunnel.isSuspended ? this.suspended(head) : await this.#door.submit(head, entry, from, body);
     const length = framing.kind === 'length' ? framing.length : 0;
     return {
       target: entry,
@@ -237,7 +240,7 @@ export class Origins {
     plan: Plan,
     route: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
-    entry: Entrant | Promise<Entry> | undefined,
+    entry: Entrant | Promise<Entry | undefined> | undefined,
   ): OriginRequest {
     const { prefix, target } = route;
     const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);

@@ -48,7 +48,7 @@ export interface TunnelRequestOptions {
   readonly rules: ResponseRules;
   readonly dialer: Dialer;
   /** who has come in, or may after a while; `undefined`: everybody, or not known before the tunnel is */
-  readonly entry: Entrant | Promise<Entry> | undefined;
+  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
   /** Lets somebody in who had to wait for it, or says what he is told instead; never rejects. */
   readonly letIn: (request: TunnelRequest, found: LiveTunnel) => Promise<Entrant | OwnResponse | undefined>;
 }
@@ -58,7 +58,7 @@ export class TunnelRequest implements OriginRequest {
   readonly plan: Plan;
   readonly route: Extract<Destination, { kind: 'tunnel' }>;
   readonly peer: Peer;
-  readonly entry: Entrant | Promise<Entry> | undefined;
+  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
   readonly target: LiveTunnel | TunnelLookup;
   readonly repeatable: boolean;
   readonly fresh: boolean;

@@ -65,6 +65,18 @@ describe('TicketKeys', () => {
     behind.stop();
   });
 
+  it('are replaced when all secrets have been renewed', async () => {
+    const keys = await start();
+    const { current } = keys;
+    await keys.reload();
+    assert.deepEqual(keys.current, current);
+    const change = next(keys);
+    await store.removeSecrets('', Infinity);
+    await keys.reload();
+    assert.deepEqual(await change, keys.current);
+    assert.notDeepEqual(keys.current, current);
+  });
+
   it('go on while the store fails, and are renewed when it is back', async () => {
     let fails = false;
     const failing = async (name: string, now: number): Promise<string> => {

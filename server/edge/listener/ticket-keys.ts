@@ -49,6 +49,13 @@ export class TicketKeys {
     this.#changed = changed;
   }
 
+  /** Takes over a key that another program has renewed. @throws StoreError */
+  async reload(): Promise<void> {
+    const before = this.#current;
+    await this.#load();
+    if (!this.#current.equals(before)) this.#changed(this.#current);
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();

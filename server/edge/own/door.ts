@@ -10,8 +10,9 @@ import type { HeldAccess } from '../../gate/held-access.ts';
 import { PassedPasswords } from '../../gate/passed-passwords.ts';
 import { BusyError, type PasswordHashes } from '../../gate/password-hashes.ts';
 import type { Passes } from '../../gate/passes.ts';
-import { PASS_SECONDS } from '../../limits.ts';
+import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../../limits.ts';
 import type { RateLimiter } from '../../rate-limiter.ts';
+import { TenantCache } from '../../tenant-cache.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type DoorContext, doorResponse, doorStep, goOn, PASSWORD_FIELD } from './door-responses.ts';
 import type { Knocking } from './knocking.ts';
@@ -45,7 +46,7 @@ export interface Arriving extends Visit {
   readonly hasBody: boolean;
 }
 
-/** Where a visitor is. */
+/** Where a visitor comes from. */
 export interface Whereabouts {
   readonly address: string;
   /** whose wrong passwords are counted together */
@@ -75,8 +76,10 @@ export interface DoorOptions {
   readonly lastingPasses: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Knocking, 'respond'>;
-  /** wrong passwords, by tunnel and address */
+  /** wrong passwords, by tunnel and network */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
+  /** wrong passwords of unknown networks, by tunnel */
+  readonly tunnelAttempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -91,21 +94,25 @@ const PAGE_USER = ':';
 export class Door {
   readonly #options: DoorOptions;
   readonly #passed = new PassedPasswords();
+  /** networks known to have shown a right password, by tunnel */
+  readonly #known = new TenantCache<true>(KNOWN_NETWORKS_MAX);
 
   constructor(options: DoorOptions) {
     this.#options = options;
   }
 
   /**
+   * @param from where the visitor comes from
    * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, or somebody
    *   waits for an answer, which never rejects
    */
   enter(
     head: RequestHead,
     visit: Arriving,
-    { address, network, trusted }: Whereabouts,
-  ): Entry | Promise<Entry> | undefined {
-    const { access, id: tunnelId } = visit.tunnel;
+    from: Whereabouts,
+  ): Entry | Promise<Entry | undefined> | undefined {
+    const { access, account, createdAt, id: tunnelId } = visit.tunnel;
+    const { address, network, trusted } = from;
     const { link, prefix, upgrade, hasBody } = visit;
     const step = doorStep(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
@@ -113,7 +120,8 @@ export class Door {
     if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
-    const arrival = { head, hasBody, upgrade, way, address, tunnelId, prefix, link, now: now() };
+    const tunnel = { tunnelId, createdAt, account: account.id };
+    const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, link, now: now() };
     const verdict = gate.decide(access, arrival);
     // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
     if (verdict.kind !== 'address' && step === 'password')
@@ -150,35 +158,39 @@ export class Door {
       case 'check':
         if (this.#remembers(visit, access, network, verdict.credentials))
           return this.#admit(head, visit, access, verdict.credentials);
-        return this.#check(head, visit, access, network, verdict);
+        return this.#check(head, visit, access, from, verdict);
     }
   }
 
   /**
-   * Somebody has filled in the form.
+   * Somebody has filled in the form. The tunnel's `access` of now counts: its owner may have changed it since the head of the
+   * request came.
    *
-   * @param network as for {@link enter}
+   * @param from as for {@link enter}
    * @returns never rejects
    */
-  async submit(head: RequestHead, { form }: FormEntry, network: string, body: string): Promise<OwnResponse> {
-    const { access } = form;
+  async submit(head: RequestHead, entry: FormEntry, from: Whereabouts, body: string): Promise<OwnResponse> {
+    const { form } = entry;
+    const { access, account } = form.tunnel;
+    if (access === undefined) return goOn(form, undefined);
+    if (!access.allows(from.address)) return this.#refuse('access-address', head, form, access);
     const password = new URLSearchParams(body).get(PASSWORD_FIELD) ?? '';
     const { stored } = access;
-    // The owner may have changed his mind while the page was open.
     if (stored.password === null) return goOn(form, undefined);
     const credentials = { user: PAGE_USER, password };
-    if (!this.#remembers(form, access, network, credentials)) {
-      const problem = await this.#try(form, network, password, stored.password);
+    if (!this.#remembers(form, access, from.network, credentials)) {
+      const problem = await this.#try(form, from.network, password, stored.password);
+      if (form.tunnel.access !== access) return await this.submit(head, entry, from, body);
       if (problem !== undefined)
         return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
-      this.#passed.add(access.version, credentials);
+      this.#passed.add(account.id, access.version, credentials);
     }
     return goOn(form, this.#cookie(form, access, 'password'));
   }
 
   /** The page again, for a form that could not be taken. */
   askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
-    return this.#refuse('access-required', head, form, form.access);
+    return this.#refuse('access-required', head, form, form.tunnel.access ?? form.access);
   }
 
   /**
@@ -198,11 +210,18 @@ export class Door {
   }
 
   /**
-   * Whether a password is known to be right. Whoever has tried too often is not told: at one that somebody has used lately he
-   * could guess as fast as he likes.
+   * Whether a password is known to be right. This is not said where no more may be tried: one that somebody has used lately
+   * could be guessed as fast as requests come.
    */
   #remembers({ tunnel }: Visit, { version }: HeldAccess, network: string, credentials: Credentials): boolean {
-    return !this.#options.attempts.isOut(triesOf(tunnel, network)) && this.#passed.has(version, credentials);
+    const { attempts, tunnelAttempts } = this.#options;
+    const who = triesOf(tunnel, network);
+    if (attempts.isOut(who)) return false;
+    const isKnown = this.#known.get(who) === true;
+    if (!isKnown && tunnelAttempts.isOut(tunnel.id)) return false;
+    if (!this.#passed.has(version, credentials)) return false;
+    if (!isKnown) this.#known.set(tunnel.account.id, who, true);
+    return true;
   }
 
   /** @returns why the password is not accepted */
@@ -212,31 +231,45 @@ export class Door {
     password: string,
     hash: string | undefined,
   ): Promise<'access-required' | 'access-attempts' | undefined> {
-    const { attempts, hashes } = this.#options;
+    const { attempts, tunnelAttempts, hashes } = this.#options;
+    const { id, account } = tunnel;
     const who = triesOf(tunnel, network);
+    const isKnown = this.#known.get(who) === true;
     // Before the hash, so that many tries at once are counted, too.
     if (attempts.take(who) > 0) return 'access-attempts';
-    try {
-      if (!(await hashes.matches(password, hash, tunnel.id))) return 'access-required';
+    if (!isKnown && tunnelAttempts.take(id) > 0) {
       attempts.giveBack(who);
+      return 'access-attempts';
+    }
+    const giveBack = (): void => {
+      attempts.giveBack(who);
+      if (!isKnown) tunnelAttempts.giveBack(id);
+    };
+    try {
+      if (!(await hashes.matches(password, hash, { account: account.id, tunnel: id })))
+        return 'access-required';
+      giveBack();
+      this.#known.set(account.id, who, true);
       return undefined;
     } catch (error) {
       if (!(error instanceof BusyError)) throw error;
-      attempts.giveBack(who);
+      giveBack();
       return 'access-attempts';
     }
   }
 
   async #check(
     head: RequestHead,
-    visit: Visit,
+    visit: Arriving,
     access: HeldAccess,
-    network: string,
+    from: Whereabouts,
     { credentials, hash }: { readonly credentials: Credentials; readonly hash: string | undefined },
-  ): Promise<Entry> {
-    const problem = await this.#try(visit, network, credentials.password, hash);
+  ): Promise<Entry | undefined> {
+    const problem = await this.#try(visit, from.network, credentials.password, hash);
+    // The owner changed the access while the password was checked.
+    if (visit.tunnel.access !== access) return await this.enter(head, visit, from);
     if (problem !== undefined) return this.#refuse(problem, head, visit, access);
-    this.#passed.add(access.version, credentials);
+    this.#passed.add(visit.tunnel.account.id, access.version, credentials);
     return this.#admit(head, visit, access, credentials);
   }
 

@@ -1,8 +1,16 @@
 /** Queries on secrets of the relay, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
+import { raiseAccessRevision } from './account-queries.ts';
+import { inTransaction } from './audit-queries.ts';
 
 const BYTES = 32;
+
+/**
+ * Prefixes of the secrets that sign cookies, links and session tickets. Anyone who has them can forge these, so copies of a
+ * database are made without them.
+ */
+export const SIGNING_SECRETS = ['pass ', 'links', 'session tickets '] as const;
 
 /** See {@link Store.relaySecret}. */
 export async function relaySecret(db: Kysely<Database>, name: string, now: number): Promise<string> {
@@ -18,12 +26,32 @@ export async function relaySecret(db: Kysely<Database>, name: string, now: numbe
   return (await findSecret(db, name)) ?? value;
 }
 
+/** See {@link Store.renewSecrets}. */
+export function renewSecrets(db: Kysely<Database>): Promise<number> {
+  return inTransaction(db, async (transaction) => {
+    for (const prefix of SIGNING_SECRETS) await removeSecrets(transaction, prefix, Infinity);
+    const links = await removeLinks(transaction);
+    await raiseAccessRevision(transaction);
+    return links;
+  });
+}
+
+/**
+ * Forgets all signed links: their keys are gone.
+ *
+ * @returns how many there were
+ */
+export async function removeLinks(db: Kysely<Database>): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('tunnel_links').executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
 /** See {@link Store.removeSecrets}. */
 export async function removeSecrets(db: Kysely<Database>, prefix: string, before: number): Promise<void> {
   await db
     .deleteFrom('relay_secrets')
     .where('name', 'like', `${prefix}%`)
-    .where('created_at', '<', before)
+    .where('created_at', '<', Math.min(before, Number.MAX_SAFE_INTEGER))
     .execute();
 }
 

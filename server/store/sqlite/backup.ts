@@ -18,12 +18,14 @@ import { insertAudit } from '../queries/audit-queries.ts';
 import type { AuditRecord } from '../records.ts';
 import { MovedDatabaseError, refuseMoved } from '../relocation.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
+import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/secret-queries.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
 import { createPart } from './private-file.ts';
 
 /**
- * Copies a database as it is at one moment, for its owner only. The copy is whole and on the disk when it has its name.
+ * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are made. The
+ * copy is whole and on the disk when it has its name.
  *
  * @param file must not exist
  * @returns its bytes
@@ -40,11 +42,27 @@ export function backUp(path: string, file: string): number {
     } finally {
       source.close();
     }
+    forgetSecrets(part);
     publish(part, file);
     note(path, file);
     return statSync(file).size;
   } finally {
-    rmSync(part, { force: true });
+    for (const suffix of ['', '-journal']) rmSync(part + suffix, { force: true });
+  }
+}
+
+/** A lost copy must not be enough to forge cookies and links. */
+function forgetSecrets(file: string): void {
+  const database = new (loadSqlite().DatabaseSync)(file);
+  try {
+    const table = database.prepare("select 1 from sqlite_master where name = 'relay_secrets'").get();
+    if (table === undefined) return;
+    // Otherwise deleted rows would still be in the file.
+    database.exec('pragma secure_delete = on');
+    const forget = database.prepare("delete from relay_secrets where name like ? || '%'");
+    for (const prefix of SIGNING_SECRETS) forget.run(prefix);
+  } finally {
+    database.close();
   }
 }
 
@@ -79,10 +97,13 @@ export interface Restored {
   readonly kept: string | undefined;
   /** what was ended since the copy was made, and stays so */
   readonly ended: KeptEndings;
+  /** signed links whose keys are neither in the copy nor in the previous database */
+  readonly endedLinks: number;
 }
 
 /**
- * Puts a copy in the place of a database that nobody uses. What was ended in that one stays ended: see {@link keepEnded}.
+ * Puts a copy in the place of a database that nobody uses. What was ended in that one stays ended: see {@link keepEnded}. Cookies
+ * and links that its secrets signed stay valid.
  *
  * @param name what the previous database is called from now on
  * @param entry of the audit log, which says who does this
@@ -101,8 +122,10 @@ export async function restore(
     const isReplaced = existsSync(path);
     const copy = await openSqliteDatabase(part, 'must-exist');
     let ended = NOTHING_KEPT;
+    let endedLinks = 0;
     try {
       if (isReplaced) ended = await keepFrom(path, copy, entry.at);
+      if (!(await hasLinkKeys(copy))) endedLinks = await removeLinks(copy);
       await insertAudit(copy, entry);
     } finally {
       await copy.destroy();
@@ -112,7 +135,7 @@ export async function restore(
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
     if (isReplaced) renameSync(path, name);
     publish(part, path);
-    return { kept: isReplaced ? name : undefined, ended };
+    return { kept: isReplaced ? name : undefined, ended, endedLinks };
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true });
   }
@@ -123,6 +146,7 @@ async function keepFrom(path: string, copy: Kysely<Database>, now: number): Prom
     const replaced = await openSqliteDatabase(path, 'must-exist');
     try {
       await refuseMoved(replaced, path);
+      await keepSecrets(replaced, copy);
       return await keepEnded(replaced, copy, now);
     } finally {
       await replaced.destroy();
@@ -145,6 +169,28 @@ function mustBeWhole(file: string): void {
   } finally {
     database.close();
   }
+}
+
+/** Takes the secrets of cookies and links from the previous database. */
+async function keepSecrets(replaced: Kysely<Database>, copy: Kysely<Database>): Promise<void> {
+  for (const prefix of SIGNING_SECRETS) {
+    const secrets = await replaced
+      .selectFrom('relay_secrets')
+      .selectAll()
+      .where('name', 'like', `${prefix}%`)
+      .execute();
+    await removeSecrets(copy, prefix, Infinity);
+    if (secrets.length > 0) await copy.insertInto('relay_secrets').values(secrets).execute();
+  }
+}
+
+async function hasLinkKeys(copy: Kysely<Database>): Promise<boolean> {
+  const found = await copy
+    .selectFrom('relay_secrets')
+    .select('name')
+    .where('name', 'like', 'links %')
+    .executeTakeFirst();
+  return found !== undefined;
 }
 
 /** Brings what is in the log of a database into its file. */

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
+import { PASS_KEY_MS } from '../../limits.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
@@ -106,6 +107,22 @@ describe('openSqlite', () => {
     await store.ping();
     assert.equal(await store.hasKeys(), false);
     other.close();
+  });
+
+  it('turns the single secret of links of an older version into the key of this week', async () => {
+    await open();
+    const database = new DatabaseSync(path);
+    database.exec("delete from kysely_migration where name = '0015_link_keys'");
+    database.exec("insert into relay_secrets values ('links', 'of old', 1)");
+    database.close();
+    const now = Date.now();
+    const week = Math.floor(now / PASS_KEY_MS);
+    const store = await open();
+    // Although it is old, it must not be removed before its links have ended.
+    await store.removeSecrets('links ', now - 1);
+    const found = await store.relaySecret(`links ${week}`, now);
+    const isNextWeek = Math.floor(Date.now() / PASS_KEY_MS) !== week;
+    assert.equal(isNextWeek ? await store.relaySecret(`links ${week + 1}`, now) : found, 'of old');
   });
 
   it('refuses a database of a newer version', async () => {
