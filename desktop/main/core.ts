@@ -45,6 +45,7 @@ import { type TrayModel, trayModel } from './tray/tray-model.ts';
 import { Admission } from './tunnels/admission.ts';
 import { PasswordStore } from './tunnels/passwords.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
+import type { Served } from './tunnels/serve.ts';
 import { TunnelDesk } from './tunnels/tunnel-desk.ts';
 import { UndoList } from './undo/undo-list.ts';
 
@@ -91,6 +92,10 @@ export async function createCore(platform: Platform): Promise<Core> {
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
+  /** What was served when the latest look at ports began. */
+  let asked: ReadonlySet<Served> = new Set();
+  /** What `scan` may judge: a server may have started after a look and before the tunnel to it. */
+  let judged: ReadonlySet<Served> = new Set();
   let isVisible = false;
   let isInFront = false;
   const notices = new Signal<Notice>();
@@ -192,7 +197,10 @@ export async function createCore(platform: Platform): Promise<Core> {
     }
     showChange();
   });
-  desk.changed.listen(showChange);
+  desk.changed.listen(() => {
+    if (desk.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
+    showChange();
+  });
   undos.changed.listen(showChange);
   checkup.changed.listen(() => snapshots.changed());
   others.changed.listen(() => snapshots.changed());
@@ -215,7 +223,9 @@ export async function createCore(platform: Platform): Promise<Core> {
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
-      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan)),
+      tunnels: desk.tunnels.map((tunnel) =>
+        tunnelView(tunnel, scan, tunnel.served !== undefined && judged.has(tunnel.served)),
+      ),
       others: signIn.connection === undefined ? [] : others.views,
       checkup: checkup.view,
       invitation: invitations.view,
@@ -259,8 +269,11 @@ export async function createCore(platform: Platform): Promise<Core> {
 
   async function lookAtPorts(): Promise<void> {
     if (!isVisible) return;
+    asked = new Set(desk.tunnels.flatMap(({ served }) => served ?? []));
     scan = await platform.scanPorts();
-    snapshots.changed();
+    // Nobody looks again while the window is hidden, and the tray and notices must not rely on an old look.
+    judged = isVisible ? asked : new Set();
+    showChange();
   }
 
   function wake(): void {
@@ -335,7 +348,11 @@ export async function createCore(platform: Platform): Promise<Core> {
     setVisible(value) {
       if (value === isVisible) return;
       isVisible = value;
-      if (!value) return;
+      if (!value) {
+        judged = new Set();
+        showChange();
+        return;
+      }
       inBackground('reading settings of the system', readSystemSettings());
       poller.now();
       ports.now();

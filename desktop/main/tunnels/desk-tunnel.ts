@@ -101,6 +101,11 @@ export class DeskTunnel {
     return this.#logView;
   }
 
+  /** what serves it now: another one each time that it is served again */
+  get served(): Served | undefined {
+    return this.#served;
+  }
+
   get isEnded(): boolean {
     return this.#status.name === 'ended';
   }
