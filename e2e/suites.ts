@@ -1,4 +1,4 @@
-/** The suites of `npm test`, and those that are run by name only. */
+/** The suites of `npm test`, those that `npm run test:all` adds, and those that are run by name only. */
 
 export interface Suite {
   readonly name: string;
@@ -8,8 +8,8 @@ export interface Suite {
   readonly runsBuild: boolean;
   /** arguments for Node */
   readonly command: readonly string[];
-  /** left out of `npm test` */
-  readonly byHand?: boolean;
+  /** what it is a part of: `npm test` and `npm run test:all`, only the latter, or neither */
+  readonly runs: 'always' | 'with all' | 'by name';
 }
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
@@ -22,24 +22,28 @@ const PORTABLE =
 export const SUITES: readonly Suite[] = [
   {
     name: 'faults',
+    runs: 'always',
     setup: SETUP,
     runsBuild: true,
     command: mocha(2, ...longFirst('e2e/faults', 'kill|migration|network')),
   },
   {
     name: 'protocol',
+    runs: 'always',
     setup: SETUP,
     runsBuild: true,
     command: mocha(3, ...longFirst('e2e/protocol', '*time-limits')),
   },
   {
     name: 'torture',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/torture/torture.ts', '--short'],
   },
   {
     name: 'cluster',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: [
@@ -52,35 +56,41 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'balanced:http',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/cluster/protocol.ts', 'http'],
   },
   {
     name: 'ui',
+    runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
     command: mocha(3, '--require', './e2e/ui/support/shared.ts', 'e2e/ui/**/*.test.ts'),
   },
   {
     name: 'deploy',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: mocha(2, 'e2e/deploy/*.test.ts'),
   },
   {
     name: 'compat',
+    runs: 'with all',
     setup: 'e2e/compat/setup.sh',
     runsBuild: true,
     command: mocha(2, 'e2e/compat/*.test.ts'),
   },
   {
     name: 'package',
+    runs: 'with all',
     runsBuild: false,
     command: mocha(1, 'e2e/package/*.test.ts'),
   },
   {
     name: 'unit',
+    runs: 'always',
     runsBuild: false,
     command: mocha(
       1,
@@ -90,16 +100,16 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'balanced:stream',
+    runs: 'by name',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/cluster/protocol.ts', 'stream'],
-    byHand: true,
   },
   {
     name: 'main',
+    runs: 'by name',
     runsBuild: true,
     command: mocha(1, `e2e/protocol/@(${PORTABLE}).test.ts`),
-    byHand: true,
   },
 ];
 
