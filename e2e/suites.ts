@@ -14,6 +14,10 @@ export interface Suite {
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
+/** Relays that are killed at a hundred moments. */
+const KILLS = 'kill|migration';
+/** Bodies of a GiB. */
+const LARGE = 'large-bodies';
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
@@ -25,14 +29,22 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'kill|migration|network')),
+    command: mocha(2, ...longFirst('e2e/faults', 'certificates|network', KILLS)),
   },
   {
     name: 'protocol',
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(3, ...longFirst('e2e/protocol', '*time-limits')),
+    command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
+  },
+  {
+    // A minute or more of work each, where others have a second.
+    name: 'long',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, `e2e/faults/@(${KILLS}).test.ts`, `e2e/protocol/@(${LARGE}).test.ts`),
   },
   {
     name: 'torture',
@@ -121,7 +133,12 @@ function mocha(jobs: number, ...args: readonly string[]): string[] {
   return [MOCHA, ...parallel, ...args];
 }
 
-/** The test files of a folder; those whose names match one of a glob's alternatives come first. */
-function longFirst(folder: string, names: string): string[] {
-  return [`${folder}/@(${names}).test.ts`, `${folder}/!(${names}).test.ts`];
+/**
+ * The test files of a folder; those whose names match one of a glob's alternatives come first.
+ *
+ * @param others files that another suite has; alternatives of a glob, too
+ */
+function longFirst(folder: string, names: string, others?: string): string[] {
+  const left = others === undefined ? names : `${names}|${others}`;
+  return [`${folder}/@(${names}).test.ts`, `${folder}/!(${left}).test.ts`];
 }
