@@ -416,6 +416,26 @@ describe('the app', () => {
       assert.deepEqual(app.seen.reports, []);
     });
 
+    it('gives way to what a visitor has met since, without a moment in which nothing is wrong', async () => {
+      const { app, looks, problem } = await looking();
+      await app.call('tunnel:create', FORM);
+      app.serve.last.onState({ name: 'online' });
+      looks[0]?.resolve(found());
+      await settle();
+      app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      assert.equal(problem(), 'local-refused');
+      looks[1]?.resolve(found(FORM.port));
+      await settle();
+      assert.equal(problem(), 'local-refused');
+      // However many visitors meet it, only the usual look follows.
+      app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      assert.equal(looks.length, 2);
+      app.clock.advance(4000);
+      looks[2]?.resolve(found(FORM.port));
+      await settle();
+      assert.equal(problem(), undefined);
+    });
+
     it('gives way to what visitors meet while the window is hidden', async () => {
       const { app, looks, problem } = await looking();
       await app.call('tunnel:create', FORM);
@@ -425,6 +445,9 @@ describe('the app', () => {
       looks[1]?.resolve(found(FORM.port));
       await settle();
       app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      app.clock.advance(4000);
+      looks[2]?.resolve(found(FORM.port));
+      await settle();
       assert.equal(problem(), undefined);
       app.core.setVisible(false);
       assert.equal(problem(), 'local-refused');

@@ -45,7 +45,6 @@ import { type TrayModel, trayModel } from './tray/tray-model.ts';
 import { Admission } from './tunnels/admission.ts';
 import { PasswordStore } from './tunnels/passwords.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
-import type { Served } from './tunnels/serve.ts';
 import { TunnelDesk } from './tunnels/tunnel-desk.ts';
 import { UndoList } from './undo/undo-list.ts';
 
@@ -92,10 +91,10 @@ export async function createCore(platform: Platform): Promise<Core> {
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
-  /** What was served when the latest look at ports began. */
-  let asked: ReadonlySet<Served> = new Set();
-  /** What `scan` may judge: a server may have started after a look and before the tunnel to it. */
-  let judged: ReadonlySet<Served> = new Set();
+  /** What was served, and known of local services, when the latest look at ports began. */
+  let asked: ReadonlySet<object | undefined> = new Set();
+  /** The same of the look that `scan` is of, which says nothing of what began later. */
+  let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;
   const notices = new Signal<Notice>();
@@ -223,9 +222,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
-      tunnels: desk.tunnels.map((tunnel) =>
-        tunnelView(tunnel, scan, tunnel.served !== undefined && judged.has(tunnel.served)),
-      ),
+      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
       others: signIn.connection === undefined ? [] : others.views,
       checkup: checkup.view,
       invitation: invitations.view,
@@ -269,7 +266,7 @@ export async function createCore(platform: Platform): Promise<Core> {
 
   async function lookAtPorts(): Promise<void> {
     if (!isVisible) return;
-    asked = new Set(desk.tunnels.flatMap(({ served }) => served ?? []));
+    asked = new Set(desk.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
     scan = await platform.scanPorts();
     // Nobody looks again while the window is hidden, and the tray and notices must not rely on an old look.
     judged = isVisible ? asked : new Set();

@@ -11,7 +11,7 @@ import type { ShownLog } from '../tunnels/shown-log.ts';
  * What the window shows of one tunnel.
  *
  * @param scan the latest look at ports
- * @param isJudged whether that look began after this tunnel was served, so that it says something about its port
+ * @param isJudged whether that look began after what is known otherwise of the local service: that it is to be reached, or cannot be
  */
 export function tunnelView(
   {
