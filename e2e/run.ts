@@ -1,8 +1,9 @@
 /**
- * Runs the suites (suites.ts), two at a time; the programs are built once.
+ * Runs suites (suites.ts), two at a time; the programs are built once.
  *
- *     node e2e/run.ts                       all suites of npm test
- *     node e2e/run.ts SUITE [ARGUMENT...]   one of them, with further arguments for its program
+ *     node e2e/run.ts                       those of npm test
+ *     node e2e/run.ts all                   those of npm run test:all
+ *     node e2e/run.ts SUITE [ARGUMENT...]   one, with further arguments for its program
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,12 +15,13 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const LANES = 2;
 
 const [name, ...args] = process.argv.slice(2);
-if (name === undefined) await runAll(SUITES.filter(({ byHand }) => byHand !== true));
+if (name === undefined) await runAll(SUITES.filter(({ runs }) => runs === 'always'));
+else if (name === 'all') await runAll(SUITES.filter(({ runs }) => runs !== 'by name'));
 else runOne(SUITES.find((suite) => suite.name === name) ?? usage(), args);
 
 function usage(): never {
   console.error(
-    `usage: node e2e/run.ts [SUITE [ARGUMENT...]]\nsuites: ${SUITES.map((s) => s.name).join(' ')}`,
+    `usage: node e2e/run.ts [all | SUITE [ARGUMENT...]]\nsuites: ${SUITES.map((s) => s.name).join(' ')}`,
   );
   process.exit(2);
 }

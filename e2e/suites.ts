@@ -1,4 +1,4 @@
-/** The suites of `npm test`, and those that are run by name only. */
+/** The suites of `npm test`, those that `npm run test:all` adds, and those that are run by name only. */
 
 export interface Suite {
   readonly name: string;
@@ -8,12 +8,16 @@ export interface Suite {
   readonly runsBuild: boolean;
   /** arguments for Node */
   readonly command: readonly string[];
-  /** left out of `npm test` */
-  readonly byHand?: boolean;
+  /** what it is a part of: `npm test` and `npm run test:all`, only the latter, or neither */
+  readonly runs: 'always' | 'with all' | 'by name';
 }
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
+/** Relays that are killed at a hundred moments. */
+const KILLS = 'kill|migration';
+/** Bodies of a GiB. */
+const LARGE = 'large-bodies';
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
@@ -22,24 +26,36 @@ const PORTABLE =
 export const SUITES: readonly Suite[] = [
   {
     name: 'faults',
+    runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'kill|migration|network')),
+    command: mocha(2, ...longFirst('e2e/faults', 'certificates|network', KILLS)),
   },
   {
     name: 'protocol',
+    runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(3, ...longFirst('e2e/protocol', '*time-limits')),
+    command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
+  },
+  {
+    // A minute or more of work each, where others have a second.
+    name: 'long',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, `e2e/faults/@(${KILLS}).test.ts`, `e2e/protocol/@(${LARGE}).test.ts`),
   },
   {
     name: 'torture',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/torture/torture.ts', '--short'],
   },
   {
     name: 'cluster',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: [
@@ -52,35 +68,41 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'balanced:http',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/cluster/protocol.ts', 'http'],
   },
   {
     name: 'ui',
+    runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
     command: mocha(3, '--require', './e2e/ui/support/shared.ts', 'e2e/ui/**/*.test.ts'),
   },
   {
     name: 'deploy',
+    runs: 'with all',
     setup: SETUP,
     runsBuild: true,
     command: mocha(2, 'e2e/deploy/*.test.ts'),
   },
   {
     name: 'compat',
+    runs: 'with all',
     setup: 'e2e/compat/setup.sh',
     runsBuild: true,
     command: mocha(2, 'e2e/compat/*.test.ts'),
   },
   {
     name: 'package',
+    runs: 'with all',
     runsBuild: false,
     command: mocha(1, 'e2e/package/*.test.ts'),
   },
   {
     name: 'unit',
+    runs: 'always',
     runsBuild: false,
     command: mocha(
       1,
@@ -90,16 +112,16 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'balanced:stream',
+    runs: 'by name',
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/cluster/protocol.ts', 'stream'],
-    byHand: true,
   },
   {
     name: 'main',
+    runs: 'by name',
     runsBuild: true,
     command: mocha(1, `e2e/protocol/@(${PORTABLE}).test.ts`),
-    byHand: true,
   },
 ];
 
@@ -111,7 +133,12 @@ function mocha(jobs: number, ...args: readonly string[]): string[] {
   return [MOCHA, ...parallel, ...args];
 }
 
-/** The test files of a folder; those whose names match one of a glob's alternatives come first. */
-function longFirst(folder: string, names: string): string[] {
-  return [`${folder}/@(${names}).test.ts`, `${folder}/!(${names}).test.ts`];
+/**
+ * The test files of a folder; those whose names match one of a glob's alternatives come first.
+ *
+ * @param others files that another suite has; alternatives of a glob, too
+ */
+function longFirst(folder: string, names: string, others?: string): string[] {
+  const left = others === undefined ? names : `${names}|${others}`;
+  return [`${folder}/@(${names}).test.ts`, `${folder}/!(${left}).test.ts`];
 }

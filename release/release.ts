@@ -11,7 +11,7 @@ import { setVersion, VERSION_FILES } from './version-files.ts';
 
 const USAGE = `usage: npm run release -- X.Y.Z [--tested]
 
---tested  leaves out npm run check and npm test: continuous integration has passed this very commit
+--tested  leaves out npm run check and npm run test:all: continuous integration has passed this very commit
 `;
 
 function git(...args: string[]): string {
@@ -56,7 +56,7 @@ function release(version: string, isTested: boolean): void {
   assertPossible(look(version));
   if (!isTested) {
     run('run', 'check');
-    run('test');
+    run('run', 'test:all');
   }
   // The tests took a while, and somebody may have changed something meanwhile.
   const situation = look(version);

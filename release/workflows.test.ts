@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { SUITES } from '../e2e/suites.ts';
 import { ROOT } from './repository.ts';
 
 interface Step {
@@ -17,6 +18,7 @@ interface Job {
   readonly needs?: string | string[];
   readonly uses?: string;
   readonly steps?: readonly Step[];
+  readonly strategy?: { readonly matrix: { readonly suite?: readonly string[] } };
 }
 
 interface Workflow {
@@ -40,6 +42,14 @@ describe('workflows', () => {
   const files = readdirSync(FOLDER);
 
   it('check, and release', () => assert.deepEqual(files.sort(), ['ci.yml', 'release.yml']));
+
+  it('run every suite of npm run test:all, those beyond npm test in jobs of their own', () => {
+    const { jobs } = parse(readFileSync(join(FOLDER, 'ci.yml'), 'utf8')) as Workflow;
+    const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.map(({ run = '' }) => run));
+    assert.ok(commands.some((command) => /\bnpm test$/.test(command)));
+    const more = SUITES.filter(({ runs }) => runs === 'with all').map(({ name }) => name);
+    assert.deepEqual(jobs['more']?.strategy?.matrix.suite?.toSorted(), more.toSorted());
+  });
 
   for (const file of files) {
     const { permissions, concurrency, jobs } = parse(readFileSync(join(FOLDER, file), 'utf8')) as Workflow;

@@ -15,6 +15,7 @@ import {
   until,
 } from '../testing/core-app.ts';
 import { fakeEncryption, fakeSystem } from '../testing/fake-platform.ts';
+import type { PortScan } from './ports/port-scan.ts';
 
 describe('the app', () => {
   describe('signing in', () => {
@@ -369,12 +370,87 @@ describe('the app', () => {
       assert.deepEqual(await counts(app, () => scans, [3999, 1, 3999, 1]), [0, 1, 0, 1]);
     });
 
+    it('at ports when a tunnel is new: immediately, or after the look that is under way', async () => {
+      const { app, looks } = await looking();
+      await app.call('tunnel:create', FORM);
+      assert.equal(looks.length, 1);
+      looks[0]?.resolve(found());
+      await settle();
+      assert.equal(looks.length, 2);
+      looks[1]?.resolve(found());
+      await settle();
+      app.serve.last.onState({ name: 'online' });
+      assert.equal(looks.length, 2);
+    });
+
     it('for notifications every 5 s', async () => {
       const system = fakeSystem();
       let looks = 0;
       const hasNetwork = () => (looks++, true);
       const app = await start({ ...system, platform: { ...system.platform, hasNetwork } });
       assert.deepEqual(await counts(app, () => looks, [4999, 1, 4999, 1]), [0, 1, 0, 1]);
+    });
+  });
+
+  describe('an old look at ports', () => {
+    it('does not accuse a server that has started since', async () => {
+      const { app, looks, problem } = await looking();
+      await app.call('tunnel:create', FORM);
+      app.serve.last.onState({ name: 'online' });
+      looks[0]?.resolve(found());
+      await settle();
+      assert.equal(problem(), undefined);
+      looks[1]?.resolve(found());
+      await settle();
+      assert.equal(problem(), 'local-refused');
+      // The same tunnel, served again.
+      const { key } = app.core.snapshots.make().tunnels[0] ?? {};
+      assert.ok(key !== undefined);
+      await app.call('tunnel:stop', { key });
+      await app.call('tunnel:start', { key });
+      app.serve.last.onState({ name: 'online' });
+      assert.equal(problem(), undefined);
+      looks[2]?.resolve(found());
+      await settle();
+      assert.equal(problem(), 'local-refused');
+      assert.deepEqual(app.seen.reports, []);
+    });
+
+    it('gives way to what a visitor has met since, without a moment in which nothing is wrong', async () => {
+      const { app, looks, problem } = await looking();
+      await app.call('tunnel:create', FORM);
+      app.serve.last.onState({ name: 'online' });
+      looks[0]?.resolve(found());
+      await settle();
+      app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      assert.equal(problem(), 'local-refused');
+      looks[1]?.resolve(found(FORM.port));
+      await settle();
+      assert.equal(problem(), 'local-refused');
+      // However many visitors meet it, only the usual look follows.
+      app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      assert.equal(looks.length, 2);
+      app.clock.advance(4000);
+      looks[2]?.resolve(found(FORM.port));
+      await settle();
+      assert.equal(problem(), undefined);
+    });
+
+    it('gives way to what visitors meet while the window is hidden', async () => {
+      const { app, looks, problem } = await looking();
+      await app.call('tunnel:create', FORM);
+      app.serve.last.onState({ name: 'online' });
+      looks[0]?.resolve(found(FORM.port));
+      await settle();
+      looks[1]?.resolve(found(FORM.port));
+      await settle();
+      app.serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
+      app.clock.advance(4000);
+      looks[2]?.resolve(found(FORM.port));
+      await settle();
+      assert.equal(problem(), undefined);
+      app.core.setVisible(false);
+      assert.equal(problem(), 'local-refused');
     });
   });
 
@@ -454,6 +530,29 @@ describe('the app', () => {
 /** Lets promises that wait for nothing outside of this process settle. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** An app whose window is visible, and whose looks at ports end when the test says so. */
+async function looking(): Promise<{
+  readonly app: App;
+  readonly looks: PromiseWithResolvers<PortScan>[];
+  readonly problem: () => string | undefined;
+}> {
+  const system = fakeSystem();
+  const looks: PromiseWithResolvers<PortScan>[] = [];
+  const scanPorts = async (): Promise<PortScan> => {
+    const look = Promise.withResolvers<PortScan>();
+    looks.push(look);
+    return await look.promise;
+  };
+  const app = await signedIn({ ...system, platform: { ...system.platform, scanPorts } });
+  app.core.setVisible(true);
+  return { app, looks, problem: () => app.core.snapshots.make().tunnels[0]?.localProblem?.code };
+}
+
+/** A look that has found these ports and no others. */
+function found(...listening: number[]): PortScan {
+  return { listening: new Set(listening), isComplete: true, ports: [] };
 }
 
 /** How often something happens in each of the given spans of ms, one after another. */

@@ -89,6 +89,10 @@ export async function createCore(platform: Platform): Promise<Core> {
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
+  /** What was served, and known of local services, when the latest look at ports began. */
+  let asked: ReadonlySet<object | undefined> = new Set();
+  /** The same of the look that `scan` is of, which says nothing of what began later. */
+  let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;
   const notices = new Signal<Notice>();
@@ -188,7 +192,10 @@ export async function createCore(platform: Platform): Promise<Core> {
     }
     showChange();
   });
-  desk.changed.listen(showChange);
+  desk.changed.listen(() => {
+    if (desk.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
+    showChange();
+  });
   undos.changed.listen(showChange);
   checkup.changed.listen(() => snapshots.changed());
   others.changed.listen(() => snapshots.changed());
@@ -211,7 +218,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
-      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan)),
+      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
       others: signIn.connection === undefined ? [] : others.views,
       checkup: checkup.view,
       invitation: invitations.view,
@@ -255,8 +262,11 @@ export async function createCore(platform: Platform): Promise<Core> {
 
   async function lookAtPorts(): Promise<void> {
     if (!isVisible) return;
+    asked = new Set(desk.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
     scan = await platform.scanPorts();
-    snapshots.changed();
+    // Nobody looks again while the window is hidden, and the tray and notices must not rely on an old look.
+    judged = isVisible ? asked : new Set();
+    showChange();
   }
 
   function wake(): void {
@@ -330,7 +340,11 @@ export async function createCore(platform: Platform): Promise<Core> {
     setVisible(value) {
       if (value === isVisible) return;
       isVisible = value;
-      if (!value) return;
+      if (!value) {
+        judged = new Set();
+        showChange();
+        return;
+      }
       inBackground('reading settings of the system', readSystemSettings());
       poller.now();
       ports.now();

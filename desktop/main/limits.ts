@@ -50,6 +50,8 @@ export const PORT_PROGRAM_TIMEOUT_MS = 5000;
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
 /** Processes that are examined; a busy desktop has some 500. */
 export const PROCESSES_MAX = 3000;
+/** Open files that are examined of each: a server with many clients would otherwise make each look take seconds. */
+export const PROCESS_FILES_MAX = 1000;
 /** A larger package.json is not read to guess a framework. */
 export const MANIFEST_MAX_BYTES = 256 * 1024;
 

@@ -11,7 +11,7 @@ only within one run.
 
 \`npm run torture\` writes this page, and with \`--rows NAME,NAME\` only those rows of it; the rest stays as it was measured
 before. \`npm run torture -- --short\` does less of each, leaves out rows that compare times or repeat at length what suites cover, writes
-nothing, and is a part of \`npm test\`. It needs Debian's
+nothing, and is a part of \`npm run test:all\`. It needs Debian's
 packages and root: see \`e2e/support/setup.sh\`.
 `;
 

@@ -210,8 +210,10 @@ async function lock(page: Page, slug: string, choice: string): Promise<void> {
   await choose(page, slug, choice);
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: `Who may come in to ${slug}: ${choice}` }).waitFor();
-  // The name may change before the form is gone, and its button would close it then.
   await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
+  // Links are made in the form. Otherwise it goes, but after the name has changed, and its button would close it until then.
+  if (choice !== 'Only with a link')
+    await page.getByRole('form', { name: `Who may come in to ${slug}` }).waitFor({ state: 'detached' });
 }
 
 /** What the form of the password page sends. */

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { exampleSnapshot } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scene.ts';
+import { Refusal, ScriptedMain } from './support/scripted-main.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 /** A card asks for the time a few times when it is drawn, and then only at a tick; a hidden window has no ticks. */
@@ -58,6 +60,37 @@ describe('the field of the port', () => {
     await page.getByRole('option').first().waitFor();
     await page.keyboard.type('39');
     assert.equal(await field.inputValue(), '39');
+  });
+
+  it('exposes the port that was typed, whatever starts to listen between the steps of that', async () => {
+    const refused = { code: 'none', text: 'Only what was asked for matters.' };
+    const main = new ScriptedMain(exampleSnapshot(), {
+      'tunnel:create': () => {
+        throw new Refusal(refused);
+      },
+    });
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const listens = async (port: number): Promise<void> => {
+      await main.show({ ports: [{ port, process: 'node', framework: undefined }] });
+    };
+    const field = page.getByLabel('Port', { exact: true });
+    const button = page.getByRole('button', { name: 'Expose' });
+    await field.selectText();
+    await listens(4001);
+    await page.keyboard.insertText('4711');
+    await listens(4002);
+    await button.hover();
+    await listens(4003);
+    await page.mouse.down();
+    await listens(4004);
+    await page.mouse.up();
+    await page.getByText(refused.text).waitFor();
+    const asked = main.calls.filter(({ channel }) => channel === 'tunnel:create');
+    assert.deepEqual(
+      asked.map(({ payload }) => (payload as { port: number }).port),
+      [4711],
+    );
   });
 
   it('keeps the port that was chosen when another one comes before it in the list', async () => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { closeServers, startTcp, startTls } from '../../testing/servers.ts';
 import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
 import { speaksTls } from './speaks-tls.ts';
@@ -6,7 +8,10 @@ import { speaksTls } from './speaks-tls.ts';
 const at = (port: number) => ({ secure: false, hostname: '127.0.0.1', port, host: `127.0.0.1:${port}` });
 
 describe('speaksTls', () => {
-  afterEach(closeServers);
+  afterEach(() => {
+    mock.timers.reset();
+    closeServers();
+  });
 
   it('recognises TLS, whoever has signed the certificate', async () => {
     assert.equal(await speaksTls(at(await startTls(() => {}))), true);
@@ -17,10 +22,26 @@ describe('speaksTls', () => {
     assert.equal(await speaksTls(at(port)), false);
   });
 
-  it('gives up after 2 s on a server that says nothing', async () => {
-    const port = await startTcp((socket) => socket.resume());
-    const begin = performance.now();
-    assert.equal(await speaksTls(at(port)), false);
-    assert.ok(performance.now() - begin >= TLS_PROBE_TIMEOUT_MS - 10);
-  });
+  for (const [what, said] of [
+    ['says nothing', ''],
+    // Of a record that is said to have 16 KiB.
+    ['says a little of TLS', '\x16\x03\x03\x40\x00\x02'],
+  ] as const) {
+    it(`gives up after 2 s on a server that ${what}`, async () => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      const asked = Promise.withResolvers<void>();
+      const port = await startTcp((socket) =>
+        socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
+      );
+      let answer: boolean | undefined;
+      const probed = speaksTls(at(port)).then((result) => (answer = result));
+      await asked.promise;
+      mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
+      await turn();
+      assert.equal(answer, undefined);
+      mock.timers.tick(1);
+      await probed;
+      assert.equal(answer, false);
+    });
+  }
 });

@@ -11,10 +11,12 @@ export function speaksTls({ hostname, port }: Endpoint): Promise<boolean> {
     const lookup = lookupFor(hostname);
     const socket = connect({ host: hostname, port, servername, lookup, rejectUnauthorized: false });
     const settle = (answer: boolean): void => {
+      clearTimeout(timer);
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(TLS_PROBE_TIMEOUT_MS, () => settle(false));
+    // Not the time without a byte: a server that sends one now and then would be waited for without end.
+    const timer = setTimeout(() => settle(false), TLS_PROBE_TIMEOUT_MS);
     socket.once('secureConnect', () => settle(true));
     socket.on('error', () => settle(false));
   });

@@ -58,12 +58,13 @@ async function program(root: string, pid: number): Promise<Omit<Listener, 'port'
   return { pid, process, command: words.join(' '), manifest };
 }
 
-/** The package.json of a directory; `undefined` if there is none, or none of a usual size. */
+/** The package.json of a directory; `undefined` if there is no such file of a usual size. */
 async function readManifest(directory: string): Promise<string | undefined> {
   const path = join(directory, 'package.json');
   try {
-    const { size } = await stat(path);
-    return size > MANIFEST_MAX_BYTES ? undefined : await readFile(path, 'utf8');
+    const found = await stat(path);
+    // A pipe would never end, and no look at ports would come after this one.
+    return found.isFile() && found.size <= MANIFEST_MAX_BYTES ? await readFile(path, 'utf8') : undefined;
   } catch {
     return undefined;
   }

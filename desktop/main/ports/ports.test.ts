@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
 import { guessFramework } from './framework.ts';
 import { listListeners, readTcpTable } from './linux.ts';
-import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESSES_MAX } from '../limits.ts';
+import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESS_FILES_MAX, PROCESSES_MAX } from '../limits.ts';
 import { type Listener, portScan } from './port-scan.ts';
 import { listWithLsof, listWithNetstat } from './programs.ts';
-import { latestProcesses, SocketOwners } from './socket-owners.ts';
+import { firstFiles, latestProcesses, SocketOwners } from './socket-owners.ts';
 
 const listener = (change: Partial<Listener>): Listener => ({
   port: 3000,
@@ -95,7 +106,9 @@ describe('ports on Linux', () => {
   }
 
   const roots: string[] = [];
+  const writers: number[] = [];
   afterEach(() => {
+    for (const writer of writers.splice(0)) closeSync(writer);
     for (const root of roots.splice(0)) rmSync(root, { recursive: true });
   });
 
@@ -110,6 +123,23 @@ describe('ports on Linux', () => {
     const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
     const looked = latestProcesses(['self', ...pids.toSorted()]);
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
+  });
+
+  it('come with their programs if they are among the first 1,000 open files of those', () => {
+    const files = Array.from({ length: PROCESS_FILES_MAX + 1 }, (_, index) => String(index));
+    const looked = firstFiles(files.toSorted());
+    assert.deepEqual([looked.length, looked[0], looked.at(-1)], [1000, '0', '999']);
+  });
+
+  onPosix('come without a package.json that is a pipe, which nothing ever comes out of', async () => {
+    const root = makeProc(42, '');
+    const manifest = join(root, 'app/package.json');
+    rmSync(manifest);
+    execFileSync('mkfifo', [manifest]);
+    // Who reads it all the same waits until this is closed.
+    writers.push(openSync(manifest, constants.O_RDWR | constants.O_NONBLOCK));
+    const [found] = await listListeners(root);
+    assert.deepEqual([found?.pid, found?.manifest], [42, undefined]);
   });
 
   onPosix('are searched among all open files only when one is new', async () => {

@@ -1,7 +1,7 @@
 /** Which process has a listening socket, on Linux. */
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PROCESSES_MAX } from '../limits.ts';
+import { PROCESS_FILES_MAX, PROCESSES_MAX } from '../limits.ts';
 
 /**
  * Remembers which process has a socket. Finding out means a look at every open file of this user, so that is done only when a
@@ -38,7 +38,7 @@ export class SocketOwners {
     for (const pid of processes) {
       if (left === 0) break;
       const directory = join(this.#root, String(pid), 'fd');
-      for (const fd of await names(directory)) {
+      for (const fd of firstFiles(await names(directory))) {
         const inode = /^socket:\[(\d+)\]$/.exec(await link(join(directory, fd)))?.[1];
         if (inode === undefined || !inodes.has(inode)) continue;
         if (owners.get(inode) === undefined) left -= 1;
@@ -56,6 +56,11 @@ export class SocketOwners {
 export function latestProcesses(entries: readonly string[]): number[] {
   const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);
   return pids.sort((a, b) => a - b).slice(-PROCESSES_MAX);
+}
+
+/** The open files that are examined of a process, by their numbers: a server opens its socket before those of its clients. */
+export function firstFiles(files: readonly string[]): string[] {
+  return files.toSorted((a, b) => Number(a) - Number(b)).slice(0, PROCESS_FILES_MAX);
 }
 
 // Processes come and go while they are examined, and those of others must not be examined.

@@ -119,7 +119,7 @@ describe('tunnelView', () => {
     log: { list: () => [], point: LOG_START, pulse: [] },
   } as const;
   const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>
-    tunnelView({ ...known, status: { name: 'online' }, form, localProblem }, ports);
+    tunnelView({ ...known, status: { name: 'online' }, form, localProblem }, ports, true);
 
   it('has times and counts as the window takes them', () => {
     const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
@@ -129,7 +129,7 @@ describe('tunnelView', () => {
   it('has the last three requests', () => {
     const asked: unknown[] = [];
     const log = { ...known.log, list: (count?: number) => (asked.push(count), []) };
-    tunnelView({ ...known, status: { name: 'online' }, form, log, localProblem: undefined }, undefined);
+    tunnelView({ ...known, status: { name: 'online' }, form, log, localProblem: undefined }, undefined, true);
     assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });
 

@@ -7,7 +7,12 @@ import type { PortScan } from '../ports/port-scan.ts';
 import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';
 import type { ShownLog } from '../tunnels/shown-log.ts';
 
-/** What the window shows of one tunnel. */
+/**
+ * What the window shows of one tunnel.
+ *
+ * @param scan the latest look at ports
+ * @param isJudged whether that look began after what is known otherwise of the local service: that it is to be reached, or cannot be
+ */
 export function tunnelView(
   {
     key,
@@ -26,6 +31,7 @@ export function tunnelView(
     readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
   },
   scan: PortScan | undefined,
+  isJudged: boolean,
 ): TunnelView {
   const { folder } = form;
   const hasPort = folder === undefined;
@@ -42,7 +48,7 @@ export function tunnelView(
       status.name === 'ended'
         ? undefined
         : hasPort
-          ? problemNow(form.port, localProblem, scan)
+          ? problemNow(form.port, localProblem, isJudged ? scan : undefined)
           : localProblem,
     hostHeader: form.hostHeader,
     lock,

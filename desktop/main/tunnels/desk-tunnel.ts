@@ -39,6 +39,7 @@ export class DeskTunnel {
   #status: TunnelStatus;
   #served: Served | undefined;
   #localProblem: LocalProblem | undefined;
+  #localNews = {};
   #password: string | undefined;
   #logView: LogView;
   readonly #waiting: WaitingVisitors;
@@ -101,6 +102,16 @@ export class DeskTunnel {
     return this.#logView;
   }
 
+  /** what serves it now: another one each time that it is served again */
+  get served(): Served | undefined {
+    return this.#served;
+  }
+
+  /** Another one each time that it is served again, or that a visitor is the first to meet a problem with its local service. */
+  get localNews(): object {
+    return this.#localNews;
+  }
+
   get isEnded(): boolean {
     return this.#status.name === 'ended';
   }
@@ -118,6 +129,7 @@ export class DeskTunnel {
     this.#tunnel = tunnel;
     this.#password = password;
     this.#localProblem = undefined;
+    this.#localNews = {};
     this.#status = { name: 'connecting' };
     let isCurrent = true;
     const served = this.#options.serve({
@@ -221,6 +233,7 @@ export class DeskTunnel {
   #onProblem({ code, text }: ConnectionProblem): void {
     // The others end one visitor's connection, and there is nothing to do about that.
     if (!code.startsWith('local-') && !code.startsWith('host-')) return;
+    if (this.#localProblem === undefined) this.#localNews = {};
     this.#localProblem = { code, text: told(text) };
     this.#options.onChange();
   }

@@ -7,7 +7,7 @@ import { visit } from '../../support/raw-http.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import type { Row } from '../row.ts';
 import { Forked } from '../tools/forked.ts';
-import { ProcessWatch } from '../tools/process-watch.ts';
+import { HeapReport, ProcessWatch } from '../tools/process-watch.ts';
 import { SOAK_FAULTS } from '../tools/soak-faults.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
 import { startTenant } from '../tools/tenant.ts';
@@ -22,12 +22,20 @@ const LOAD = 0.3;
 const CAPACITY_MS = 4000;
 const ANSWER_MS = 60_000;
 const LONG = Buffer.alloc(500_000, 'x');
-/** More than uncollected garbage amounts to; if this much leaked, each request would leave some 20 bytes. */
+/**
+ * More than uncollected garbage amounts to; if this much leaked, each request would leave some 20 bytes. Not in a short run:
+ * there it depends on when 30 MiB of a crowd's buffers were collected last.
+ */
 const RESIDENT_PERCENT = 10;
+/**
+ * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave some 60 bytes,
+ * and each visitor of a crowd 2 KiB.
+ */
+const LIVE_MEBIBYTES = 2;
 /** Connections in flight when a program was measured. */
 const DESCRIPTORS = 5;
 
-type Figure = 'resident' | 'descriptors' | 'unhandled' | 'delay';
+type Figure = 'resident' | 'live' | 'descriptors' | 'unhandled' | 'delay';
 
 export const soak: Row<Figure> = {
   name: 'soak',
@@ -36,6 +44,11 @@ export const soak: Row<Figure> = {
     resident: {
       meaning: '% that memory of relay or client grew beyond its noise in the last two thirds',
       atMost: RESIDENT_PERCENT,
+      onlyWhole: true,
+    },
+    live: {
+      meaning: 'MiB that relay or client still used after a garbage collection gained in the last two thirds',
+      atMost: LIVE_MEBIBYTES,
     },
     descriptors: {
       meaning: 'descriptors that relay or client gained beyond noise in the last two thirds',
@@ -46,12 +59,16 @@ export const soak: Row<Figure> = {
   },
 
   async run({ scope, short, say }) {
-    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
+    const reports = [new HeapReport(scope), new HeapReport(scope)] as const;
+    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0', ...reports[0].environment });
     const service = await startHttpService(scope, (request, response) => {
       response.end(request.url === '/long' ? LONG : 'ok');
     });
     const network = await FaultProxy.start(scope, relay.port);
-    const tenant = await startTenant(scope, relay, service.port, { by: network });
+    const tenant = await startTenant(scope, relay, service.port, {
+      by: network,
+      environment: reports[1].environment,
+    });
     const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
     const measure = (perSecond: Measurement['perSecond'], ms: number): Promise<Latencies> =>
       visitors.tell({ port: relay.port, host: tenant.host, perSecond, ms }, ms + ANSWER_MS);
@@ -60,15 +77,16 @@ export const soak: Row<Figure> = {
     say(`${perSecond.toFixed()} requests a second`);
 
     const watches = [
-      new ProcessWatch('relay', relay.child),
-      new ProcessWatch('client', tenant.culvert.child),
+      new ProcessWatch('relay', relay.child, reports[0]),
+      new ProcessWatch('client', tenant.culvert.child, reports[1]),
     ];
     // Each scrape starts a new p99.
     await eventLoopDelay(relay);
     const faults = Object.entries(SOAK_FAULTS);
     let [requests, failed] = [0, 0];
-    for (let slot = 0; slot < (short ? SHORT_SLOTS : SLOTS); slot += 1) {
-      const [name, fault] = faults[slot % faults.length] ?? faults[0] ?? [];
+    const slots = short ? SHORT_SLOTS : SLOTS;
+    for (let slot = 1; slot <= slots; slot += 1) {
+      const [name, fault] = faults[(slot - 1) % faults.length] ?? faults[0] ?? [];
       const load = measure(perSecond, short ? SHORT_SLOT_MS : SLOT_MS);
       await fault?.({ relay, network, service, tenant });
       const latencies = await load;
@@ -77,6 +95,7 @@ export const soak: Row<Figure> = {
       // What was on its way when the load ended.
       await delay(100);
       for (const watch of watches) watch.look();
+      if (slot === slots / 3 || slot === slots) for (const watch of watches) await watch.lookAtHeap();
       say(
         `${name}: ${latencies.failed} of ${latencies.requests} failed; ${watches.map(({ summary }) => summary).join('; ')}`,
       );
@@ -85,6 +104,7 @@ export const soak: Row<Figure> = {
     return {
       figures: {
         resident: Math.max(...watches.map(({ residentGrowth }) => residentGrowth)),
+        live: Math.max(...watches.map(({ liveGrowth }) => liveGrowth)),
         descriptors: Math.max(...watches.map(({ descriptorGrowth }) => descriptorGrowth)),
         unhandled: unhandled.length,
         delay: await eventLoopDelay(relay),

@@ -1,21 +1,54 @@
 /** What a program uses while it runs, and what it logs when something unexpected goes wrong in it. */
-import { readdirSync } from 'node:fs';
-import type { RelayProcess } from '../../support/programs.ts';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '../../support/deadline.ts';
 import { memoryOf } from '../../support/memory.ts';
+import { type Environment, type RelayProcess, temporaryDirectory } from '../../support/programs.ts';
+import type { Scope } from '../../support/scope.ts';
 import { certainGrowth } from './trend.ts';
 
 const MEBIBYTE = 1024 ** 2;
+/** ms within which a program collects its garbage, even on the busiest machine. */
+const COLLECTION_MS = 60_000;
+const PROBE = new URL('heap-probe.mjs', import.meta.url).href;
+
+/** Where a program reports what it uses once its garbage is collected. */
+export class HeapReport {
+  readonly #file: string;
+
+  constructor(scope: Scope) {
+    this.#file = join(temporaryDirectory(scope), 'heap');
+  }
+
+  /** Of the program that is to report. */
+  get environment(): Environment {
+    return { HEAP_REPORT: this.#file, NODE_OPTIONS: `--expose-gc --import=${PROBE}` };
+  }
+
+  /** Has the program collect its garbage. @returns MiB that are still in use, in its heap and in buffers outside it */
+  async ask(program: RelayProcess): Promise<number> {
+    rmSync(this.#file, { force: true });
+    program.kill('SIGUSR2');
+    const bytes = await eventually(COLLECTION_MS, () => readFileSync(this.#file, 'utf8'));
+    return Number(bytes) / MEBIBYTE;
+  }
+}
 
 export class ProcessWatch {
   readonly name: string;
   readonly #program: RelayProcess;
+  readonly #report: HeapReport;
+  /** MiB after a garbage collection */
+  readonly #live: number[] = [];
   /** MiB */
   readonly #resident: number[] = [];
   readonly #descriptors: number[] = [];
 
-  constructor(name: string, program: RelayProcess) {
+  /** @param report whose environment the program has */
+  constructor(name: string, program: RelayProcess, report: HeapReport) {
     this.name = name;
     this.#program = program;
+    this.#report = report;
   }
 
   /** Records what it uses now. */
@@ -23,6 +56,19 @@ export class ProcessWatch {
     if (this.#program.hasExited) return;
     this.#resident.push(memoryOf(this.#program.pid).resident / MEBIBYTE);
     this.#descriptors.push(readdirSync(`/proc/${this.#program.pid}/fd`).length);
+  }
+
+  /**
+   * Has it collect its garbage, and records what it still uses. Seldom: its resident memory is measured as it is when the
+   * program decides that itself.
+   */
+  async lookAtHeap(): Promise<void> {
+    if (!this.#program.hasExited) this.#live.push(await this.#report.ask(this.#program));
+  }
+
+  /** MiB that what it still uses after a garbage collection has grown from the first such look to the last. */
+  get liveGrowth(): number {
+    return (this.#live.at(-1) ?? NaN) - (this.#live[0] ?? NaN);
   }
 
   /**
@@ -43,7 +89,8 @@ export class ProcessWatch {
     const [resident, descriptors] = [this.#resident, this.#descriptors].map(
       (values) => `${values[Math.floor(values.length / 3)]?.toFixed()} to ${values.at(-1)?.toFixed()}`,
     );
-    return `${this.name}: ${resident} MiB, ${descriptors} descriptors`;
+    const live = this.#live.map((value) => value.toFixed(1)).join(' to ');
+    return `${this.name}: ${resident} MiB, ${live} MiB of them in use, ${descriptors} descriptors`;
   }
 
   /** Its end, if it has ended, and lines of its log that show bugs: stack traces, warnings of Node, internal errors. */

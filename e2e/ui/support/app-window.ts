@@ -16,6 +16,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The size with which the app opens it. */
 export const WINDOW_SIZE = { width: 400, height: 640 };
 
+/** How long a test waits for the window to show something. */
+const WAIT_MS = 90_000;
+
 /** The other side of the preload. */
 export interface MainSide {
   /** Answers what `ipcRenderer.invoke` asks. */
@@ -128,8 +131,8 @@ export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[]
   scope.defer(() => {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
-  // Shorter than the limit of a test, so that a failure says what it waited for.
-  page.setDefaultTimeout(25_000);
+  // Shorter than the limit of a test, so that a failure says what it waited for; longer than a busy machine takes to draw.
+  page.setDefaultTimeout(WAIT_MS);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
     const text = message.text();

@@ -1,6 +1,7 @@
 /**
- * What suites share: created when the first of them asks for it, ended after the last one of the run. With `mocha --parallel`
- * each file is a run of its own. Loaded with `mocha --require`, which is how the end is told here.
+ * What suites share: created when the first of them asks for it, ended after the last one of the run. Loaded with
+ * `mocha --require`, which is how the end is told here. With `mocha --parallel` each worker has its own, for all of its files:
+ * there each file counts as a run, and a browser, a relay and a build of the window for each file cost more than its tests.
  */
 import type { RootHookObject } from 'mocha';
 import { Relay } from '../../support/programs.ts';
@@ -8,12 +9,15 @@ import { Scope } from '../../support/scope.ts';
 import { startBrowser } from './browser.ts';
 import { buildWindow } from './build.ts';
 
+/** Whether this process runs some files of a run. What they share ends with the process (reaper.ts). */
+const isWorker = process.env['MOCHA_WORKER_ID'] !== undefined;
 let run = new Scope();
 /** what was created before does not belong to the next run */
 const forgetters: (() => void)[] = [];
 
 export const mochaHooks: RootHookObject = {
   async afterAll() {
+    if (isWorker) return;
     const ended = run;
     run = new Scope();
     for (const forget of forgetters) forget();
