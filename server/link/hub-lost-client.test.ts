@@ -21,10 +21,13 @@ const tunnel = {
 /** Ids that a control socket has announced. */
 const announced: string[] = [];
 
+function announce(id: string): void {
+  announced.push(id);
+}
+
 /** A control socket that only remembers what it has announced. */
 function aControl(): ControlSocket {
   const key = { keyId: 'key', hash: '' };
-  const announce = (id: string) => announced.push(id);
   return { key, announce, close() {}, cut() {}, tick() {} } as unknown as ControlSocket;
 }
 

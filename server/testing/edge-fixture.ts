@@ -101,7 +101,7 @@ export class EdgeFixture {
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: {
-          bySlug: (slug) => (slug === 'abc' ? (tunnel as LiveTunnel) : undefined),
+          bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
           byDomain: () => undefined,
           isVerified: () => false,
         },

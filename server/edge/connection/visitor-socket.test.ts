@@ -9,14 +9,9 @@ import { VisitorSocket } from './visitor-socket.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-function handedOver(): Socket {
-  const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
-  return new VisitorSocket(new Socket(), () => undefined, handler).release().socket;
-}
-
 describe('VisitorSocket', () => {
   it('is not kept by a connection that was handed over, which may last for days', async () => {
-    const handler = { onInput() {}, onInputEnd() {}, onOutputTaken() {}, onClosed() {} };
+    const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
     const handOver = (): { socket: Socket; wrapper: WeakRef<VisitorSocket> } => {
       const wrapper = new VisitorSocket(new Socket(), () => undefined, handler);
       return { socket: wrapper.release().socket, wrapper: new WeakRef(wrapper) };
