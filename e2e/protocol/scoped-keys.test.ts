@@ -84,7 +84,9 @@ describe('a hostile holder of a key for one tunnel', () => {
           target: `${path}?tunnel_id=${id}`,
           headers: [['Authorization', `Bearer ${thief.key}`]],
         });
-        await assert.rejects(opened, /answered with 404: .*"tunnel-not-found"/, `${path} of ${id}`);
+        // A data socket is opened by the id of a connection alone.
+        const code = path === '/ws/data' ? 'connection-not-found' : 'tunnel-not-found';
+        await assert.rejects(opened, new RegExp(`answered with 404: .*"${code}"`), `${path} of ${id}`);
       }
   });
 
