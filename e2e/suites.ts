@@ -18,6 +18,10 @@ const SETUP = 'e2e/support/setup.sh';
 const KILLS = 'kill|migration';
 /** Bodies of a GiB. */
 const LARGE = 'large-bodies';
+/** Every screen of the window, in each theme, size and language. */
+const EVERY_SCREEN = 'accessibility|languages';
+/** Root hooks with what the tests of the window share. */
+const WINDOW = ['--require', './e2e/ui/support/shared.ts'];
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
@@ -39,7 +43,7 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
   },
   {
-    // A minute or more of work each, where others have a second.
+    // A minute or more of work for each file.
     name: 'long',
     runs: 'with all',
     setup: SETUP,
@@ -78,7 +82,14 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
-    command: mocha(3, '--require', './e2e/ui/support/shared.ts', 'e2e/ui/**/*.test.ts'),
+    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
+  },
+  {
+    name: 'ui:screens',
+    runs: 'with all',
+    setup: `${SETUP} chromium`,
+    runsBuild: false,
+    command: mocha(2, ...WINDOW, `e2e/ui/@(${EVERY_SCREEN}).test.ts`),
   },
   {
     name: 'deploy',
