@@ -147,7 +147,7 @@ function mocha(jobs: number, ...args: readonly string[]): string[] {
 /**
  * The test files of a folder; those whose names match one of a glob's alternatives come first.
  *
- * @param others files that another suite has; alternatives of a glob, too
+ * @param others files that belong to another suite, as alternatives of a glob
  */
 function longFirst(folder: string, names: string, others?: string): string[] {
   const left = others === undefined ? names : `${names}|${others}`;

@@ -416,7 +416,7 @@ describe('the app', () => {
       assert.deepEqual(app.seen.reports, []);
     });
 
-    it('gives way to what a visitor has met since, without a moment in which nothing is wrong', async () => {
+    it('gives way to a problem that a visitor has met since, and never hides it', async () => {
       const { app, looks, problem } = await looking();
       await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'online' });

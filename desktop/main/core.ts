@@ -91,7 +91,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   let scan: PortScan | undefined;
   /** What was served, and known of local services, when the latest look at ports began. */
   let asked: ReadonlySet<object | undefined> = new Set();
-  /** The same of the look that `scan` is of, which says nothing of what began later. */
+  /** The same for the look that `scan` comes from: `scan` says nothing about what began later. */
   let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;

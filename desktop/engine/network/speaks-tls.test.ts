@@ -30,21 +30,21 @@ describe('speaksTls', () => {
     // Of a record that is said to have 16 KiB.
     await assertGivenUp('\x16\x03\x03\x40\x00\x02');
   });
-
-  async function assertGivenUp(said: string): Promise<void> {
-    mock.timers.enable({ apis: ['setTimeout'] });
-    const asked = Promise.withResolvers<void>();
-    const port = await startTcp((socket) =>
-      socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
-    );
-    let answer: boolean | undefined;
-    const probed = speaksTls(at(port)).then((result) => (answer = result));
-    await asked.promise;
-    mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
-    await turn();
-    assert.equal(answer, undefined);
-    mock.timers.tick(1);
-    await probed;
-    assert.equal(answer, false);
-  }
 });
+
+async function assertGivenUp(said: string): Promise<void> {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const asked = Promise.withResolvers<void>();
+  const port = await startTcp((socket) =>
+    socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
+  );
+  let answer: boolean | undefined;
+  const probed = speaksTls(at(port)).then((result) => (answer = result));
+  await asked.promise;
+  mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
+  await turn();
+  assert.equal(answer, undefined);
+  mock.timers.tick(1);
+  await probed;
+  assert.equal(answer, false);
+}

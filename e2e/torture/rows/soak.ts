@@ -23,12 +23,12 @@ const CAPACITY_MS = 4000;
 const ANSWER_MS = 60_000;
 const LONG = Buffer.alloc(500_000, 'x');
 /**
- * More than uncollected garbage amounts to; if this much leaked, each request would leave some 20 bytes. Not in a short run:
+ * More than uncollected garbage amounts to; if this much leaked, each request would leave about 20 bytes. Not in a short run:
  * there it depends on when 30 MiB of a crowd's buffers were collected last.
  */
 const RESIDENT_PERCENT = 10;
 /**
- * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave some 60 bytes,
+ * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave about 60 bytes,
  * and each visitor of a crowd 2 KiB.
  */
 const LIVE_MEBIBYTES = 2;
