@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { createAccount } from '../support/accounts.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { assertAtLimit, timed } from '../support/deadline.ts';
 import { Authority } from '../support/certificates.ts';
 import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
+import type { Scope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
-import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
+import {
+  closedPort,
+  type HttpService,
+  type Service,
+  startHttpService,
+  startRawService,
+} from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 interface Result {
@@ -84,8 +93,11 @@ describe('culvert doctor', () => {
 
   it('continues without a test tunnel if the relay limits creates', async () => {
     const { key, api } = await createAccount(relay);
-    for (let count = 0; count < 5; count += 1) await api.create({ local_port: 1 });
-    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    let response: ApiResponse;
+    do response = await api.send('POST', '/v1/tunnels', { json: { local_port: 1 } });
+    while (response.status === 201);
+    const limiting = await startLimiting(scope, relay, response);
+    const environment = { CULVERT_RELAY: `http://localhost:${limiting.port}`, CULVERT_API_KEY: key };
     const { code, results, failed } = await doctor([], environment);
     assert.equal(code, 0);
     assert.deepEqual(failed, []);
@@ -143,3 +155,20 @@ describe('culvert doctor', () => {
     assert.equal((await list.exit()).code, 0, list.stderr);
   });
 });
+
+/** Stands before a relay, and refuses creates with what the relay once said: the relay itself takes one again seconds later. */
+async function startLimiting(scope: Scope, relay: Relay, refusal: ApiResponse): Promise<Service> {
+  const { status, reason, fields } = refusal.head;
+  const lines = [`HTTP/1.1 ${status} ${reason}`, ...fields.map((field) => field.join(': '))];
+  const bytes = `${lines.join('\r\n')}\r\n\r\n${JSON.stringify(refusal.json)}`;
+  return await startRawService(scope, (socket) => {
+    const there = connect(relay.port, '127.0.0.1');
+    there.on('error', () => socket.destroy());
+    socket.on('close', () => there.destroy());
+    there.pipe(socket);
+    socket.on('data', (chunk) => {
+      if (chunk.toString('latin1').startsWith('POST /v1/tunnels ')) socket.end(bytes);
+      else there.write(chunk);
+    });
+  });
+}
