@@ -1,7 +1,7 @@
 /** What the window says while something is dragged over it. */
 import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
+import { NOW, type Scene } from './gallery/scene.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 import { testScope } from '../support/scope.ts';
 import type { Page } from 'playwright-core';
@@ -17,14 +17,18 @@ async function drag(page: Page, type: string, relatedTarget: string): Promise<vo
   }`);
 }
 
+function tunnelsScene(): Scene {
+  const scene = SCENES.find(({ name }) => name === 'tunnels');
+  if (scene === undefined) throw new Error('there is no such scene');
+  return scene;
+}
+
 describe('something that is dragged over the window', () => {
   const scope = testScope();
 
   it('is told what dropping it does, until it leaves the window or is dropped', async () => {
-    const scene = SCENES.find(({ name }) => name === 'tunnels');
-    if (scene === undefined) throw new Error('there is no such scene');
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, scene.main(), { now: NOW });
+    const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
     await page.locator('main').waitFor();
     const words = page.getByText('Drop a folder to share it, or to open the project in it');
     await drag(page, 'dragover', 'null');
@@ -37,5 +41,20 @@ describe('something that is dragged over the window', () => {
     await words.waitFor();
     await drag(page, 'drop', 'null');
     await words.waitFor({ state: 'detached' });
+  });
+
+  it('is seen from the moment that the window shows anything', async () => {
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
+    await page.addInitScript(`new MutationObserver((_changes, observer) => {
+      const main = document.querySelector('main');
+      if (main === null) return;
+      observer.disconnect();
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([], 'nothing'));
+      main.dispatchEvent(new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer }));
+    }).observe(document, { childList: true, subtree: true });`);
+    await page.reload();
+    await page.getByText('Drop a folder to share it').waitFor();
   });
 });

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Bridge } from '../../bridge.ts';
 
 /**
@@ -8,7 +8,8 @@ import type { Bridge } from '../../bridge.ts';
  */
 export function useDrops(bridge: Bridge): boolean {
   const [isOver, setOver] = useState(false);
-  useEffect(() => {
+  // In the same task that draws the window: effects run a frame later, and miss what is dragged over it meanwhile.
+  useLayoutEffect(() => {
     const offer = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
