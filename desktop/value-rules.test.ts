@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
-import { readArguments } from './cli/arguments/arguments.ts';
-import { UsageError } from './cli/usage-error.ts';
-import { ProjectFileError } from './config/project-error.ts';
-import { parseProject } from './config/project.ts';
-import { PAYLOADS } from './main/handlers/payloads.ts';
-import { readDeepLink } from './main/system/deep-link.ts';
-import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './renderer/model/create-form.ts';
-import type { TunnelForm } from './shared/ipc.ts';
+import type { TunnelForm } from './app/ipc/ipc.ts';
+import { PAYLOADS } from './app/main/handlers/handle.ts';
+import { readDeepLink } from './app/main/system/deep-link.ts';
+import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './app/renderer/model/create-form.ts';
+import { readArguments } from './cli/arguments.ts';
+import { parseProject, ProjectFileError } from './client/config/project.ts';
+import { UsageError } from './client/failures.ts';
 import { NO_FILES } from './testing/files.ts';
 
 /** A way in: whether it takes a value. */

@@ -3,15 +3,21 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
-import { type AcmeConfig, readAcme } from './acme-config.ts';
+import { certifiable } from './certificates/known-certificates.ts';
 import type { ClusterSettings } from './cluster/cluster.ts';
-import type { AddressSettings } from './edge/admission/address-limits.ts';
-import type { TlsFiles } from './edge/listener/tls-files.ts';
-import { GivenSettings } from './given-settings.ts';
+import type { AddressSettings } from './edge/connection-limiter.ts';
+import type { TlsFile, TlsFiles } from './edge/listener.ts';
 import type { LogFormat, LogLevel } from './log.ts';
 import type { MetricsAddress } from './observe/metrics-server.ts';
-import { DEFAULT_RESERVED_NAMES, SETTING_FLAGS, SETTINGS, variableOf } from './settings.ts';
-import type { DatabaseAddress } from './store/address.ts';
+import {
+  DEFAULT_RESERVED_NAMES,
+  GivenSettings,
+  SETTING_FLAGS,
+  type SettingName,
+  SETTINGS,
+  variableOf,
+} from './settings.ts';
+import type { DatabaseAddress } from './store/database-address.ts';
 
 export interface Config {
   readonly host: string;
@@ -294,4 +300,60 @@ function ownLabels(publicUrl: URL | undefined, tunnelDomain: string): string[] {
   const suffix = `.${tunnelDomain}`;
   const label = host.endsWith(suffix) ? host.slice(0, -suffix.length) : '';
   return label === '' || label.includes('.') ? [] : [label];
+}
+
+/* Settings of a relay that gets its own certificates. */
+
+export interface AcmeConfig {
+  readonly email: string;
+  /** address of the authority's directory */
+  readonly directory: string;
+  /** with what the authority itself is checked; `undefined`: as the system does it */
+  readonly ca: TlsFile | undefined;
+  readonly ordersPerHour: number;
+  /** port for plain HTTP; 0 for a free one */
+  readonly httpPort: number;
+  /** port for DNS; 0 for a free one; `undefined` for none */
+  readonly dnsPort: number | undefined;
+  /** the relay's own name */
+  readonly host: string;
+}
+
+const DEPENDENT = ['acme-directory', 'acme-ca', 'acme-orders-per-hour', 'http-port', 'dns-port'] as const;
+/** Who has certificates of his own, or a proxy in front that needs them in its place. */
+const OTHERWISE = ['tls-cert', 'tls-key', 'trust-proxy'] as const;
+
+/** @returns `undefined` if there is none, or something is wrong with it, which is then among the problems */
+export function readAcme(given: GivenSettings, publicUrl: URL | undefined): AcmeConfig | undefined {
+  const email = given.readGiven('acme-email');
+  if (email === undefined) {
+    for (const name of DEPENDENT)
+      if (given.readGiven(name) !== undefined) refuse(given, name, `with ${variableOf('acme-email')}`);
+    return undefined;
+  }
+  for (const name of OTHERWISE)
+    if (given.readGiven(name) !== undefined) refuse(given, 'acme-email', `without ${variableOf(name)}`);
+  const host = publicUrl?.protocol === 'https:' ? certifiable(publicUrl.hostname) : undefined;
+  if (host === undefined) {
+    refuse(
+      given,
+      'acme-email',
+      `with ${variableOf('public-url')}=https://…, a name that the authority can look up`,
+    );
+    return undefined;
+  }
+  const ca = given.read('acme-ca');
+  return {
+    email,
+    directory: given.read('acme-directory'),
+    ca: ca === undefined ? undefined : { path: resolve(ca), setting: given.nameAsGiven('acme-ca') },
+    ordersPerHour: given.read('acme-orders-per-hour'),
+    httpPort: given.read('http-port'),
+    dnsPort: given.read('dns-port'),
+    host,
+  };
+}
+
+function refuse(given: GivenSettings, name: SettingName, unless: string): void {
+  given.problems.push(`${given.nameAsGiven(name)} takes effect only ${unless}`);
 }

@@ -264,3 +264,6 @@ export function describeError(error: unknown): string {
 export function errorFields(error: unknown): LogFields {
   return { error: describeError(error), stack: error instanceof Error ? error.stack : undefined };
 }
+
+/** Names a request to its client and in the log, so that the two can be matched. */
+export const REQUEST_ID_FIELD = 'X-Request-Id';

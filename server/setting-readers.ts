@@ -2,17 +2,17 @@
 import { BlockList, isIP } from 'node:net';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
+import { parseNetwork } from '../shared/networks.ts';
 import {
   ADDRESS_REQUESTS_CEILING,
   CONNECTIONS_CEILING,
   NAME_HOLD_CEILING_SECONDS,
   ORDERS_PER_HOUR_CEILING,
-  TTL_CEILING_SECONDS,
   TRUNKS_CEILING,
+  TTL_CEILING_SECONDS,
 } from './limits.ts';
-import { parseNetwork } from '../shared/networks.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
-import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
+import { type DatabaseAddress, readDatabaseAddress } from './store/database-address.ts';
 
 /** Reads the text of a setting. */
 export interface SettingReader<T> {

@@ -1,3 +1,7 @@
+import { ApiError, invalidAccess } from './errors.ts';
+import { parseNetwork } from './networks.ts';
+import type { ValueRule } from './value-rules.ts';
+
 /** Who may come into a tunnel, as the REST interface has it (docs/protocol.md section 11). */
 
 /** @limit Addresses and networks in `allow`. */
@@ -38,3 +42,105 @@ export interface AccessView {
 
 /** A tunnel that is open to everybody. */
 export const OPEN: Access = { allow: [], basic: [], password: undefined, links: false, knock: false };
+
+/* What the values of a tunnel's `access` may be, wherever they come from (docs/protocol.md section 11.1). */
+
+/** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
+const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
+const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
+
+/** One of `allow`. */
+export const NETWORK_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && parseNetwork(value) !== undefined,
+  accepted: 'an address or a network, such as 192.0.2.7 or 10.0.0.0/8',
+};
+
+/** A user of `basic`. */
+export const USER_RULE: ValueRule = {
+  accepts: (value) => isText(value, USER, 1, USER_MAX_LENGTH),
+  accepted: `1 to ${USER_MAX_LENGTH} characters without a colon`,
+};
+
+/** The password of such a user. */
+export const USER_PASSWORD_RULE: ValueRule = {
+  accepts: (value) => isText(value, PASSWORD, 1, PASSWORD_MAX_LENGTH),
+  accepted: `1 to ${PASSWORD_MAX_LENGTH} characters`,
+};
+
+/** `password`, which visitors type into a page. */
+export const PASSWORD_RULE: ValueRule = {
+  accepts: (value) => isText(value, PASSWORD, PASSWORD_MIN_LENGTH, PASSWORD_MAX_LENGTH),
+  accepted: `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`,
+};
+
+/** Lengths are in characters as people count them, not UTF-16 units. */
+function isText(value: unknown, pattern: RegExp, min: number, max: number): boolean {
+  if (typeof value !== 'string' || !pattern.test(value)) return false;
+  const { length } = Array.from(value);
+  return length >= min && length <= max;
+}
+
+/* The `access` of a create or access request, as the REST interface takes it (docs/protocol.md section 11.1). */
+
+const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
+const BASIC_TEXT =
+  `basic must be up to ${BASIC_USERS_MAX} objects with user (1 to ${USER_MAX_LENGTH} characters without a colon, each once) ` +
+  `and password (1 to ${PASSWORD_MAX_LENGTH} characters)`;
+const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
+
+/**
+ * @param given parsed JSON; `undefined` and `null` are an open tunnel, as `{}` is
+ * @throws ApiError that names the field and what it takes
+ */
+export function readAccess(given: unknown): Access {
+  if (given === undefined || given === null) return OPEN;
+  if (!isObject(given)) throw new ApiError(invalidAccess('access must be an object'));
+  for (const name of Object.keys(given)) {
+    // Who mistypes a lock must not leave the door open.
+    if (!FIELDS.has(name)) throw new ApiError(invalidAccess(`access has no field ${JSON.stringify(name)}`));
+  }
+  return {
+    allow: readAllow(given['allow']),
+    basic: readBasic(given['basic']),
+    password: readPassword(given['password']),
+    links: readFlag('links', given['links']),
+    knock: readFlag('knock', given['knock']),
+  };
+}
+
+function readAllow(given: unknown): string[] {
+  const list = given ?? [];
+  const isValid =
+    Array.isArray(list) && list.length <= ALLOW_MAX && list.every((item) => NETWORK_RULE.accepts(item));
+  if (!isValid) throw new ApiError(invalidAccess(ALLOW_TEXT));
+  return list;
+}
+
+function readBasic(given: unknown): BasicCredentials[] {
+  const list = given ?? [];
+  const isValid = Array.isArray(list) && list.length <= BASIC_USERS_MAX && list.every(isCredentials);
+  if (!isValid || new Set(list.map(({ user }) => user)).size < list.length)
+    throw new ApiError(invalidAccess(BASIC_TEXT));
+  return list.map(({ user, password }) => ({ user, password }));
+}
+
+function readPassword(given: unknown): string | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (typeof given !== 'string' || !PASSWORD_RULE.accepts(given))
+    throw new ApiError(invalidAccess(`password must be ${PASSWORD_RULE.accepted}`));
+  return given;
+}
+
+function readFlag(name: string, given: unknown): boolean {
+  if (given !== undefined && given !== null && typeof given !== 'boolean')
+    throw new ApiError(invalidAccess(`${name} must be true or false`));
+  return given ?? false;
+}
+
+function isCredentials(given: unknown): given is BasicCredentials {
+  return isObject(given) && USER_RULE.accepts(given['user']) && USER_PASSWORD_RULE.accepts(given['password']);
+}
+
+function isObject(given: unknown): given is Record<string, unknown> {
+  return typeof given === 'object' && given !== null && !Array.isArray(given);
+}

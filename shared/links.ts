@@ -1,3 +1,8 @@
+import * as yup from 'yup';
+import { invalidLink } from './errors.ts';
+import { check, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
+import type { ValueRule } from './value-rules.ts';
+
 /** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
 
 /** @limit Characters of a note. */
@@ -37,4 +42,77 @@ export interface CreateLink {
   ttl: number;
   note: string;
   path: string | undefined;
+}
+
+/* What the values of a signed link may be, wherever they come from (docs/protocol.md section 11.2). */
+
+/** Characters as people count them. Half of a surrogate pair is no text, and cannot be written as one. */
+const NOTE = new RegExp(String.raw`^[^\p{Cc}\p{Cs}]{0,${LINK_NOTE_MAX_LENGTH}}$`, 'u');
+/** RFC 3986 sections 3.3 and 3.4: a path and perhaps a query. */
+const PATH = /^\/(?!\/)(?:[\w!$&'()*+,./:;=?@~-]|%[\dA-Fa-f]{2})*$/;
+/** A segment that URL parsers take for the folder itself or the one above, also percent-encoded. */
+const DOTS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
+/** A parameter that could be one of the relay's own. */
+const OWN_PARAMETER = /(?:^|&)culvert_/;
+
+/** Who a link is for. */
+export const LINK_NOTE_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && NOTE.test(value),
+  accepted: `up to ${LINK_NOTE_MAX_LENGTH} characters without control characters`,
+};
+
+/** Where a link leads below the tunnel's address. */
+export const LINK_PATH_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && isPath(value),
+  accepted:
+    `up to ${LINK_PATH_MAX_LENGTH} characters of a URL that begin with one slash, without . and .. between slashes, ` +
+    'without a fragment, and without parameters that begin with culvert_',
+};
+
+function isPath(text: string): boolean {
+  if (text.length > LINK_PATH_MAX_LENGTH || !PATH.test(text)) return false;
+  const [below = '', ...query] = text.split('?');
+  return !DOTS.test(below) && !OWN_PARAMETER.test(query.join('?'));
+}
+
+/* Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.2). */
+
+const note = yup
+  .mixed<string>()
+  .nullable()
+  .test('note', (value: unknown, context) =>
+    isNotGiven(value) || LINK_NOTE_RULE.accepts(value)
+      ? true
+      : refuse(context, invalidLink(`the note of a link must be ${LINK_NOTE_RULE.accepted}`)),
+  );
+
+const path = yup
+  .mixed<string>()
+  .nullable()
+  .test('path', (value: unknown, context) =>
+    isNotGiven(value) || LINK_PATH_RULE.accepts(value)
+      ? true
+      : refuse(context, invalidLink(`the path of a link must be ${LINK_PATH_RULE.accepted}`)),
+  );
+
+/** The create request, fields in the order in which they are checked. */
+export const createLinkSchema = yup.object({ ttl: ttl(LINK_MAX_TTL_SECONDS), note, path }).strict();
+
+/**
+ * Reads the body of a request for a link.
+ *
+ * @param body parsed JSON
+ * @throws ApiError for the first field that breaks a rule
+ */
+export function readCreateLink(body: unknown): CreateLink {
+  const fields = check(createLinkSchema, body);
+  return {
+    ttl: readGivenTtl(fields.ttl, LINK_MAX_TTL_SECONDS) ?? LINK_DEFAULT_TTL_SECONDS,
+    note: fields.note ?? '',
+    path: isNotGiven(fields.path) ? undefined : (fields.path ?? undefined),
+  };
+}
+
+function isNotGiven(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
 }

@@ -1,17 +1,17 @@
 /** What a client reads of a relay's control channel, and a relay of its users' requests: nothing else is thrown, nothing odd let through. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { readAccess } from './access-requests.ts';
+import { readAccess } from './access.ts';
 import {
   CONTROL_MESSAGE_MAX_BYTES,
   KNOCK_AGENT_MAX_LENGTH,
   parseControlMessage,
   UUID_PATTERN,
 } from './control.ts';
-import { readAddDomain } from './domain-requests.ts';
+import { readAddDomain } from './domains.ts';
 import { parseDuration } from './duration.ts';
 import { ApiError } from './errors.ts';
-import { readCreateLink } from './link-requests.ts';
+import { readCreateLink } from './links.ts';
 import { mutated } from './testing/mutated.ts';
 import { readCreateTunnel, readExtendTunnel } from './tunnel-requests.ts';
 

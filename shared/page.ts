@@ -1,6 +1,6 @@
 /** The page that replaces a site that cannot respond, for errors of the relay and of the client. */
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
-import { prefersHtml } from './http1/accept.ts';
+import { prefersHtml } from './http1/fields.ts';
 
 /** The one style sheet of all pages. */
 export const PAGE_STYLE = `

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { escapeUnprintable, replaceUnprintable } from './unprintable.ts';
+import { escapeUnprintable, replaceUnprintable, withoutEnd } from './unprintable.ts';
 
 describe('escapeUnprintable', () => {
   const cases: [string, string][] = [
@@ -25,4 +25,16 @@ describe('replaceUnprintable', () => {
   it('replaces what acts on a terminal or turns text around', () => {
     assert.equal(replaceUnprintable('a\u{9B}b\u{202E}c\n', ' '), 'a b c ');
   });
+});
+
+describe('withoutEnd', () => {
+  for (const [text, without] of [
+    ['is it paid ??', 'is it paid'],
+    ['too many. ', 'too many'],
+    ['wait…', 'wait'],
+    ['did you mean port?', 'did you mean port'],
+    ['port? 3000', 'port? 3000'],
+    ['? ?', ''],
+  ] as const)
+    it(`leaves "${without}" of "${text}"`, () => assert.equal(withoutEnd(text), without));
 });

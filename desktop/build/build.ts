@@ -1,11 +1,12 @@
 /** Bundles the desktop app into dist-desktop/app: everything that it needs at run time, without packages beside it. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
-import { readRepository, ROOT } from '../../release/repository.ts';
+import { type Bundled, bundledPackages, licenceNotices } from '../../release/licences.ts';
+import { readRepository, ROOT, updatesAddress } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
-import { bundledPackages, licenceNotices } from '../../release/licences.ts';
-import { licenceList } from './licences.ts';
+import type { About } from '../app/ipc/ipc.ts';
 
 const DESKTOP = join(ROOT, 'desktop');
 
@@ -44,7 +45,7 @@ const PAGE = {
 
 /** @param directory for the page's files */
 export async function buildPage(directory: string): Promise<Metafile> {
-  const renderer = join(DESKTOP, 'renderer');
+  const renderer = join(DESKTOP, 'app/renderer');
   const { metafile } = await build({
     ...PAGE,
     entryPoints: [join(renderer, 'main.tsx')],
@@ -58,7 +59,7 @@ export async function buildPage(directory: string): Promise<Metafile> {
 export async function buildPreload(file: string): Promise<Metafile> {
   const { metafile } = await build({
     ...NODE,
-    entryPoints: [join(DESKTOP, 'preload/preload.ts')],
+    entryPoints: [join(DESKTOP, 'app/preload/preload.ts')],
     outfile: file,
   });
   return metafile;
@@ -67,7 +68,7 @@ export async function buildPreload(file: string): Promise<Metafile> {
 async function buildMain(file: string): Promise<Metafile> {
   const { metafile } = await build({
     ...NODE,
-    entryPoints: [join(DESKTOP, 'main/index.ts')],
+    entryPoints: [join(DESKTOP, 'app/main/index.ts')],
     outfile: file,
   });
   return metafile;
@@ -91,7 +92,7 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** What Electron, electron-builder and the app itself (desktop/main/electron/about.ts) read about the app. */
+/** What Electron, electron-builder and the app itself (desktop/app/main/electron/about.ts) read about the app. */
 function manifest(): object {
   const { address, author } = readRepository();
   return {
@@ -106,4 +107,37 @@ function manifest(): object {
     // By this, Linux desktops know which entry of their menu a window belongs to.
     desktopName: 'culvert-desktop.desktop',
   };
+}
+
+/* electron-builder, and the options it gets in addition to electron-builder.yml. */
+
+/** JavaScript file of its command, for Node. */
+export const BUILDER = createRequire(import.meta.url).resolve('electron-builder/cli.js');
+
+/**
+ * @returns the environment without empty variables. Continuous integration passes secrets that do not exist as empty ones,
+ *   and electron-builder would take such a value for a certificate
+ */
+export function builderEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+/** @param more arguments for electron-builder's command, which win */
+export function builderArguments(more: readonly string[]): string[] {
+  const updates = updatesAddress(readRepository());
+  return ['--config', 'electron-builder.yml', '--publish', 'never', `-c.publish.url=${updates}`, ...more];
+}
+
+/* The licences of the app's parts, as its window lists them. */
+
+/** Parts of Electron itself; it comes with their texts (`LICENSES.chromium.html`). */
+const ELECTRON: About['licences'] = [
+  { name: 'Electron', licence: 'MIT' },
+  { name: 'Chromium', licence: 'BSD-3-Clause and others' },
+  { name: 'Node.js', licence: 'MIT' },
+];
+
+/** What the window lists under "About". */
+export function licenceList(packages: readonly Bundled[]): About['licences'] {
+  return [...ELECTRON, ...packages.map(({ name, licence }) => ({ name, licence }))];
 }

@@ -1,8 +1,7 @@
 /** `npm run package`: installers for the system it runs on, in dist-desktop/packages. */
 import { spawnSync } from 'node:child_process';
 import { ROOT } from '../../release/repository.ts';
-import { buildApp } from './build.ts';
-import { BUILDER, builderArguments, builderEnvironment } from './builder.ts';
+import { buildApp, BUILDER, builderArguments, builderEnvironment } from './build.ts';
 
 const HELP = `
 Nothing was packaged; what failed is above. electron-builder downloads Electron, and the tools that make installers, from

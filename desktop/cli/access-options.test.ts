@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { completeAccess, exposureWarning, readAccessOptions } from './access-options.ts';
-import type { Prompt } from './prompt.ts';
-import { UsageError } from './usage-error.ts';
+import type { Prompt } from '../client/config/relay-access.ts';
+import { UsageError } from '../client/failures.ts';
+import { completeAccess, describeAccess, exposureWarning, readAccessOptions } from './access-options.ts';
 
 /** Somebody who types these passwords. */
 function typing(...passwords: string[]): Prompt & { readonly asked: string[] } {
@@ -67,5 +67,18 @@ describe('exposureWarning', () => {
       warning({ auth: ['ann'], password: true, allow: ['::1'], links: true, knock: true }),
       undefined,
     );
+  });
+});
+
+describe('describeAccess', () => {
+  it('says who may come in, and nothing for everybody', () => {
+    assert.equal(describeAccess({}), undefined);
+    assert.equal(describeAccess({ allow: [], basic: [] }), undefined);
+    assert.equal(
+      describeAccess({ allow: ['::1'], basic: ['ann', 'bob'], password: true, links: true, knock: true }),
+      'login (ann, bob) or password or signed link or knock, only from ::1',
+    );
+    assert.equal(describeAccess({ allow: ['::1', '10.0.0.0/8'] }), 'only from ::1, 10.0.0.0/8');
+    assert.equal(describeAccess({ basic: ['a', 'b', 'c', 'd', 'e'] }), 'login (a, b, c and 2 more)');
   });
 });

@@ -1,9 +1,13 @@
 /** Who may come in, as the options of `culvert http` and `culvert access` say it. */
-import type { Access, BasicCredentials } from '../../shared/access.ts';
-import { USER_PASSWORD_RULE } from '../../shared/access-rules.ts';
-import { accessProblems, type WantedAccess, wantedAccess } from '../config/access-fields.ts';
-import type { Prompt } from './prompt.ts';
-import { UsageError } from './usage-error.ts';
+import {
+  type Access,
+  type AccessView,
+  type BasicCredentials,
+  USER_PASSWORD_RULE,
+} from '../../shared/access.ts';
+import { accessProblems, type WantedAccess, wantedAccess } from '../client/config/project-access.ts';
+import type { Prompt } from '../client/config/relay-access.ts';
+import { UsageError } from '../client/failures.ts';
 
 export interface AccessValues {
   readonly auth?: readonly string[] | undefined;
@@ -70,4 +74,32 @@ async function askFor(user: string, prompt: Prompt): Promise<string> {
   const password = await prompt.askSecret(`Password for ${user}: `);
   if (USER_PASSWORD_RULE.accepts(password)) return password;
   throw new UsageError(`--auth ${user}: the password takes ${USER_PASSWORD_RULE.accepted}.`);
+}
+
+/** Addresses and users that are named; of more, only how many there are. */
+const NAMED_MAX = 3;
+
+/** @returns who may come in, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
+export function describeAccess({
+  allow = [],
+  basic = [],
+  password,
+  links,
+  knock,
+}: AccessView): string | undefined {
+  const ways = [
+    ...(basic.length === 0 ? [] : [`login (${named(basic)})`]),
+    ...(password === true ? ['password'] : []),
+    ...(links === true ? ['signed link'] : []),
+    ...(knock === true ? ['knock'] : []),
+  ].join(' or ');
+  if (allow.length === 0) return ways === '' ? undefined : ways;
+  const from = `only from ${named(allow)}`;
+  return ways === '' ? from : `${ways}, ${from}`;
+}
+
+function named(list: readonly string[]): string {
+  const rest = list.length - NAMED_MAX;
+  const first = list.slice(0, NAMED_MAX).join(', ');
+  return rest > 0 ? `${first} and ${rest} more` : first;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { byteSize, localTime, table, timeLeft } from './format.ts';
+import { byteSize, escapeVisitorText, jsonLine, localTime, table, timeLeft } from './format.ts';
 
 describe('byteSize', () => {
   const cases: [number, string][] = [
@@ -45,5 +45,42 @@ describe('table', () => {
       ]),
       'A     B\nlong  x\n',
     );
+  });
+});
+
+describe('jsonLine', () => {
+  it('is one line of JSON without a character that a terminal obeys or that reverses text', () => {
+    const value = { path: '/\u{1B}[2J\u{7F}\u{9B}31m\u{85}', body: '\u{202E}x\u{2028}\u{FEFF}\u{E0041}' };
+    const line = jsonLine(value);
+    assert.equal(
+      line,
+      String.raw`{"path":"/\u001b[2J\u007f\u009b31m\u0085","body":"\u202ex\u2028\ufeff\udb40\udc41"}` + '\n',
+    );
+    assert.deepEqual(JSON.parse(line), value);
+  });
+
+  it('leaves words of any language as they are', () => {
+    assert.equal(jsonLine({ name: 'Zürich 漢' }), '{"name":"Zürich 漢"}\n');
+  });
+});
+
+describe('escapeVisitorText', () => {
+  const cases: [string, string][] = [
+    ['/a?b=%20&c', '/a?b=%20&c'],
+    [`/\u{1B}[2J\u{1B}]0;owned\u{7}`, '/\\x1b[2J\\x1b]0;owned\\x07'],
+    ['/\r\n\t\0\u{7F}', '/\\x0d\\x0a\\x09\\x00\\x7f'],
+    ['/\u{9B}31m', '/\\x9b31m'],
+    ['/\u{202E}gpj.exe', '/\\u{202e}gpj.exe'],
+    ['/ü/漢/\u{1F600}', '/\\xfc/\\u{6f22}/\\u{1f600}'],
+    ['/\u{D800}', '/\\u{d800}'],
+  ];
+  for (const [text, escaped] of cases) {
+    it(`writes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeVisitorText(text), escaped));
+  }
+
+  it('leaves only printable ASCII, whatever character is given', () => {
+    for (let code = 0; code < 0x3000; code += 1) {
+      assert.match(escapeVisitorText(String.fromCodePoint(code)), /^[ -~]+$/);
+    }
   });
 });

@@ -1,3 +1,5 @@
+import { escapeCharacter, replaceUnprintable } from '../../shared/unprintable.ts';
+
 /** Values as people read them. */
 
 /** `2026-07-10 14:03:05` in the time zone of this machine. */
@@ -59,4 +61,28 @@ export function table(rows: readonly (readonly string[])[]): string {
       .join('  ')
       .trimEnd();
   return rows.map((row) => `${line(row)}\n`).join('');
+}
+
+/**
+ * What `--json` prints: a value as JSON on one line. `JSON.stringify` escapes C0 controls only; a visitor's path may contain
+ * C1 controls too, and a body anything.
+ */
+export function jsonLine(value: object): string {
+  return `${replaceUnprintable(JSON.stringify(value), escapeUnits)}\n`;
+}
+
+/** `\u009b`, twice for a character that takes two code units (RFC 8259 section 7). */
+function escapeUnits(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}
+
+/**
+ * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that it
+ * cannot move the cursor, hide anything or reverse text, and is as wide as it seems.
+ */
+export function escapeVisitorText(text: string): string {
+  return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { RequestLog } from '../engine/inspector/request-log.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { detailJson, detailText, summaryJson, summaryTable } from './inspect-format.ts';
 

@@ -1,12 +1,10 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { decodeBody } from '../engine/inspector/decode-body.ts';
-import { indentJson } from '../shared/indent-json.ts';
-import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
-import { isUnsent } from '../shared/unsent.ts';
-import { byteSize, table } from './format.ts';
-import { escapeVisitorText } from './visitor-text.ts';
+import { decodeBody } from '../client/inspector/decode-body.ts';
+import { indentJson, isUnsent } from '../client/inspector/readable.ts';
+import type { RecordedMessage, RequestDetail, RequestSummary } from '../client/inspector/records.ts';
+import { byteSize, escapeVisitorText, table } from './format.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */

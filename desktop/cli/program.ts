@@ -4,24 +4,20 @@
  */
 import { homedir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { readArguments } from './arguments/arguments.ts';
-import type { Command, Files, HttpCommand, StartCommand } from './arguments/commands.ts';
-import { translateCommand } from './arguments/foreign-words.ts';
-import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
-import { describeFailure } from './failure.ts';
-import { helpText } from './help.ts';
-import type { Output } from './reporter.ts';
-import { OLD_GENERATION_GROWTH_PERCENT } from '../engine/limits.ts';
-import type { ServedFolders } from './serving/serve-folders.ts';
-import { UsageError } from './usage-error.ts';
-import { configFolder } from '../config/folders.ts';
-import { ProjectFileError } from '../config/project-error.ts';
-import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
-import type { TunnelSpec } from '../config/tunnel-spec.ts';
+import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
-import { limitOldGeneration } from '../../shared/old-generation.ts';
-import { limitYoungGeneration } from '../../shared/young-generation.ts';
+import { ProjectFileError } from '../client/config/project.ts';
+import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
+import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
+import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
+import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
+import { readArguments } from './arguments.ts';
+import type { Command, Files, HttpCommand, StartCommand } from './commands.ts';
+import { helpText } from './help.ts';
+import { translateCommand } from './parse.ts';
+import type { Output } from './reporter.ts';
+import type { ServedFolders } from './serve-folders.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(argument)))
@@ -63,7 +59,7 @@ function watchInterrupt(): AbortSignal {
 async function serve(command: HttpCommand | StartCommand): Promise<ExitCode> {
   limitYoungGeneration(process, setFlagsFromString);
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
-  const { completeTunnels, Inspection, runTunnels, terminalPrompt } = await import('./staying.ts');
+  const { completeTunnels, Inspection, runTunnels, terminalPrompt } = await import('./long-running.ts');
   const prompt = terminalPrompt(process.stdin, process.stderr);
   const wanted = await completeTunnels(command, prompt, output);
   const served = await servedFolders(
@@ -89,7 +85,7 @@ async function servedFolders(
   project: string | undefined,
 ): Promise<ServedFolders> {
   if (tunnels.every(({ folder }) => folder === undefined)) return { tunnels, close: () => Promise.resolve() };
-  const { serveFolders } = await import('./serving/serve-folders.ts');
+  const { serveFolders } = await import('./serve-folders.ts');
   return serveFolders(tunnels, project);
 }
 
@@ -116,65 +112,65 @@ async function run(command: Command): Promise<ExitCode> {
     case 'start':
       return serve(command);
     case 'list': {
-      const { runList } = await import('./asking.ts');
+      const { runList } = await import('./one-shot.ts');
       await runList(command, output);
       return ExitCode.ok;
     }
     case 'close': {
-      const { runClose } = await import('./asking.ts');
+      const { runClose } = await import('./one-shot.ts');
       await runClose(command, output);
       return ExitCode.ok;
     }
     case 'extend': {
-      const { runExtend } = await import('./asking.ts');
+      const { runExtend } = await import('./one-shot.ts');
       await runExtend(command, output);
       return ExitCode.ok;
     }
     case 'access': {
-      const { runAccess, terminalPrompt } = await import('./asking.ts');
+      const { runAccess, terminalPrompt } = await import('./one-shot.ts');
       await runAccess(command, terminalPrompt(process.stdin, process.stderr), output);
       return ExitCode.ok;
     }
     case 'link': {
-      const { runLink } = await import('./asking.ts');
+      const { runLink } = await import('./one-shot.ts');
       await runLink(command, output);
       return ExitCode.ok;
     }
     case 'links': {
-      const { runLinks } = await import('./asking.ts');
+      const { runLinks } = await import('./one-shot.ts');
       await runLinks(command, output);
       return ExitCode.ok;
     }
     case 'knock': {
-      const { runKnock } = await import('./asking.ts');
+      const { runKnock } = await import('./one-shot.ts');
       await runKnock(command, output);
       return ExitCode.ok;
     }
     case 'domain': {
-      const { runDomain } = await import('./asking.ts');
+      const { runDomain } = await import('./one-shot.ts');
       return await runDomain(command, output);
     }
     case 'status': {
-      const { runStatus } = await import('./asking.ts');
+      const { runStatus } = await import('./one-shot.ts');
       await runStatus(command, output, Date.now());
       return ExitCode.ok;
     }
     case 'inspect': {
-      const { runInspect, runtimeFolder } = await import('./staying.ts');
+      const { runInspect, runtimeFolder } = await import('./long-running.ts');
       await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
       return ExitCode.ok;
     }
     case 'doctor': {
-      const { runDoctor } = await import('./staying.ts');
+      const { runDoctor } = await import('./long-running.ts');
       return runDoctor(command, output, watchInterrupt());
     }
     case 'login': {
-      const { runLogin, terminalPrompt } = await import('./asking.ts');
+      const { runLogin, terminalPrompt } = await import('./one-shot.ts');
       await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
       return ExitCode.ok;
     }
     case 'logout': {
-      const { runLogout } = await import('./asking.ts');
+      const { runLogout } = await import('./one-shot.ts');
       await runLogout(command, stored, output);
       return ExitCode.ok;
     }
@@ -186,7 +182,7 @@ const readLogin = () => stored.read();
 /** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
   if (!args.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
-  const { readProject } = await import('../config/project-file.ts');
+  const { readProject } = await import('../client/config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
-import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { record } from '../testing/recorder.ts';
 import { TUNNEL } from '../testing/tunnel.ts';

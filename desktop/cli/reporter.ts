@@ -1,18 +1,16 @@
 /** How `culvert http` and `start` report what happens: as text for people, or as one JSON event per line. */
 import type { KnockMessage } from '../../shared/control.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
-import type { Clock } from '../engine/clock.ts';
-import type { OfflineReason } from '../engine/control/verdict.ts';
-import type { RequestSummary } from '../engine/inspector/records.ts';
-import type { ConnectionProblem } from '../engine/visitors/connections.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { describeAccess } from './access-text.ts';
-import { localTime, timeLeft } from './format.ts';
+import type { Clock } from '../client/clock.ts';
+import { localUrl, type TunnelSpec } from '../client/config/tunnel-spec.ts';
+import type { OfflineReason } from '../client/control/verdict.ts';
+import type { RequestSummary } from '../client/inspector/records.ts';
+import { textOf } from '../client/messages.ts';
+import type { ConnectionProblem } from '../client/visitors/connections.ts';
+import { describeAccess } from './access-options.ts';
+import { escapeVisitorText, jsonLine, localTime, timeLeft } from './format.ts';
 import { summaryLine } from './inspect-format.ts';
-import { jsonLine } from './json-line.ts';
-import { escapeVisitorText } from './visitor-text.ts';
-import { textOf } from '../engine/said/said.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';

@@ -1,17 +1,34 @@
 /** Opens tunnels for programs. */
+import { EventEmitter, once } from 'node:events';
+import { createServer, type RequestListener, Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { OPEN } from '../../shared/access.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
-import { PORT_RULE } from '../../shared/value-rules.ts';
-import { claimNames, ServedElsewhere } from '../cli/serving/claim-names.ts';
-import { describeFailure } from '../cli/failure.ts';
-import { readRelayAccess, type RelayAccess } from '../cli/relay-access.ts';
-import { configFolder } from '../config/folders.ts';
-import { StoredLogin } from '../config/stored-login.ts';
-import { ApiClient, createRequest } from '../engine/relay/api-client.ts';
-import type { expose as Expose, ExposeOptions, Tunnel, TunnelOptions } from './types/index.d.ts';
-import { OpenTunnel } from './open-tunnel.ts';
-import { isExposable, listening, type Exposable, type Listening } from './served.ts';
+import { type HostHeader, PORT_RULE } from '../../shared/value-rules.ts';
+import {
+  claimNames,
+  readRelayAccess,
+  type RelayAccess,
+  ServedElsewhere,
+} from '../client/config/relay-access.ts';
+import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
+import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
+import { describeFailure } from '../client/failures.ts';
+import type { RequestSummary } from '../client/inspector/records.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
+import { textOf } from '../client/messages.ts';
+import { ApiClient, createRequest } from '../client/relay/api-client.ts';
+import { createTunnelClient } from '../client/tunnel-client.ts';
+import type {
+  AppWithCallback,
+  expose as Expose,
+  ExposeOptions,
+  Tunnel,
+  TunnelEvents,
+  TunnelOptions,
+} from './types/index.d.ts';
 
 /** See types/index.d.ts. */
 export const expose: typeof Expose = async (
@@ -78,4 +95,159 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
   } catch (error) {
     throw new Error(describeFailure(error), { cause: error });
   }
+}
+
+/* One tunnel of a program, from its creation to its end. */
+
+export interface OpenTunnelOptions {
+  readonly access: RelayAccess;
+  readonly api: ApiClient;
+  readonly record: TunnelRecord;
+  readonly target: Listening;
+  readonly hostHeader: HostHeader;
+}
+
+export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
+  readonly id: string;
+  readonly url: string;
+  readonly #options: OpenTunnelOptions;
+  readonly #session: TunnelSession;
+  readonly #online = Promise.withResolvers<void>();
+  readonly #offline = Promise.withResolvers<void>();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: OpenTunnelOptions) {
+    super();
+    const { access, record, target, hostHeader } = options;
+    this.#options = options;
+    this.id = record.id;
+    this.url = record.public_url;
+    const log = new RequestLog();
+    log.subscribe((summary) => this.#onRequest(summary));
+    this.#session = createTunnelClient({
+      relay: access.relay,
+      key: access.key,
+      network: access.network,
+      tunnelId: record.id,
+      local: { host: target.host, port: target.port, https: target.https, waitMs: 0 },
+      hostHeader,
+      recorder: log,
+      onState: (state) => this.#onState(state),
+      onProblem() {},
+    });
+    // A caller who has gone does not want to hear of it.
+    this.#online.promise.catch(() => {});
+  }
+
+  /** Connects. @returns once visitors reach it @throws Error if it never gets there */
+  online(): Promise<void> {
+    if (this.#closed === undefined) this.#session.start();
+    return this.#online.promise;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { api, target } = this.#options;
+    this.#session.stop();
+    await this.#offline.promise;
+    // A relay that is away lets it expire.
+    await api.closeTunnel(this.id).catch(() => {});
+    await target.close();
+  }
+
+  #onState(state: TunnelState): void {
+    switch (state.name) {
+      case 'idle':
+      case 'connecting':
+        break;
+      case 'online':
+        this.#online.resolve();
+        this.#tell(() => this.emit('online'));
+        break;
+      case 'reconnecting':
+        this.#tell(() => this.emit('reconnecting', textOf(state.why)));
+        break;
+      case 'offline':
+        this.#online.reject(new Error(textOf(state.why)));
+        this.#offline.resolve();
+        // Nobody reaches it any more, and it would keep the process alive.
+        void this.#options.target.close();
+        this.#tell(() => this.emit('offline', textOf(state.why)));
+        break;
+    }
+  }
+
+  #onRequest({ method, target, status, durationMs, isBroken }: RequestSummary): void {
+    if (durationMs === undefined) return;
+    this.#tell(() => this.emit('request', { method, target, status, durationMs, isBroken }));
+  }
+
+  /** A listener that throws must not stop what is under way: it is called by itself, as if by a timer. */
+  #tell(emit: () => void): void {
+    process.nextTick(emit);
+  }
+}
+
+/* Servers of this process that a tunnel may lead to. */
+
+export type Exposable = Server | SecureServer | RequestListener | AppWithCallback;
+
+/** A server that listens. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly https: boolean;
+  /** Ends the server if it was started for the tunnel; never rejects. */
+  close(): Promise<void>;
+}
+
+export function isExposable(value: object): value is Exposable {
+  return (
+    typeof value === 'function' ||
+    value instanceof Server ||
+    value instanceof SecureServer ||
+    'callback' in value
+  );
+}
+
+/** Has a server or an app listen on a port of loopback, unless it listens already. */
+export async function listening(what: Exposable): Promise<Listening> {
+  const server = serverOf(what);
+  const https = server instanceof SecureServer;
+  const isStarted = !server.listening;
+  if (isStarted) await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new TypeError('expose takes a server that listens on a port, not on a path');
+  return {
+    host: hostAt(address),
+    port: address.port,
+    https,
+    close: () => (isStarted ? end(server) : Promise.resolve()),
+  };
+}
+
+/** The host by which this machine reaches a server that listens there. */
+export function hostAt({ address }: AddressInfo): string {
+  return address === '::' || address === '0.0.0.0' ? 'localhost' : address;
+}
+
+function serverOf(what: Exposable): Server | SecureServer {
+  if (what instanceof Server || what instanceof SecureServer) return what;
+  return createServer(typeof what === 'function' ? what : what.callback());
+}
+
+function end(server: Server | SecureServer): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

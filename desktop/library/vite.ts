@@ -1,7 +1,6 @@
 /** `import culvert from '@culvert/culvert/vite'`: types/vite.d.ts is what users see of it. */
 import type { AddressInfo } from 'node:net';
-import { expose } from './expose.ts';
-import { hostAt } from './served.ts';
+import { expose, hostAt } from './expose.ts';
 import type { Tunnel, TunnelOptions } from './types/index.d.ts';
 
 /** What this plugin uses of Vite's dev server. */

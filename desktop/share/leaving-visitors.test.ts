@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
-import { type SharedFolder, shareFolder } from './shared-folder.ts';
+import { type SharedFolder, shareFolder } from '../client/share/shared-folder.ts';
 
 const VISITS = 2000;
 const AT_ONCE = 50;

@@ -1,9 +1,8 @@
 /** The results of the engine's attempts, as promises. */
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
-import type { DataHandler, DataSocket } from '../engine/data/data-socket.ts';
-import type { LocalConnection } from '../engine/local/local-connection.ts';
-import type { LocalDialer } from '../engine/local/local-dialer.ts';
-import type { Attempt } from '../engine/network/dial.ts';
+import type { DataHandler, DataSocket } from '../client/data/data-dialer.ts';
+import type { LocalConnection, LocalDialer } from '../client/local/local-dialer.ts';
+import type { Attempt } from '../client/network/dial.ts';
 
 /** An attempt from which nothing is heard. */
 export const IDLE_ATTEMPT: Attempt = { cancel() {} };

@@ -1,8 +1,8 @@
 /** The app's core on a system and a relay of the test's own, called as the window calls it. */
 import assert from 'node:assert/strict';
-import { type Core, createCore } from '../main/core.ts';
-import { CallFailure } from '../main/failure.ts';
-import type { Channels, CreateForm } from '../shared/ipc.ts';
+import type { Channels, CreateForm } from '../app/ipc/ipc.ts';
+import { type Core, createCore } from '../app/main/core.ts';
+import { CallFailure } from '../app/main/failure.ts';
 import { fakeSystem, type FakeSystem } from './fake-platform.ts';
 
 export const KEY = `cvt_${'k'.repeat(32)}`;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../engine/clock.ts';
+import type { Clock, Timer } from '../client/clock.ts';
 
 /** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {

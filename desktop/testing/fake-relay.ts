@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type RelayAddress, parseRelayAddress } from '../engine/relay/relay-address.ts';
+import { parseRelayAddress, type RelayAddress } from '../client/relay/relay-address.ts';
 import { atClose, listen } from './servers.ts';
 
 export interface FakeRelay {

@@ -1,5 +1,5 @@
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
-import type { DataSocket } from '../engine/data/data-socket.ts';
+import type { DataSocket } from '../client/data/data-dialer.ts';
 
 /** A data socket; the test is the relay's end. */
 export class FakeStream implements DataSocket {

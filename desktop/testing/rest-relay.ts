@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { RelayAddress } from '../engine/relay/relay-address.ts';
+import type { RelayAddress } from '../client/relay/relay-address.ts';
 import { startHttp } from './servers.ts';
 
 /** Status, JSON body and fields of a response. */

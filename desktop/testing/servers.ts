@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { type RelayAddress, parseRelayAddress } from '../engine/relay/relay-address.ts';
-
+import { parseRelayAddress, type RelayAddress } from '../client/relay/relay-address.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 
 const endings: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /** Signed requests from the documentation of the services, or from their own tests, for our tests. */
-import type { WebhookProvider } from '../engine/webhooks/provider.ts';
-import type { SignedRequest } from '../engine/signatures/scheme.ts';
+import type { SignedRequest } from '../client/signatures/schemes.ts';
+import type { WebhookProvider } from '../client/webhooks/provider.ts';
 
 export interface Vector {
   readonly provider: WebhookProvider;

@@ -1,11 +1,14 @@
 /** nginx with its own configuration, as one process that touches nothing of the system's. */
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../support/programs.ts';
-import type { Scope } from '../support/scope.ts';
-import { accepting } from './ports.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CertificateFiles } from '../support/certificates.ts';
 import { type Child, startProgram } from '../support/child.ts';
+import { temporaryDirectory } from '../support/programs.ts';
+import type { Scope } from '../support/scope.ts';
+import { closedPort } from '../support/services/listen.ts';
 
 const BODIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
@@ -48,4 +51,48 @@ server { listen 127.0.0.1:${port} backlog=4096${tls === '' ? '' : ' ssl'}; ${tls
   const program = startProgram(scope, 'nginx', ['-p', directory, '-c', file]);
   await accepting(port);
   return program;
+}
+
+/* A local service with responses of any size: nginx with files. */
+
+/**
+ * Starts it; it ends with the scope.
+ *
+ * @param sizes bytes of each file; `/BYTES` is its path
+ * @returns its port
+ */
+export async function startFiles(scope: Scope, sizes: readonly number[]): Promise<number> {
+  const folder = temporaryDirectory(scope);
+  for (const bytes of sizes) {
+    const file = openSync(join(folder, String(bytes)), 'w');
+    // Nothing but a hole: the disk is not what is measured.
+    ftruncateSync(file, bytes);
+    closeSync(file);
+  }
+  const port = await closedPort();
+  await startNginx(scope, port, 'sendfile on; tcp_nopush on; open_file_cache max=16;', `root ${folder};`);
+  return port;
+}
+
+/* Free ports of the loopback interface. */
+
+/**
+ * Waits until a port accepts connections.
+ *
+ * @throws Error after 10 s
+ */
+export async function accepting(port: number): Promise<void> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await delay(50);
+    } finally {
+      socket.destroy();
+    }
+  }
 }

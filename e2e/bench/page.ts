@@ -2,12 +2,11 @@
  * `npm run bench:page [minutes]`: what the window costs with 50 tunnels and 100 requests/s through them. Main is
  * scripted, so that only the page is measured: it pushes a whole snapshot 4 times a second, as the real one does at most.
  */
+import type { TunnelView } from '../../desktop/app/ipc/snapshot.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
-import type { TunnelView } from '../../desktop/shared/snapshot.ts';
 import { Scope } from '../support/scope.ts';
 import { openWindow } from '../ui/support/app-window.ts';
-import { startBrowser } from '../ui/support/browser.ts';
-import { buildWindow } from '../ui/support/build.ts';
+import { buildWindow, startBrowser } from '../ui/support/browser.ts';
 import { ScriptedMain } from '../ui/support/scripted-main.ts';
 
 const TUNNELS = 50;

@@ -5,8 +5,8 @@
  * them, one at a time, and with a password of that user remembered as right, which is asked for first. It prints Welch's t.
  */
 import { parseArgs } from 'node:util';
-import { PassedPasswords } from '../../server/gate/passed-passwords.ts';
-import { PasswordHashes } from '../../server/gate/password-hashes.ts';
+import { PassedPasswords } from '../../server/access/access-check.ts';
+import { PasswordHashes } from '../../server/access/password-hashes.ts';
 import { reportPairs, timePairs } from './timing-pairs.ts';
 
 const RIGHT = 'mild oak fern';

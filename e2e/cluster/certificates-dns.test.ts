@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
+import { ownAddress, Unbound } from '../support/dns-servers.ts';
 import { shake, visit } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { ownAddress, Unbound } from '../support/unbound.ts';
 
 const HOST = 'hello.ann.tunnels.test';
 

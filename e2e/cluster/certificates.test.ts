@@ -2,16 +2,15 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Domain } from '../../shared/domains.ts';
-import { ChangingClock } from '../support/changing-clock.ts';
+import { FaultyAuthority } from '../support/certified-relay.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { eventually } from '../support/deadline.ts';
-import { deferred } from '../support/deferred.ts';
-import { FaultyAuthority } from '../support/faulty-authority.ts';
+import { openRelayDatabase } from '../support/database.ts';
+import { deferred, eventually } from '../support/deadline.ts';
 import { createNamed, shake, visit } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import type { RelayProgram } from '../support/programs.ts';
-import { openRelayDatabase } from '../support/relay-database.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
+import { ChangingClock } from '../support/small-disk.ts';
 
 const OWN = 'relay.test';
 

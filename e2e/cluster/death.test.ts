@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { assertWithin, eventually } from '../support/deadline.ts';
-import { responseTo, Fleet } from '../support/fleet.ts';
 import { Api } from '../support/api.ts';
+import { assertWithin, eventually } from '../support/deadline.ts';
+import { Fleet, responseTo } from '../support/fleet.ts';
+import { describeFailure, tallyOf } from '../support/ledger.ts';
 import { type Asked, latenessOf } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
-import { describeFailure, tallyOf } from '../support/tally.ts';
 
 const REQUESTS_PER_SECOND = 300;
 

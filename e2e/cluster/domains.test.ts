@@ -9,8 +9,7 @@ import { bringDomain } from '../support/domains.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
-import { SpecClient } from '../support/spec-client/client.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
 const A = 0;
 const B = 1;

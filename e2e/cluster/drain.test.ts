@@ -3,11 +3,11 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { assertAtLimit, assertWithin, eventually, timed } from '../support/deadline.ts';
-import { draining } from '../support/draining.ts';
 import { DataConnection } from '../support/manual-client.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { draining } from '../support/relay-suite.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { ControlSocket, openData } from '../support/spec-client/control.ts';
+import { ControlSocket, openData } from '../support/spec-client/client.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 

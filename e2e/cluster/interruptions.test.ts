@@ -4,14 +4,14 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { responseTo } from '../support/fleet.ts';
+import { describeFailure, tallyOf } from '../support/ledger.ts';
 import { Load } from '../support/load.ts';
 import { DataConnection, hostOf } from '../support/manual-client.ts';
 import { Culvert, type Relay } from '../support/programs.ts';
 import { RawConnection, type Response } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { ControlSocket, openData } from '../support/spec-client/control.ts';
-import { describeFailure, tallyOf } from '../support/tally.ts';
+import { ControlSocket, openData } from '../support/spec-client/client.ts';
 
 const PAUSE_MS = 30_000;
 const REDIS_AWAY_MS = 2000;

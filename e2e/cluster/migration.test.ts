@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { killAtEachStatement } from '../support/killed-starts.ts';
 import { newDatabase, query } from '../support/postgres.ts';
 import { POSTGRES_URL, temporaryDirectory } from '../support/programs.ts';
+import { killAtEachStatement } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 
 describe('a first start on PostgreSQL that is killed after each of its statements in turn', () => {

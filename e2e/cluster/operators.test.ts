@@ -5,8 +5,7 @@ import { eventually, within } from '../support/deadline.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
-import { SpecClient } from '../support/spec-client/client.ts';
+import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
 describe('what operators do, on three relays', function () {
   const scope = suiteScope();

@@ -6,13 +6,13 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
+import { describeFailure, tallyOf } from '../support/ledger.ts';
 import { Load } from '../support/load.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
-import { describeFailure, tallyOf } from '../support/tally.ts';
 
 const WORKERS = 6;
 /** requests a second to each relay */

@@ -7,7 +7,7 @@ import { FaultProxy } from '../support/fault-proxy.ts';
 import { Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
 
 describe('a relay that alone has lost Redis', function () {
   const scope = suiteScope();

@@ -8,7 +8,7 @@ import { assertAtLimit, assertWithin, eventually, timed } from '../support/deadl
 import { DataConnection } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { ControlSocket, openData } from '../support/spec-client/control.ts';
+import { ControlSocket, openData } from '../support/spec-client/client.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const A = 0;

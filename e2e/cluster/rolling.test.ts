@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/deadline.ts';
-import { responseTo, Fleet } from '../support/fleet.ts';
+import { Fleet, responseTo } from '../support/fleet.ts';
+import { describeFailure, tallyOf } from '../support/ledger.ts';
 import { backInTurn } from '../support/native-server.ts';
 import { suiteScope } from '../support/scope.ts';
-import { describeFailure, tallyOf } from '../support/tally.ts';
 
 const REQUESTS_PER_SECOND = 300;
 

@@ -6,8 +6,7 @@ import { spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
-import { SpecClient } from '../support/spec-client/client.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
 describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
   const scope = suiteScope();

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { Authority } from '../support/certificates.ts';
+import { Authority, begin, resume, type TlsVersion } from '../support/certificates.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { begin, resume, type TlsVersion } from '../support/tls-sessions.ts';
 
 describe('TLS sessions of a cluster', function () {
   const scope = suiteScope();

@@ -4,7 +4,7 @@ import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
 
 const SOON_MS = 15_000;
 

@@ -5,16 +5,16 @@ import { connect } from 'node:net';
 import { connectionId } from '../../server/cluster/connection-id.ts';
 import { HopDialer } from '../../server/cluster/hop/hop-dialer.ts';
 import { HopListener } from '../../server/cluster/hop/hop-listener.ts';
-import { RedisError, RedisLink } from '../../server/cluster/redis-link.ts';
+import { RedisError, RedisLink } from '../../server/cluster/redis-client.ts';
 import { RELAYS } from '../../server/cluster/scripts.ts';
 import { Api } from '../support/api.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, eventually, timed, within } from '../support/deadline.ts';
+import { connectionEnds } from '../support/fleet.ts';
 import { newDatabase } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay } from '../support/programs.ts';
 import { RedisServer } from '../support/redis.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
-import { connectionEnds } from '../support/tcp-probes.ts';
 
 const SECRET = 's'.repeat(32);
 

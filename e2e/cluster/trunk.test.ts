@@ -7,7 +7,7 @@ import { RelayCluster } from '../support/cluster.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { ControlSocket, openData } from '../support/spec-client/control.ts';
+import { ControlSocket, openData } from '../support/spec-client/client.ts';
 import { TrunkClient, type TrunkClientStream } from '../support/spec-client/trunk.ts';
 import type { WebSocketClient } from '../support/spec-client/websocket.ts';
 import { sendUntilMove, WITH_TRUNKS } from '../support/trunk-world.ts';

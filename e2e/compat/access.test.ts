@@ -11,8 +11,7 @@ import { within } from '../support/deadline.ts';
 import { Culvert, Relay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { git } from './git.ts';
-import { startGitServer } from './git-server.ts';
+import { git, startGitServer } from './git-server.ts';
 
 const run = promisify(execFile);
 const NOBODY = ['-c', 'user.name=t', '-c', 'user.email=t@localhost', '-c', 'commit.gpgsign=false'];

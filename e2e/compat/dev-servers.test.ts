@@ -5,8 +5,7 @@ import { eventually } from '../support/deadline.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
-import { launchBrowser, openPage } from './browser.ts';
-import { Project } from './project.ts';
+import { launchBrowser, openPage, Project } from './project.ts';
 
 /** Set in a page; a reload would lose it. */
 const MARK = 'data-loaded-once';

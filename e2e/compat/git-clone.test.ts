@@ -5,8 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { Culvert, Relay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { git } from './git.ts';
-import { startGitServer } from './git-server.ts';
+import { git, startGitServer } from './git-server.ts';
 
 const FILES = 25;
 const FILE_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,8 @@
 /** Git's own HTTP server program (git-http-backend(1)) behind a CGI adapter (RFC 3875) of a few lines. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Scope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
@@ -46,4 +47,18 @@ function serve(program: string, folder: string, request: IncomingMessage, respon
     backend.stdout.pipe(response);
   };
   backend.stdout.on('data', readHead);
+}
+
+const run = promisify(execFile);
+
+/** Runs git in a folder, without settings of this machine and without questions, and gives what it prints. */
+export async function git(folder: string, ...args: string[]): Promise<string> {
+  const env = {
+    ...process.env,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+  };
+  const { stdout } = await run('git', ['-C', folder, ...args], { env, timeout: 120_000 });
+  return stdout.trim();
 }

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
-import { launchBrowser, openPage } from './browser.ts';
-import { Project } from './project.ts';
+import { launchBrowser, openPage, Project } from './project.ts';
 
 const SERVER = `
   import { createServer } from 'node:http';

@@ -13,8 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { type DemoProgram, startProgram } from './children.ts';
-import { createKey, startRelay } from './relay.ts';
+import { createKey, type DemoProgram, startProgram, startRelay } from './relay.ts';
 import { startSite } from './site.ts';
 
 const CLIENT_PROGRAM = join(import.meta.dirname, '../../dist/desktop/cli.js');

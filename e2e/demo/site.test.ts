@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { WebSocket } from 'ws';
-import { page } from './page.ts';
-import { startSite } from './site.ts';
+import { page, startSite } from './site.ts';
 
 describe('page', () => {
   it('has relative addresses that work below a path prefix', () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { launchBrowser, openPage } from '../compat/browser.ts';
+import { launchBrowser, openPage } from '../compat/project.ts';
 import { runScript } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
 import { Relay, temporaryDirectory } from '../support/programs.ts';

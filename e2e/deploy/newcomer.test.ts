@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import type { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
+import { ownAddress, Unbound } from '../support/dns-servers.ts';
 import { Pebble } from '../support/pebble.ts';
 import {
   Culvert,
@@ -20,7 +21,6 @@ import {
 import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { launchTrustingBrowser } from '../support/trusting-browser.ts';
-import { ownAddress, Unbound } from '../support/unbound.ts';
 
 const RELAY = 'https://relay.test';
 const LOOKUP = new URL('../support/lookup-at-resolver.mjs', import.meta.url).href;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { Authority } from '../support/certificates.ts';
-import { ChangingClock } from '../support/changing-clock.ts';
+import { FaultyAuthority } from '../support/certified-relay.ts';
+import { openRelayDatabase } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
-import { FaultyAuthority } from '../support/faulty-authority.ts';
 import { createNamed, shake } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import { type Environment, RelayProgram } from '../support/programs.ts';
-import { openRelayDatabase } from '../support/relay-database.ts';
 import { type Scope, testScope } from '../support/scope.ts';
-import { fillDisk, smallDisk } from '../support/small-disk.ts';
+import { ChangingClock, fillDisk, smallDisk } from '../support/small-disk.ts';
 
 const OWN = 'relay.test';
 const WEB = 'web.tunnels.test';

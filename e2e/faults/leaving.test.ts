@@ -5,7 +5,7 @@ import { createAccount } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { metricsOf, WITH_METRICS } from '../support/metrics.ts';
+import { metricsOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, type Environment, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { Scope, suiteScope } from '../support/scope.ts';

@@ -4,7 +4,7 @@ import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { Scope } from '../support/scope.ts';
-import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/fickle.ts';
+import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/scripted.ts';
 
 const REQUESTS = 10_000;
 const AT_ONCE = 24;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { killAtEachStatement } from '../support/killed-starts.ts';
 import { temporaryDirectory } from '../support/programs.ts';
+import { killAtEachStatement } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 
 describe('a first start that is killed after each of its statements in turn', () => {

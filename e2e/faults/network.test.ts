@@ -7,10 +7,8 @@ import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { readEcho } from '../support/services/echo.ts';
-import { payload, payloadChecksum } from '../support/services/payload.ts';
-import { type Site, startSite } from '../support/services/site.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { payload, payloadChecksum, readEcho, type Site, startSite } from '../support/services/echo.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
 
 /** ms without a ping after which a client gives its control connection up. */
 const SILENCE_MS = 75_000;

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { askHttp, askTcp, askUdp, Asker } from '../support/askers.ts';
-import { CertifiedRelay } from '../support/certified-relay.ts';
-import { eventually, within } from '../support/deadline.ts';
-import { deferred } from '../support/deferred.ts';
-import { FaultyAuthority } from '../support/faulty-authority.ts';
-import { createNamed, shake } from '../support/handshakes.ts';
+import { CertifiedRelay, FaultyAuthority } from '../support/certified-relay.ts';
+import { deferred, eventually, within } from '../support/deadline.ts';
+import { Asker, askHttp, askTcp, askUdp, createNamed, shake } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync, unlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { LISTEN_BACKLOG, SUCCESSION_SETTLE_MS, SUCCESSION_STEP_MS } from '../../server/limits.ts';
-import type { CheckedDomain } from '../../shared/domains.ts';
-import { DnsServer } from '../../server/testing/dns-server.ts';
-import { Conversation } from '../../server/succession/conversation.ts';
-import { sendListeners, takeListeners } from '../../server/succession/listener-transfer.ts';
-import { meet, MeetingPoint, meetingPath } from '../../server/succession/meeting-point.ts';
 import {
+  Conversation,
   type PredecessorMessage,
-  SUCCESSION_VERSION,
-  type SuccessorMessage,
   readPredecessorMessage,
   readSuccessorMessage,
-} from '../../server/succession/messages.ts';
+  SUCCESSION_VERSION,
+  type SuccessorMessage,
+} from '../../server/handoff/conversation.ts';
+import { meet, meetingPath, MeetingPoint } from '../../server/handoff/handoff-socket.ts';
+import { sendListeners, takeListeners } from '../../server/handoff/listener-transfer.ts';
+import { LISTEN_BACKLOG, SUCCESSION_SETTLE_MS, SUCCESSION_STEP_MS } from '../../server/limits.ts';
+import { DnsServer } from '../../server/testing/dns-server.ts';
+import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';

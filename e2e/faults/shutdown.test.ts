@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
-import { deferred } from '../support/deferred.ts';
-import { eventually, within } from '../support/deadline.ts';
+import { deferred, eventually, within } from '../support/deadline.ts';
 import { Load } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { APP_ID } from '../../desktop/main/system/app-id.ts';
+import { APP_ID } from '../../desktop/app/main/system/app-id.ts';
 import { ROOT } from '../../release/repository.ts';
 
 interface Target {
@@ -30,7 +30,7 @@ describe('electron-builder.yml', () => {
   it('says what electron-builder understands', () => {
     const schema = createRequire(import.meta.url)('app-builder-lib/scheme.json') as object;
     const validate = new Ajv({ strict: false }).compile(schema);
-    // The address comes from package.json (desktop/build/builder.ts).
+    // The address comes from package.json (desktop/build/build.ts).
     const publish = { ...configuration.publish, url: 'https://forge.org/updates' };
     assert.ok(validate({ ...configuration, publish }), JSON.stringify(validate.errors));
     assert.ok(!validate({ ...configuration, publish, hardenedRuntime: true }), 'the schema takes anything');

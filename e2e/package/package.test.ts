@@ -10,8 +10,8 @@ import { join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { extractFile, listPackage } from '@electron/asar';
 import { parse } from 'yaml';
+import { CALL_NAMES } from '../../desktop/app/ipc/channels.ts';
 import { buildApp } from '../../desktop/build/build.ts';
-import { CALL_NAMES } from '../../desktop/shared/channels.ts';
 import { readRepository, ROOT, updatesAddress } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
 import { enabledFuses, FUSES_ON, packageApp } from './packaging.ts';
@@ -123,7 +123,7 @@ describe('the package', () => {
     assert.equal(
       publisherName,
       undefined,
-      'by this name an app takes updates (desktop/main/electron/updater.ts)',
+      'by this name an app takes updates (desktop/app/main/electron/updater.ts)',
     );
   });
 

@@ -1,11 +1,12 @@
 /** Packages the app as for a release, around a placeholder for Electron. */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
-import { BUILDER, builderArguments, builderEnvironment } from '../../desktop/build/builder.ts';
+import { BUILDER, builderArguments, builderEnvironment } from '../../desktop/build/build.ts';
 import { ROOT } from '../../release/repository.ts';
-import { makePlaceholderElectron, type System } from './placeholder.ts';
 
 /** The fuses that electron-builder.yml leaves on, on every system. */
 export const FUSES_ON = [
@@ -75,4 +76,96 @@ export async function enabledFuses(program: string): Promise<string[]> {
     .filter(([, option]) => Number(wire[option as FuseV1Options]) === ENABLED)
     .map(([name]) => name)
     .sort();
+}
+
+/* A program for Windows that does nothing, made with the library with which electron-builder changes Electron's. */
+
+/** What is used of `resedit`, which is a dependency of electron-builder, not ours. */
+interface ResEdit {
+  readonly NtExecutable: { createEmpty(): { generate(): ArrayBuffer } };
+  readonly NtExecutableResource: {
+    from(program: object): { entries: object[]; outputResource(program: object): void };
+  };
+  readonly Resource: {
+    readonly VersionInfo: {
+      createEmpty(): {
+        setStringValues(language: object, values: object): void;
+        outputToResourceEntries(entries: object[]): void;
+      };
+    };
+  };
+}
+
+const { resolve } = createRequire(import.meta.url);
+const { NtExecutable, NtExecutableResource, Resource } = createRequire(resolve('app-builder-lib'))(
+  'resedit',
+) as ResEdit;
+const ENGLISH = { lang: 1033, codepage: 1200 };
+
+/** @param data that follows it */
+export function windowsProgram(data: Buffer): Buffer {
+  const program = NtExecutable.createEmpty();
+  const resources = NtExecutableResource.from(program);
+  const version = Resource.VersionInfo.createEmpty();
+  version.setStringValues(ENGLISH, { ProductName: 'Electron' });
+  version.outputToResourceEntries(resources.entries);
+  resources.outputResource(program);
+  return Buffer.concat([Buffer.from(program.generate()), data]);
+}
+
+/* Directories that look like an unpacked Electron to electron-builder, but cannot run anything. */
+
+export type System = 'linux' | 'win' | 'mac';
+
+/** What @electron/fuses looks for in the program; version 1 and the number of fuses follow, then one byte for each. */
+const FUSE_SENTINEL = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
+const FUSES = '10110011';
+const WIRE = Buffer.concat([
+  Buffer.alloc(64),
+  Buffer.from(FUSE_SENTINEL),
+  Buffer.from([1, FUSES.length]),
+  Buffer.from(FUSES),
+  Buffer.alloc(64),
+]);
+
+const PLIST = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict><key>CFBundleExecutable</key><string>Electron</string></dict></plist>
+`;
+
+type Files = Readonly<Record<string, string | Buffer>>;
+
+const EVERYWHERE = { LICENSE: '', 'LICENSES.chromium.html': '', version: '' };
+const FILES: Readonly<Record<System, Files>> = {
+  linux: { ...EVERYWHERE, electron: WIRE, 'chrome-sandbox': '', 'locales/en-US.pak': '' },
+  win: { ...EVERYWHERE, 'electron.exe': windowsProgram(WIRE), 'locales/en-US.pak': '' },
+  mac: { ...EVERYWHERE, ...macApp() },
+};
+
+/** There, Electron's program is a library, and there is a program for each kind of process. */
+function macApp(): Files {
+  const contents = 'Electron.app/Contents';
+  const helpers = ['', ' (Renderer)', ' (GPU)', ' (Plugin)'].flatMap((kind) => {
+    const helper = `Electron Helper${kind}`;
+    const folder = `${contents}/Frameworks/${helper}.app/Contents`;
+    return [[`${folder}/Info.plist`, PLIST] as const, [`${folder}/MacOS/${helper}`, ''] as const];
+  });
+  return {
+    [`${contents}/Info.plist`]: PLIST,
+    [`${contents}/MacOS/Electron`]: '',
+    [`${contents}/Resources/version`]: '',
+    [`${contents}/Frameworks/Electron Framework.framework/Electron Framework`]: WIRE,
+    ...Object.fromEntries(helpers),
+  };
+}
+
+export async function makePlaceholderElectron(directory: string, system: System): Promise<void> {
+  await mkdir(join(directory, 'resources'), { recursive: true });
+  await Promise.all(
+    Object.entries(FILES[system]).map(async ([name, content]) => {
+      const file = join(directory, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content, { mode: 0o755 });
+    }),
+  );
 }

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually } from '../support/deadline.ts';
-import { deferred } from '../support/deferred.ts';
-import { dig } from '../support/dig.ts';
+import { deferred, eventually } from '../support/deadline.ts';
+import { dig, Unbound } from '../support/dns-servers.ts';
 import { suiteScope } from '../support/scope.ts';
-import { Unbound } from '../support/unbound.ts';
 
 const CHALLENGES = '_acme-challenge.tunnels.test';
 const TUNNELS = '_acme-challenge.tunnels NS relay';

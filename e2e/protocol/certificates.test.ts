@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { FaultyAuthority } from '../support/faulty-authority.ts';
-import { Pebble } from '../support/pebble.ts';
+import { FaultyAuthority } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { createNamed, shake, visit } from '../support/handshakes.ts';
+import { Pebble } from '../support/pebble.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { type Scope, suiteScope, testScope } from '../support/scope.ts';
 

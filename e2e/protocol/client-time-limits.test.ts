@@ -3,18 +3,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
-import { type Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
+import { connectionEnds } from '../support/fleet.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
-import { trunksOf, WITH_METRICS } from '../support/metrics.ts';
+import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
-import { connectionEnds } from '../support/tcp-probes.ts';
 
 /** The port on which a server of the test listens. */
 async function listen(scope: Scope, server: ReturnType<typeof createTcpServer>): Promise<number> {

@@ -7,8 +7,8 @@ import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
-import { Opcode } from '../support/spec-client/frames.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
+import { Opcode } from '../support/spec-client/websocket.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

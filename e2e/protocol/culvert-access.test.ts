@@ -1,8 +1,12 @@
 /** Who may come in, as whoever runs `culvert` says it (docs/command.md). */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Link, NewLink } from '../../shared/links.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount } from '../support/accounts.ts';
+import { mustKnock } from '../support/approvals.ts';
 import { eventually } from '../support/deadline.ts';
-import { mustKnock } from '../support/knocks.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { type Field, type Response, visit } from '../support/raw-http.ts';
@@ -11,10 +15,6 @@ import { ScriptedRelay } from '../support/scripted-relay.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { Terminal } from '../support/terminal.ts';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Link, NewLink } from '../../shared/links.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
 
 const CTRL_C = '\u{3}';
 const BROWSER: Field = ['Accept', 'text/html'];

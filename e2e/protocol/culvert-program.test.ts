@@ -12,7 +12,7 @@ import { visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService } from '../support/services/listen.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
 
 describe('culvert', () => {
   const { scope, relay, pool } = relaySuite();

@@ -6,7 +6,7 @@ import { timed, within } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { Opcode } from '../support/spec-client/frames.ts';
+import { Opcode } from '../support/spec-client/websocket.ts';
 
 describe('the data WebSocket', () => {
   const { scope, relay, pool } = relaySuite();

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { CertifiedRelay } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
-import { dig, type Dug } from '../support/dig.ts';
+import { dig, type Dug } from '../support/dns-servers.ts';
 import { Random } from '../support/random.ts';
 import { suiteScope } from '../support/scope.ts';
 

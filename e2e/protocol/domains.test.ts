@@ -3,15 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { KnockOwner, mustKnock } from '../support/approvals.ts';
 import { eventually } from '../support/deadline.ts';
 import { bringDomain, claimDomain, verifyDomain } from '../support/domains.ts';
-import { KnockOwner, mustKnock } from '../support/knocks.ts';
 import { Relay } from '../support/programs.ts';
 import { type Field, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
-import { SpecClient } from '../support/spec-client/client.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
 /** ms within which all relays know what has changed. */
 const KNOWN_MS = 30_000;

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bothClients } from '../support/clients.ts';
+import { bothClients, ScriptedTunnel } from '../support/clients.ts';
 import { timed, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
-import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
 
 /** What must reach the other end does so within this time (docs/protocol.md section 4.3). */

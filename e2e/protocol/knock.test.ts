@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
-import { ask, BROWSER, cookieOf, knock, KnockOwner, mustKnock, type Place } from '../support/knocks.ts';
-import { type Field, formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
+import { ask, BROWSER, cookieOf, knock, KnockOwner, mustKnock, type Place } from '../support/approvals.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
+import { type Field, formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { testScope } from '../support/scope.ts';
-import { WITH_TRUNKS } from '../support/trunk-world.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** Long before a relay would respond unasked (docs/protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;

@@ -5,8 +5,7 @@ import { hostOf } from '../support/manual-client.ts';
 import { memoryOf } from '../support/memory.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { digest, payload, payloadChecksum } from '../support/services/payload.ts';
-import { type Site, startSite } from '../support/services/site.ts';
+import { digest, payload, payloadChecksum, type Site, startSite } from '../support/services/echo.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;

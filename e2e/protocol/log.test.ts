@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { openRelayDatabase } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { newApiKey, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
-import { openRelayDatabase } from '../support/relay-database.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';

@@ -7,9 +7,7 @@ import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { readEcho } from '../support/services/echo.ts';
-import { payloadChecksum } from '../support/services/payload.ts';
-import { type Site, startSite } from '../support/services/site.ts';
+import { payloadChecksum, readEcho, type Site, startSite } from '../support/services/echo.ts';
 
 function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bothClients } from '../support/clients.ts';
+import { bothClients, ScriptedTunnel } from '../support/clients.ts';
 import { within } from '../support/deadline.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
 import type { LocalConnection } from '../support/services/scripted.ts';
 
 bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { metricsOf, WITH_METRICS } from '../support/metrics.ts';
 import type { TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { metricsOf, WITH_METRICS } from '../support/memory.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';

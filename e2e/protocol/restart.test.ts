@@ -7,8 +7,7 @@ import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { readEcho } from '../support/services/echo.ts';
-import { type Site, startSite } from '../support/services/site.ts';
+import { readEcho, type Site, startSite } from '../support/services/echo.ts';
 
 bothClients('a relay that restarts', (kind) => {
   const scope = suiteScope();

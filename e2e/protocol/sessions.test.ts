@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { Authority, type CertificateFiles, replaceFiles } from '../support/certificates.ts';
+import {
+  Authority,
+  begin,
+  type CertificateFiles,
+  type Handshake,
+  replaceFiles,
+  resume,
+  type TlsVersion,
+} from '../support/certificates.ts';
 import { eventually } from '../support/deadline.ts';
 import { Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { begin, type Handshake, resume, type TlsVersion } from '../support/tls-sessions.ts';
 
 const HOUR = 3600;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
+import { openRelayDatabase, type RelayDatabase } from '../support/database.ts';
 import { assertWithin, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { POSTGRES_URL, Relay, spawnRelay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { openRelayDatabase, type RelayDatabase } from '../support/relay-database.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';

@@ -8,7 +8,7 @@ import { visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket } from '../support/spec-client/client.ts';
 
 describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
   const { scope, relay } = relaySuite();

@@ -8,13 +8,12 @@ import { assertAtLimit, assertWithin, eventually, timed, within } from '../suppo
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, type Request, SocketReader, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
+import { payload, payloadChecksum } from '../support/services/echo.ts';
 import { startRawService } from '../support/services/listen.ts';
-import { payload, payloadChecksum } from '../support/services/payload.ts';
-import { SocketReader } from '../support/socket-reader.ts';
-import { openData } from '../support/spec-client/control.ts';
+import { openData } from '../support/spec-client/client.ts';
 import { Kind, type TrunkClient, type TrunkClientStream, trunkFrame } from '../support/spec-client/trunk.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 import {

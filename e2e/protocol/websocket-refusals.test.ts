@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { documentedCode } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { documentedCode } from '../support/documented-errors.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { newApiKey } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';

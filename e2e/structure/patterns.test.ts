@@ -45,14 +45,17 @@ const REVIEWED: ReadonlyMap<string, string> = new Map([
 
 /** Files that compose patterns, how many, and why each is linear. */
 const COMPOSED: ReadonlyMap<string, readonly [number, string]> = new Map([
-  ['shared/link-rules.ts', [1, 'one character, up to 64 times']],
+  ['shared/links.ts', [1, 'one character, up to 64 times']],
   ['shared/networks.ts', [1, 'at most 15 characters']],
   ['shared/unprintable.ts', [2, 'one character']],
-  ['shared/http1/chunked.ts', [1, 'recheck finds it linear; at most 1,024 characters']],
-  ['desktop/renderer/model/body/find.ts', [1, 'the text that is searched for, with nothing special in it']],
-  ['desktop/renderer/model/body/form-parts.ts', [1, 'recheck finds it linear']],
-  ['desktop/engine/relay/link-response.ts', [1, 'linear: what may follow the start ends at the next start']],
-  ['desktop/cli/view/keys.ts', [1, 'reads what the user types']],
+  ['shared/http1/body.ts', [1, 'recheck finds it linear; at most 1,024 characters']],
+  [
+    'desktop/app/renderer/model/body/find.ts',
+    [1, 'the text that is searched for, with nothing special in it'],
+  ],
+  ['desktop/app/renderer/model/body/form-parts.ts', [1, 'recheck finds it linear']],
+  ['desktop/client/relay/api-responses.ts', [1, 'linear: what may follow the start ends at the next start']],
+  ['desktop/cli/view/terminal-view.ts', [1, 'reads what the user types']],
 ]);
 
 const files = globSync(['desktop/**/*.{ts,tsx}', 'shared/**/*.ts', 'server/**/*.ts'], { cwd: ROOT }).filter(

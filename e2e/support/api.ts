@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
-import { documentedCode } from './documented-errors.ts';
 import { type Field, type ResponseHead, visit } from './raw-http.ts';
 
 export interface ApiResponse {
@@ -93,4 +93,30 @@ export function assertError(
   assert.ok(code !== undefined, `docs/protocol.md has no error with the text "${text}"`);
   assert.deepEqual({ status: response.status, body: response.json }, { status, body: { error: text, code } });
   assert.equal(response.head.field('content-type'), 'application/json; charset=utf-8');
+}
+
+/* The errors of the API as docs/protocol.md section 2.2 documents them. */
+
+const ROW = /^\| \d{3} +\| `([\w-]+)` +\| `([^`]+)` +\|/gm;
+
+const CODES = [...readFileSync('docs/protocol.md', 'utf8').matchAll(ROW)].map(([, code = '', text = '']) => ({
+  code,
+  // `…` stands for what a text names, or for the rest of it.
+  parts: text.split('…'),
+}));
+
+/** @returns the code of the error with that text, the one that says most of it; `undefined` if none is documented */
+export function documentedCode(text: string): string | undefined {
+  const found = CODES.filter(({ parts }) => hasInOrder(text, parts));
+  return found.toSorted((a, b) => b.parts.join('').length - a.parts.join('').length)[0]?.code;
+}
+
+function hasInOrder(text: string, [start = '', ...others]: readonly string[]): boolean {
+  if (others.length === 0) return text === start;
+  let from = text.startsWith(start) ? start.length : -1;
+  for (const part of others) {
+    if (from >= 0) from = text.indexOf(part, from);
+    if (from >= 0) from += part.length;
+  }
+  return from >= 0;
 }

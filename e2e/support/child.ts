@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { deferred } from './deferred.ts';
-import { within } from './deadline.ts';
+import { deferred, within } from './deadline.ts';
 import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 

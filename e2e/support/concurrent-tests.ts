@@ -1,4 +1,4 @@
-import { deferred } from './deferred.ts';
+import { deferred } from './deadline.ts';
 
 /**
  * For tests that wait more than they work: all of them start together, after the `before` hooks declared so far, and each is

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { deferred } from './deferred.ts';
 
 /**
  * Waits for a promise, but not for ever.
@@ -62,4 +61,22 @@ export function assertAtLimit(ms: number, limitMs: number): void {
   // Shared timers are coarse.
   assert.ok(ms > limitMs * 0.95 - 100, `after ${ms} ms`);
   assertWithin(ms, limitMs);
+}
+
+/** A promise and the functions that settle it, for events that callbacks report. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Makes a promise that others settle. */
+export function deferred<T = void>(): Deferred<T> {
+  let resolve!: (value: T) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestAccount } from './accounts.ts';
+import { openRelayDatabase } from './database.ts';
 import type { Relay } from './programs.ts';
-import { openRelayDatabase } from './relay-database.ts';
 import type { Scope } from './scope.ts';
 
 const HOUR_MS = 3_600_000;

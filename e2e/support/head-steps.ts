@@ -2,7 +2,7 @@
  * A program that counts the steps of all work on heads and on the framing of bodies, for growing input, and prints them as
  * JSON.
  */
-import type { Visitor as Entering } from '../../server/edge/connection/visitor.ts';
+import type { Visitor as Entering } from '../../server/edge/visitor.ts';
 import { StepCounter } from './step-counter.ts';
 
 /** The steps for one kind of input: how many bytes it has, in pieces of which size. */
@@ -21,22 +21,22 @@ const GROWTH = 4;
 type Take = (bytes: Buffer) => void;
 
 const counter = new StepCounter();
-const { ResponseRelay } = await import('../../server/edge/exchange/response-relay.ts');
-const { PLAIN_ENDING } = await import('../../server/edge/heads/response-head.ts');
-const { planRequest } = await import('../../server/edge/routing/request-plan.ts');
-const { tunnelRequestHead, relayRequestHead } = await import('../../server/edge/heads/request-head.ts');
-const { belowPrefix } = await import('../../server/edge/heads/path-form.ts');
-const { Place, Seats } = await import('../../server/edge/admission/seats.ts');
-const { AddressCount } = await import('../../server/edge/admission/address-limits.ts');
-const { Admission } = await import('../../server/edge/admission/admission.ts');
-const { ownCookies } = await import('../../server/edge/heads/cookies.ts');
-const { Visitor } = await import('../../server/edge/connection/visitor.ts');
-const { prefersHtml } = await import('../../shared/http1/accept.ts');
-const { HeadReader } = await import('../../shared/http1/head-reader.ts');
+const { ResponseRelay } = await import('../../server/edge/response.ts');
+const { PLAIN_ENDING } = await import('../../server/edge/response.ts');
+const { planRequest } = await import('../../server/edge/route.ts');
+const { tunnelRequestHead, relayRequestHead } = await import('../../server/edge/request-head.ts');
+const { belowPrefix } = await import('../../server/edge/path-form.ts');
+const { Place, Seats } = await import('../../server/edge/connection-limiter.ts');
+const { AddressCount } = await import('../../server/edge/connection-limiter.ts');
+const { Admission } = await import('../../server/edge/connection-limiter.ts');
+const { ownCookies } = await import('../../server/edge/path-form.ts');
+const { Visitor } = await import('../../server/edge/visitor.ts');
+const { prefersHtml } = await import('../../shared/http1/fields.ts');
+const { HeadReader } = await import('../../shared/http1/head.ts');
 const { parseRequestHead } = await import('../../shared/http1/head.ts');
-const { trackBody } = await import('../../shared/http1/track-body.ts');
-const { MessageTracker } = await import('../../desktop/engine/inspector/message-tracker.ts');
-const { LocalExchange } = await import('../../desktop/engine/local/local-exchange.ts');
+const { trackBody } = await import('../../shared/http1/body.ts');
+const { MessageTracker } = await import('../../desktop/client/inspector/recording.ts');
+const { LocalExchange } = await import('../../desktop/client/local/local-exchange.ts');
 const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
 const { FakeSocket } = await import('../../server/testing/fake-socket.ts');
 

@@ -3,7 +3,7 @@ import type { AccountPool, TestAccount } from './accounts.ts';
 import { eventually } from './deadline.ts';
 import type { Relay } from './programs.ts';
 import type { Scope } from './scope.ts';
-import { ControlSocket, openData } from './spec-client/control.ts';
+import { ControlSocket, openData } from './spec-client/client.ts';
 import { TrunkClient, type TrunkClientOptions } from './spec-client/trunk.ts';
 import type { WebSocketClient } from './spec-client/websocket.ts';
 

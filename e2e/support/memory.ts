@@ -1,4 +1,8 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { eventually } from './deadline.ts';
+import type { Relay } from './programs.ts';
+import { visit } from './raw-http.ts';
 
 /** Memory of a process in bytes: resident now, and the most it ever was. */
 export interface Memory {
@@ -15,4 +19,32 @@ export function memoryOf(pid: number): Memory {
     return Number(kibibytes) * 1024;
   };
   return { resident: bytes('VmRSS'), peak: bytes('VmHWM') };
+}
+
+/** Settings of a relay whose metrics can be read. */
+export const WITH_METRICS = { CULVERT_METRICS_PORT: '0' };
+
+/** Series by name and labels, as `/metrics` shows them. */
+export type Series = ReadonlyMap<string, number>;
+
+/** What a relay that runs {@link WITH_METRICS} counts now (docs/observing.md). */
+export async function metricsOf(relay: Relay): Promise<Series> {
+  const port = await eventually(20_000, () => {
+    const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
+    return Number(url ?? assert.fail('the log does not say where metrics are'));
+  });
+  const { status, text } = await visit(port, { host: 'localhost', target: '/metrics' });
+  assert.equal(status, 200);
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line): [string, number] => {
+      const [, series = '', value] = /^(\S.*) (\S+)$/.exec(line) ?? assert.fail(`not a series: ${line}`);
+      return [series, Number(value)];
+    }),
+  );
+}
+
+/** Waits until a relay that runs {@link WITH_METRICS} holds so many trunks. */
+export async function trunksOf(relay: Relay, count: number): Promise<void> {
+  await eventually(20_000, async () => assert.equal((await metricsOf(relay)).get('culvert_trunks'), count));
 }

@@ -1,7 +1,6 @@
 /** A program on a pseudo-terminal (of Debian's `script`), and what its screen shows. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { within } from './deadline.ts';
-import { deferred } from './deferred.ts';
+import { deferred, within } from './deadline.ts';
 import type { Scope } from './scope.ts';
 
 const ROWS = 24;

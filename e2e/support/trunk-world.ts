@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccountPool } from './accounts.ts';
+import { documentedCode } from './api.ts';
 import { within } from './deadline.ts';
-import { documentedCode } from './documented-errors.ts';
+import { connectionEnds } from './fleet.ts';
 import { ManualClient } from './manual-client.ts';
 import type { Environment, Relay } from './programs.ts';
 import { formatRequest, RawConnection, type Request } from './raw-http.ts';
 import type { Scope } from './scope.ts';
 import type { TrunkClient, TrunkClientStream } from './spec-client/trunk.ts';
 import { HandshakeRefused } from './spec-client/websocket.ts';
-import { connectionEnds } from './tcp-probes.ts';
 
 /** Settings of a relay that takes trunks, whatever the other relays of this run do (docs/testing.md). */
 export const WITH_TRUNKS: Environment = { CULVERT_TRUNKS: '2' };

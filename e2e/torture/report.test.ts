@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { merged, recordOf, type RowRecord } from './records.ts';
-import { page, summary } from './report.ts';
-import type { Row } from './row.ts';
-import type { Outcome } from './run-row.ts';
+import { merged, page, recordOf, type RowRecord, summary } from './report.ts';
+import type { Outcome, Row } from './row.ts';
 
 const TREE = { date: '2026-11-22', commit: 'abcdef0' };
 const row: Row<'lost' | 'served'> = {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { broken, type Row } from './row.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { broken, type Outcome, type Row, type RowResult, runRow } from './row.ts';
 
-const row: Row<'few' | 'many'> = {
+const rowRow: Row<'few' | 'many'> = {
   name: 'example',
   title: 'Example',
   thresholds: {
@@ -12,7 +13,7 @@ const row: Row<'few' | 'many'> = {
 };
 
 function brokenBy(figures: Record<string, number>, short = false): string[] {
-  return broken(row, { figures, done: '', faults: [] }, short);
+  return broken(rowRow, { figures, done: '', faults: [] }, short);
 }
 
 describe('thresholds of a row', () => {
@@ -31,5 +32,68 @@ describe('thresholds of a row', () => {
 
   it('are broken by a figure that was not measured', () => {
     assert.deepEqual(brokenBy({ few: Number.NaN }), ['few', 'many']);
+  });
+});
+
+const LONG_MS = 10_000;
+
+async function outcomeOf(run: Row['run'], timeoutMs = LONG_MS): Promise<Outcome> {
+  const thresholds = { wrong: { meaning: 'wrong', atMost: 0 } };
+  const row = { name: 'example', title: 'Example', thresholds, run };
+  return await runRow(row, { short: true, seed: 1, say: () => {} }, timeoutMs);
+}
+
+function result(wrong: number): RowResult {
+  return { figures: { wrong }, done: 'one thing', faults: [] };
+}
+
+describe('running a row', () => {
+  it('passes a row that keeps its thresholds', async () => {
+    assert.deepEqual((await outcomeOf(async () => result(0))).problems, []);
+  });
+
+  it('names the figures of a row that does not', async () => {
+    assert.deepEqual((await outcomeOf(async () => result(1))).problems, ['wrong']);
+  });
+
+  it('fails a row that throws, with its message', async () => {
+    const { result: none, problems } = await outcomeOf(() => Promise.reject(new Error('broke off')));
+    assert.equal(none, undefined);
+    assert.match(problems.join(), /broke off/);
+  });
+
+  it('fails a row that does not finish', async () => {
+    const { problems } = await outcomeOf(() => new Promise(() => {}), 1);
+    assert.match(problems.join(), /no end of the row within 1 ms/);
+  });
+
+  it('ends what a row has started, and fails a row whose things do not end', async () => {
+    let ended = false;
+    const { problems } = await outcomeOf(async ({ scope }) => {
+      scope.defer(() => Promise.reject(new Error('stuck')));
+      scope.defer(() => (ended = true));
+      return result(0);
+    });
+    assert.ok(ended);
+    assert.match(problems.join(), /stuck/);
+  });
+
+  it('fails a row with an unhandled error, and not this process', async () => {
+    // Mocha has a listener of its own for this.
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    try {
+      const { problems } = await outcomeOf(async () => {
+        setImmediate(() => {
+          throw new Error('astray');
+        });
+        await turn();
+        await turn();
+        return await new Promise<never>(() => {});
+      });
+      assert.match(problems.join(), /astray/);
+    } finally {
+      for (const other of others) process.on('uncaughtException', other);
+    }
   });
 });

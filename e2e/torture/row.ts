@@ -1,5 +1,6 @@
 /** A row of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and how much would be too much. */
-import type { Scope } from '../support/scope.ts';
+import { deferred, within } from '../support/deadline.ts';
+import { Scope } from '../support/scope.ts';
 
 /** The threshold of a figure; fixed in the source, so before any run. */
 export interface Threshold {
@@ -53,4 +54,60 @@ export function broken(row: Row, result: RowResult, short: boolean): string[] {
     const isKept = short && onlyWhole ? !Number.isNaN(value) : value <= atMost && value >= atLeast;
     return isKept ? [] : [name];
   });
+}
+
+/* Runs one row, whatever it does. */
+
+/** The outcome of a row. */
+export interface Outcome {
+  readonly row: Row;
+  /** `undefined` for a row that did not finish */
+  readonly result: RowResult | undefined;
+  /** figures that break their thresholds, and the error of a row that did not finish */
+  readonly problems: readonly string[];
+  readonly seconds: number;
+}
+
+/**
+ * Runs a row and ends what it has started.
+ *
+ * @param timeoutMs after which the row has failed
+ */
+export async function runRow(
+  row: Row,
+  options: Omit<RunOptions, 'scope'>,
+  timeoutMs: number,
+): Promise<Outcome> {
+  const scope = new Scope();
+  const started = performance.now();
+  let result: RowResult | undefined;
+  const problems: string[] = [];
+  const thrown = strayErrors();
+  try {
+    const running = row.run({ ...options, scope });
+    result = await within(timeoutMs, 'end of the row', Promise.race([running, thrown.first]));
+    problems.push(...broken(row, result, options.short));
+  } catch (error) {
+    problems.push(textOf(error));
+  }
+  try {
+    await scope.end();
+  } catch (error) {
+    problems.push(textOf(error));
+  }
+  thrown.stop();
+  return { row, result, problems, seconds: (performance.now() - started) / 1000 };
+}
+
+/** An unhandled error of a row fails that row, and not the following ones. */
+function strayErrors(): { readonly first: Promise<never>; readonly stop: () => void } {
+  const { promise, reject } = deferred<never>();
+  // Nobody waits once the row has ended.
+  promise.catch(() => undefined);
+  process.on('uncaughtException', reject);
+  return { first: promise, stop: () => process.off('uncaughtException', reject) };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

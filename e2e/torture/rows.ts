@@ -15,7 +15,7 @@ import { lockedTunnels } from './rows/locked-tunnels.ts';
 import { operators } from './rows/operators.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { replacements } from './rows/replacements.ts';
-import { secrets } from './rows/secrets.ts';
+import { secretsRow } from './rows/secrets.ts';
 import { sharedQueues } from './rows/shared-queues.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { soak } from './rows/soak.ts';
@@ -44,6 +44,6 @@ export const ROWS: readonly Row[] = [
   replacements,
   operators,
   hostileMachine,
-  secrets,
+  secretsRow,
   soak,
 ];

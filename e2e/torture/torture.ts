@@ -7,11 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { treeState } from '../support/tree-state.ts';
-import { merged, recordOf, type RowRecord } from './records.ts';
-import { commandOf, page, summary } from './report.ts';
-import type { Row } from './row.ts';
+import { commandOf, merged, page, recordOf, type RowRecord, summary } from './report.ts';
+import { type Outcome, type Row, runRow } from './row.ts';
 import { ROWS } from './rows.ts';
-import { type Outcome, runRow } from './run-row.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
 const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.url));

@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
-import type { BuiltWindow } from './support/build.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
+import { NOW } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
+import type { BuiltWindow } from './support/browser.ts';
 import { assertNothingCutOff, assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 
 const VIEWS = {
   light: { colorScheme: 'light', forcedColors: 'none' },

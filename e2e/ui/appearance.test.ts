@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
-import { startSite } from '../support/services/site.ts';
-import { type OpenApp, expose, scenarios } from './support/fixture.ts';
+import { startSite } from '../support/services/echo.ts';
+import { expose, type OpenApp, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 

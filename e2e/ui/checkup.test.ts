@@ -6,8 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios, speakGerman } from './support/fixture.ts';
-import { reads } from './support/reads.ts';
-import { visit } from './support/visit.ts';
+import { reads, visit } from './support/visit.ts';
 
 scenarios('finding out why', (fixture) => {
   it('goes as far as the server of the tunnel that fails, and leaves nothing at the relay', async () => {

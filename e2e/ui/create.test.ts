@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { administer, createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { startSite } from '../support/services/site.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 

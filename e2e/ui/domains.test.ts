@@ -1,11 +1,11 @@
 /** An address of the user's own: added, entered in the DNS, checked, and served. */
 import assert from 'node:assert/strict';
 import { DnsServer } from '../../server/testing/dns-server.ts';
+import { eventually } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { startSite } from '../support/services/site.ts';
+import { startSite } from '../support/services/echo.ts';
 import { scenarios } from './support/fixture.ts';
-import { eventually } from '../support/deadline.ts';
 
 scenarios('an own address', (fixture) => {
   it('is added, says what is missing until it is there, and has the tunnel', async () => {

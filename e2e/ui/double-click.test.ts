@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
+import { NOW } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 const STOPPED = { name: 'ended', reason: 'stopped', why: 'You stopped it.' } as const;
 

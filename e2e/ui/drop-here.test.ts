@@ -1,10 +1,10 @@
 /** What the window says while something is dragged over it. */
-import { openWindow } from './support/app-window.ts';
-import { SCENES } from './gallery/gallery.ts';
-import { NOW, type Scene } from './gallery/scene.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
-import { testScope } from '../support/scope.ts';
 import type { Page } from 'playwright-core';
+import { testScope } from '../support/scope.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW, type Scene } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 
 async function drag(page: Page, type: string, relatedTarget: string): Promise<void> {
   await page.evaluate(`{

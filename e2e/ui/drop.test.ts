@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/programs.ts';
-import { violations } from './support/axe.ts';
 import { card, scenarios } from './support/fixture.ts';
+import { violations } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('a folder that is dropped', (fixture) => {

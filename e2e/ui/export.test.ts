@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Har } from '../../desktop/engine/inspector/transfer/har.ts';
+import type { Har } from '../../desktop/client/inspector/har.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';

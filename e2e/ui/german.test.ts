@@ -4,10 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { temporaryDirectory } from '../support/programs.ts';
-import { startSite } from '../support/services/site.ts';
+import { startSite } from '../support/services/echo.ts';
 import { expose, scenarios, speakGerman } from './support/fixture.ts';
-import { reads } from './support/reads.ts';
-import { visit } from './support/visit.ts';
+import { reads, visit } from './support/visit.ts';
 
 scenarios('in German', (fixture) => {
   it('a tunnel that is refused says why, at the field', async () => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { startSite } from '../support/services/site.ts';
 import { scenarios } from './support/fixture.ts';
-import { focused, focusedName, tabTo, tabToId } from './support/keyboard.ts';
-import { visit } from './support/visit.ts';
+import { focused, focusedName, tabTo, tabToId, visit } from './support/visit.ts';
 
 scenarios('the main job without a mouse', (fixture) => {
   /** Signs in and exposes a shop that takes orders; afterwards the button that copies its address has the focus. */

@@ -1,14 +1,14 @@
 /** Visitors who wait, as the window shows them and answers (main is scripted). */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import type { KnockView } from '../../desktop/shared/lock.ts';
+import type { KnockView } from '../../desktop/app/ipc/tunnel-views.ts';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import { focused, focusedName } from './support/keyboard.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { focused, focusedName } from './support/visit.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 22, 30);
 const ANN: KnockView = { id: 'n1', address: '203.0.113.7', agent: 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/i18n/locale.ts';
+import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/app/messages/locale.ts';
 import { Scope } from '../support/scope.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
-import { violations } from './support/axe.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW, type Scene } from './gallery/scene.ts';
-import { assertNothingCutOff } from './support/readable.ts';
-import { inLanguage, Stage } from './support/stage.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
-import { untranslated } from './support/untranslated.ts';
+import { NOW, type Scene } from './gallery/scripted.ts';
+import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { assertNothingCutOff, untranslated, violations } from './support/readable.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { inLanguage, Stage } from './support/visit.ts';
 
 /** The narrowest window; the usual one at a zoom of 200 %. */
 const SIZES = [

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
-import { startSite } from '../support/services/site.ts';
+import { startSite } from '../support/services/echo.ts';
 import { expose, type Fixture, scenarios } from './support/fixture.ts';
-import { focused, focusedName, tabTo } from './support/keyboard.ts';
-import { visit } from './support/visit.ts';
+import { focused, focusedName, tabTo, visit } from './support/visit.ts';
 
 scenarios('who may come in', (fixture) => {
   it('a password: three words made up, copied with the address, and still known after a restart', async () => {

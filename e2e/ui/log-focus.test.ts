@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { NOW } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 
 describe('the focus in the request log', () => {
   const scope = testScope();

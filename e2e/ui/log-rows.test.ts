@@ -5,9 +5,8 @@ import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow, type WindowOptions } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { ScriptedLog } from './support/scripted-log.ts';
-import { ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { ScriptedLog, ScriptedMain } from './support/scripted-main.ts';
 
 const COUNT = 10_000;
 /** Rows that fit into the highest window, and some around them. */

@@ -6,8 +6,7 @@ import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
-import { reads } from './support/reads.ts';
-import { visit } from './support/visit.ts';
+import { reads, visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
   /** A tunnel to a shop that counts its orders, after three requests; its log is shown. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { SavedTunnel } from '../../desktop/main/tunnels/saved-tunnel.ts';
+import type { SavedTunnel } from '../../desktop/app/main/tunnels/create-form-schema.ts';
 import type { TestAccount } from '../support/accounts.ts';
 import { giveTunnels } from '../support/given-tunnels.ts';
 import { Relay } from '../support/programs.ts';

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { testScope } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
+import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
+import { SCENES } from './gallery/gallery.ts';
+import { NOW } from './gallery/scripted.ts';
 import { openWindow } from './support/app-window.ts';
 import { expose, scenarios } from './support/fixture.ts';
-import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
-import { focused, focusedName } from './support/keyboard.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
-import { visit } from './support/visit.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { focused, focusedName, visit } from './support/visit.ts';
 
 const palette = (page: Page): Locator => page.getByRole('dialog', { name: 'Commands' });
 const chosen = (page: Page): Locator => page.getByRole('option', { selected: true });

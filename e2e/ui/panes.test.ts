@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
+import { NOW } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 
 const expose = (page: Page): Locator => page.getByRole('button', { name: 'Expose' });
 

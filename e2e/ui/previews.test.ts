@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { crc32, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { detailView } from '../../desktop/main/tunnels/detail-view.ts';
+import { detailView } from '../../desktop/app/main/tunnel-view.ts';
 import {
   exampleDetail,
   exampleRequest,
   exampleSnapshot,
   exampleTunnel,
 } from '../../desktop/testing/views.ts';
-import { startRawService } from '../support/services/listen.ts';
 import { testScope } from '../support/scope.ts';
+import { startRawService } from '../support/services/listen.ts';
 import { openWindow } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 /** What the policies say of a page that tries to load, run or style something. */
 const BLOCKED = /Content Security Policy|Unsafe attempt to load URL/;

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { violations } from './support/axe.ts';
 import { scenarios } from './support/fixture.ts';
-import { reads } from './support/reads.ts';
-import { visit } from './support/visit.ts';
+import { violations } from './support/readable.ts';
+import { reads, visit } from './support/visit.ts';
 
 scenarios('a project that is opened', (fixture) => {
   function makeProject(text: string): string {

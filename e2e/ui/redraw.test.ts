@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { exampleSnapshot } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scene.ts';
+import { NOW } from './gallery/scripted.ts';
+import { openWindow } from './support/app-window.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { Refusal, ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
 /** A card asks for the time a few times when it is drawn, and then only at a tick; a hidden window has no ticks. */
 const COUNT_QUESTIONS = `

@@ -3,9 +3,8 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
-import { focusedName } from './support/keyboard.ts';
 import type { RunningApp } from './support/running-app.ts';
-import { visit } from './support/visit.ts';
+import { focusedName, visit } from './support/visit.ts';
 
 scenarios('the menu of a row of the log', (fixture) => {
   async function openLog() {

@@ -1,15 +1,14 @@
 /** `npm run screenshots`: every screen of the window, in both themes, as small pictures for the docs. */
 import { mkdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/app/messages/locale.ts';
 import { Scope } from '../support/scope.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
-import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/i18n/locale.ts';
-import { startBrowser } from './support/browser.ts';
-import { buildWindow } from './support/build.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW, type Scene } from './gallery/scene.ts';
-import { inLanguage } from './support/stage.ts';
+import { NOW, type Scene } from './gallery/scripted.ts';
+import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { buildWindow, startBrowser } from './support/browser.ts';
+import { inLanguage } from './support/visit.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const THEMES = ['light', 'dark'] as const;

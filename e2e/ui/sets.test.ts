@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { Scope } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
+import { Scope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
-import { focused, focusedName } from './support/keyboard.ts';
 import { assertReadable } from './support/readable.ts';
-import { reads } from './support/reads.ts';
-import { visit } from './support/visit.ts';
+import { focused, focusedName, reads, visit } from './support/visit.ts';
 
 scenarios('requests that are kept by name', (fixture) => {
   /** A tunnel to a service that takes orders by token, in its log an order and a payment that it has refused. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
 import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
-import { signIn, scenarios } from './support/fixture.ts';
-import { reads } from './support/reads.ts';
+import { scenarios, signIn } from './support/fixture.ts';
+import { reads } from './support/visit.ts';
 
 scenarios('signing in', (fixture) => {
   it('takes a relay and a key, and shows whose account it is', async () => {

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
-import { focused, focusedName } from './support/keyboard.ts';
 import { assertReadable } from './support/readable.ts';
-import { visit } from './support/visit.ts';
+import { focused, focusedName, visit } from './support/visit.ts';
 
 const SECRET = 'whsec_4eC39HqLyjWDarjtT1zdp7dc';
 const BODY = '{"id":"evt_1","type":"invoice.paid"}';

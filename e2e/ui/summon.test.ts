@@ -5,10 +5,10 @@ import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
-import type { BuiltWindow } from './support/build.ts';
-import { focused } from './support/keyboard.ts';
+import type { BuiltWindow } from './support/browser.ts';
+import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
-import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { focused } from './support/visit.ts';
 
 describe('the window that is summoned', function () {
   const scope = testScope();

@@ -29,12 +29,12 @@ const CHAPTERS: readonly Chapter[] = [
   {
     heading: 'The client',
     files: {
-      'desktop/engine/limits.ts': '',
-      'desktop/config/limits.ts': 'Files that it reads',
-      'desktop/share/limits.ts': 'Shared folders',
+      'desktop/client/limits.ts': '',
+      'desktop/client/config/config-limits.ts': 'Files that it reads',
+      'desktop/client/share/folder-handler.ts': 'Shared folders',
       'desktop/cli/limits.ts': 'The command',
-      'desktop/doctor/limits.ts': '`culvert doctor`',
-      'desktop/main/limits.ts': 'The desktop app',
+      'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
+      'desktop/app/main/limits.ts': 'The desktop app',
     },
   },
 ];

@@ -1,14 +1,15 @@
 /** Finds whose request it is: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { Clock } from '../clock.ts';
-import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
-import type { KeyOwner } from '../store/records.ts';
-import { orUnavailable } from '../store/store-errors.ts';
-import type { Store } from '../store/store.ts';
+import { batches } from '../batches.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { ACCESS_BATCH, KEY_USES_FLUSH_MS, KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
-import { hashKey, sameHash } from './api-key.ts';
-import type { KeyUses } from './key-uses.ts';
+import type { KeyOwner } from '../store/records.ts';
+import { orUnavailable, StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import type { KeyUsers } from './account-watch.ts';
+import { hashKey, sameHash } from './api-keys.ts';
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.2). */
 const BEARER = /^bearer +(\S.*)$/i;
@@ -99,5 +100,64 @@ export class Authenticator {
     if (this.#known.size <= KNOWN_KEYS_MAX) return;
     const [oldest] = this.#known;
     if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/* When keys were used last, told to the store now and then: no request waits for it, or costs a write of its own. */
+
+export class KeyUses {
+  readonly #store: Pick<Store, 'markKeysUsed'>;
+  readonly #clock: Clock;
+  /** ids of keys that the store has not been told of */
+  #used = new Set<string>();
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(store: Pick<Store, 'markKeysUsed'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** A key was used just now. */
+  note(keyId: string): void {
+    this.#used.add(keyId);
+  }
+
+  /**
+   * Begins to tell the store, every {@link KEY_USES_FLUSH_MS}.
+   *
+   * @param users whose keys are in use for as long as something is open
+   */
+  start(users: Pick<KeyUsers, 'keysInUse'>): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#running = this.#flushAndGoOn(users);
+    }, KEY_USES_FLUSH_MS);
+  }
+
+  /** Tells the store what is left; a store that fails is not told. */
+  async stop(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#running;
+    await this.#flush(users);
+  }
+
+  async #flushAndGoOn(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
+    await this.#flush(users);
+    if (this.#timer !== undefined) this.start(users);
+  }
+
+  async #flush(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
+    for (const keyId of users.keysInUse()) this.#used.add(keyId);
+    const used = [...this.#used];
+    this.#used = new Set();
+    try {
+      for (const batch of batches(used, ACCESS_BATCH)) {
+        await this.#store.markKeysUsed(batch, this.#clock.now());
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      for (const keyId of used) this.#used.add(keyId);
+    }
   }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, anAccount } from '../testing/fixtures.ts';
+import { anAccount, aStore } from '../testing/fixtures.ts';
 import { issueKey } from './accounts.ts';
-import { generateKey, hashKey } from './api-key.ts';
+import { generateKey, hashKey } from './api-keys.ts';
 import { ensureKey, RevokedKeyError } from './bootstrap.ts';
 
 function nowhere(): never {

@@ -1,10 +1,10 @@
 /** The first key, so that a fresh relay can be used at once (docs/operating.md). */
 import type { Clock } from '../clock.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import type { AccountRecord } from '../store/records.ts';
 import { createAccount, issueKey } from './accounts.ts';
-import { generateKey, hashKey } from './api-key.ts';
+import { generateKey, hashKey } from './api-keys.ts';
 
 /** The configured key was revoked. Making it valid again would undo that at each start. */
 export class RevokedKeyError extends Error {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../../shared/errors.ts';
 import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
-import { hashKey } from './api-key.ts';
+import { anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
+import { hashKey } from './api-keys.ts';
 import { Invitations, newInvitation } from './invitations.ts';
 
 const DAY_SECONDS = 24 * 3600;

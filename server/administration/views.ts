@@ -1,6 +1,6 @@
 /** Accounts, keys, tunnels and acts as programs see them, on the command line and through the API. */
-import { shownScope } from '../accounts/key-scope.ts';
 import type { Plan } from '../../shared/tunnel.ts';
+import { shownScope } from '../accounts/api-keys.ts';
 import type { NewInvitation } from '../accounts/invitations.ts';
 import type {
   AccountRecord,

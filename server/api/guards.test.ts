@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels } from '../../shared/errors.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { anAccount } from '../testing/fixtures.ts';
-import { authenticate, limitRate, readCreate } from './guards.ts';
-import type { ApiContext } from './state.ts';
+import { type ApiContext, authenticate, limitRate, readCreate } from './guards.ts';
 
 const DAY = 24 * 3600;
 

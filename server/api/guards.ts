@@ -1,19 +1,19 @@
 /** Guards of routes: each lets a request pass or throws the ApiError that refuses it. */
+import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Access } from '../../shared/access.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { TtlLimits } from '../../shared/tunnel.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
+import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
+import { storedAccess } from '../access/access-policy.ts';
+import { orBusy, type PasswordHashes } from '../access/password-hashes.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
+import { mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
-import { mustReach, outOfScope, reachesTunnel } from '../accounts/key-scope.ts';
-import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
-import { storedAccess } from '../gate/held-access.ts';
-import { orBusy, type PasswordHashes } from '../gate/password-hashes.ts';
 import type { DomainService } from '../domains/domain-service.ts';
-import type { KeyScope } from '../store/records.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
+import type { AccountRecord, KeyScope, StoredAccess } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
-import type { ApiContext, ApiMiddleware } from './state.ts';
-import type { Turns } from './turns/turns.ts';
+import type { Turns } from './scheduler.ts';
 
 /**
  * 401 unless the request carries a key, 403 if that is for something else; leaves `state.account` and `state.scope`.
@@ -138,3 +138,23 @@ export function limitRate(creates: CreateLimiter): ApiMiddleware {
     }
   };
 }
+
+/* What the guards of a route leave for those after them. */
+
+export interface ApiState {
+  /** UUID, the response's `X-Request-Id` */
+  requestId: string;
+  /** after `authenticate()` */
+  account: AccountRecord;
+  /** the same: id of its key */
+  keyId: string;
+  /** the same: what its key may be used for */
+  scope: KeyScope;
+  /** after `readCreate()` */
+  wanted: WantedTunnel;
+  /** after `hashPasswords()`: who may come in; `null` for everybody */
+  access: StoredAccess | null;
+}
+
+export type ApiContext = RouterContext<ApiState>;
+export type ApiMiddleware = RouterMiddleware<ApiState>;

@@ -1,14 +1,16 @@
 /** Routes of invitations, and of the page at the relay's own address: whoever asks needs no key. */
+import { createHash } from 'node:crypto';
 import type { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { MACHINE_MAX_LENGTH, type TakenInvite } from '../../shared/invitations.ts';
+import { prefersHtml } from '../../shared/http1/fields.ts';
+import { MACHINE_MAX_LENGTH, signInLink, type TakenInvite } from '../../shared/invitations.ts';
+import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
 import { hasUnprintable } from '../../shared/unprintable.ts';
+import { VERSION } from '../../shared/version.ts';
 import type { Invitations } from '../accounts/invitations.ts';
-import { endedInvitationPage, invitationPage, type InvitationPageOptions } from './pages/invitation-page.ts';
-import { relayPage } from './pages/relay-page.ts';
-import { respondWithPage, wantsPage } from './pages/respond.ts';
+import type { OpenInvitation } from '../store/records.ts';
+import type { ApiContext, ApiState } from './guards.ts';
 import { readBody } from './request-body.ts';
-import type { ApiContext, ApiState } from './state.ts';
 
 export interface InviteRoutesOptions extends InvitationPageOptions {
   readonly invitations: Pick<Invitations, 'find' | 'take'>;
@@ -68,4 +70,99 @@ function readMachine(body: unknown): string {
   if (typeof machine !== 'string' || machine.length > MACHINE_MAX_LENGTH || hasUnprintable(machine))
     throw new ApiError(API_ERRORS.invalidMachine);
   return machine.trim();
+}
+
+/* What somebody sees who opens an invitation. Looking at it takes nothing: programs that preview links look, too. */
+
+export interface InvitationPageOptions {
+  /** the relay's own address */
+  readonly publicUrl: URL;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** address of the page from which people get Culvert */
+  readonly downloadPage: string | undefined;
+}
+
+/** @param token of the invitation */
+export function invitationPage(
+  { account, expiresAt }: OpenInvitation,
+  token: string,
+  { publicUrl, contact, downloadPage }: InvitationPageOptions,
+): string {
+  const address = `${publicUrl.origin}/invite/${token}`;
+  const whereFrom =
+    downloadPage === undefined
+      ? 'Whoever sent you this address knows where to get it.'
+      : `<a href="${escapeHtml(downloadPage)}">Get Culvert</a>, then come back to this page.`;
+  const end = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
+  return page(
+    'You are invited',
+    `<p>With Culvert, whatever runs on your computer gets a public address for as long as you like: a site under development, a webhook, a demo. Nothing is uploaded, and it ends when you end it.</p>
+<p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
+<p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
+<p>Or in a terminal, and then for whatever listens on port 3000 there:</p>
+<p><code>culvert login ${escapeHtml(address)}</code></p>
+<p><code>culvert http 3000</code></p>
+<p>Culvert is not installed there yet? ${whereFrom}</p>
+<p>Either of the two fetches a key of your own and keeps it on that computer. The invitation is good once, until ${end} UTC, for whoever has this address: pass it on to nobody.</p>`,
+    'Invitation',
+    contact,
+  );
+}
+
+/** For one that is unknown, taken or over. */
+export function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>): string {
+  return page(
+    'This invitation has ended',
+    `<p>It was used already, its time is over, or its address is not whole. Whoever sent it to you can send another one.</p>
+<p>You have used it yourself, on this computer? Then you are signed in: <code>culvert http 3000</code> gives what listens on port 3000 an address.</p>`,
+    '404',
+    contact,
+  );
+}
+
+/* What somebody sees who opens the relay's own address in a browser. */
+
+/**
+ * @param publicUrl the relay's own address
+ * @param contact address of a link for complaints
+ */
+export function relayPage(publicUrl: URL, contact: string | undefined): string {
+  const address = escapeHtml(publicUrl.origin);
+  return page(
+    'A Culvert relay',
+    `<p>This machine lends public addresses to programs on other people's computers: what they show there goes through it, and is not its own.</p>
+<p>You were given an address of a page? Open that one, whole; there is nothing to see at this one.</p>
+<p>You have an invitation? Open it in this browser. You have a key? On your computer:</p>
+<p><code>culvert login --relay ${address}</code></p>
+<p><code>culvert http 3000</code></p>`,
+    VERSION,
+    contact,
+  );
+}
+
+/* Pages of the relay itself: they load nothing, run no script, and nobody frames them. */
+
+const STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+/** Whether whoever asks would rather read a page than JSON. */
+export function wantsPage(ctx: ApiContext): boolean {
+  return prefersHtml(ctx.get('accept'));
+}
+
+export function respondWithPage(ctx: ApiContext, status: number, html: string): void {
+  ctx.status = status;
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': POLICY,
+    // The address of an invitation is a secret.
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'X-Robots-Tag': 'noindex',
+    Vary: 'Accept',
+  });
+  ctx.body = html;
 }

@@ -23,7 +23,7 @@ export const timestamp = {
   format: 'date-time',
   description: 'RFC 3339, UTC, milliseconds',
 };
-export const address = { type: 'string', format: 'uri' };
+export const addressSchema = { type: 'string', format: 'uri' };
 export const count = { type: 'integer', minimum: 0 };
 export const localPort = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };
 export const normalizedDuration = {

@@ -5,7 +5,7 @@ import type { StoredKnock } from '../store/records.ts';
 import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { TooManyKnocksError } from '../tunnels/tunnel-knocks.ts';
+import { TooManyKnocksError } from '../tunnels/tunnel-approvals.ts';
 
 describe('the REST interface of knocks', () => {
   const owner = anAccount({ plan: 'dev' });

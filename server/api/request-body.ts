@@ -3,7 +3,7 @@ import bodyParser from 'koa-bodyparser';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
 import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
-import type { ApiContext, ApiMiddleware } from './state.ts';
+import type { ApiContext, ApiMiddleware } from './guards.ts';
 
 /**
  * Puts the parsed body into `ctx.request.body`; an empty one as `{}`.

@@ -1,36 +1,37 @@
 /** The routes of the REST interface, each a list of guards and what is done once all have let the request pass. */
 import { Router } from '@koa/router';
+import { type Access, readAccess } from '../../shared/access.ts';
+import { type Domain, readAddDomain } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { TtlLimits, Tunnel } from '../../shared/tunnel.ts';
 import { isHostName } from '../../shared/host.ts';
-import type { Access } from '../../shared/access.ts';
-import { readAccess } from '../../shared/access-requests.ts';
-import { readAddDomain } from '../../shared/domain-requests.ts';
-import type { Domain } from '../../shared/domains.ts';
 import { readKnockAnswer } from '../../shared/knocks.ts';
-import { readCreateLink } from '../../shared/link-requests.ts';
+import { readCreateLink } from '../../shared/links.ts';
 import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
+import type { TtlLimits, Tunnel } from '../../shared/tunnel.ts';
+import type { PasswordHashes } from '../access/password-hashes.ts';
+import { ttlLimitsOf } from '../accounts/accounts.ts';
+import { reachesTunnel } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Invitations } from '../accounts/invitations.ts';
-import { reachesTunnel } from '../accounts/key-scope.ts';
-import { ttlLimitsOf } from '../accounts/plans.ts';
+import { batches } from '../batches.ts';
+import type { Hub } from '../clients/hub.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { DomainService } from '../domains/domain-service.ts';
+import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
 import type { DomainRecord } from '../store/records.ts';
 import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { batches } from '../batches.ts';
-import type { PasswordHashes } from '../gate/password-hashes.ts';
-import type { Hub } from '../link/hub.ts';
-import type { CreateLimiter } from '../rate-limiter.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
+import type { Addresses, LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
 import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
-import type { Addresses } from '../tunnels/urls.ts';
+import { addAdminRoutes, type AdminRoutesOptions } from './admin-routes.ts';
 import {
   allowName,
+  type ApiContext,
+  type ApiMiddleware,
+  type ApiState,
   authenticate,
   hashPasswords,
   limitRate,
@@ -40,19 +41,25 @@ import {
   requireDomain,
   waitForTurn,
 } from './guards.ts';
-import { addAdminRoutes, type AdminRoutesOptions } from './admin/routes.ts';
 import { addInviteRoutes } from './invite-routes.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { lookAgainAfter, readBodyWith, requireBody } from './request-body.ts';
-import { ACCOUNT } from './resources/account.ts';
-import { CHECKED_DOMAIN, DOMAIN } from './resources/domain.ts';
-import { KNOCK } from './resources/knock.ts';
-import { viewLink, viewNewLink } from './resources/link.ts';
-import { CLOSED, HEALTHY, READY, REMOVED, REVOKED, SERVED } from './resources/status.ts';
-import { viewTunnel } from './resources/tunnel.ts';
-import type { ApiContext, ApiMiddleware, ApiState } from './state.ts';
-import type { Turns } from './turns/turns.ts';
-import type { Writes } from './turns/writes.ts';
+import {
+  ACCOUNT,
+  CHECKED_DOMAIN,
+  CLOSED,
+  DOMAIN,
+  HEALTHY,
+  KNOCK,
+  READY,
+  REMOVED,
+  REVOKED,
+  SERVED,
+  viewLink,
+  viewNewLink,
+  viewTunnel,
+} from './resources.ts';
+import type { Turns, Writes } from './scheduler.ts';
 
 export interface ApiDeps {
   readonly authenticator: Authenticator;

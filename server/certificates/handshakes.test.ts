@@ -5,12 +5,11 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
+import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
+import type { Plan } from './challenge-solver.ts';
 import { CertifiedHandshakes, type HandshakesDeps } from './handshakes.ts';
-import { certificateOf } from './issued.ts';
-import { KnownCertificates } from './known-certificates.ts';
-import { PresentedChallenges } from './presented.ts';
-import type { Plan } from './solver.ts';
+import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';
 
 const DAY = 86_400_000;
 

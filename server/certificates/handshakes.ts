@@ -3,12 +3,10 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { CERTIFICATE_WAIT_MS, CERTIFICATE_WAITS_MAX, CERTIFICATE_WAITS_PER_NAME_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
+import type { Orders } from './acme-orders.ts';
 import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
-import type { KnownCertificates } from './known-certificates.ts';
-import { certifiable } from './names.ts';
-import type { Orders } from './orders.ts';
-import type { PresentedChallenges } from './presented.ts';
-import type { HolderOf, IsServed, PlanFor } from './solver.ts';
+import type { HolderOf, IsServed, PlanFor } from './challenge-solver.ts';
+import { certifiable, type KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
 
 export interface HandshakesDeps {
   /** the relay's own name, whose certificate is the one of the listener itself */

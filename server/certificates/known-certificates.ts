@@ -1,11 +1,16 @@
 /** The certificates there are: all of them by name, those that are in use ready for handshakes. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { SESSIONS } from '../edge/listener/session-options.ts';
-import { CERTIFICATE_READS_MAX, CONTEXTS_MAX } from '../limits.ts';
-import type { CertificateRecord, CertificateSummary } from '../store/records.ts';
+import { SESSIONS } from '../edge/listener.ts';
+import { CERTIFICATE_READS_MAX, CHALLENGE_LOOKUPS_MAX, CONTEXTS_MAX } from '../limits.ts';
+import type {
+  CertificateRecord,
+  CertificateSummary,
+  ChallengeRecord,
+  ChallengeType,
+} from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { wildcardOf } from './names.ts';
+import type { ChallengeSolver } from './challenge-solver.ts';
 
 /** ms by which the clocks of relays may differ: what others have stored is asked for so much further back. */
 const CLOCK_SLACK_MS = 3_600_000;
@@ -161,4 +166,97 @@ function usableContextOf(pair: CertificateRecord): SecureContext | undefined {
 /** @throws Error for a pair that is broken */
 export function contextOf({ chain, key }: { chain: string; key: string }): SecureContext {
   return createSecureContext({ ...SESSIONS, cert: chain, key });
+}
+
+/* Challenges that authorities look for at this moment, on any relay: they are in the store. */
+
+export class PresentedChallenges {
+  readonly #store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>;
+  readonly #clock: Clock;
+  /** whether no other relay orders, so that this one knows of all of them */
+  readonly #alone: boolean;
+  /** by token, those of this relay */
+  readonly #own = new Map<string, ChallengeRecord>();
+  #lookups = 0;
+
+  /** @param alone whether no other relay orders now; one that replaces this may come at any time */
+  constructor(
+    store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>,
+    clock: Clock,
+    alone: boolean,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#alone = alone;
+  }
+
+  /** A way to prove names that consists of presenting challenges here. */
+  solver(type: ChallengeType): ChallengeSolver {
+    return {
+      type,
+      present: async (challenge) => {
+        this.#own.set(challenge.token, challenge);
+        const put = this.#store.putChallenge(challenge, this.#clock.now());
+        // Kept for a relay that replaces this one; until then it can do without.
+        await (this.#alone ? put.catch(() => {}) : put);
+      },
+      withdraw: async ({ token }) => {
+        this.#own.delete(token);
+        // What stays in the store ends by itself.
+        await this.#store.removeChallenge(token).catch(() => {});
+      },
+    };
+  }
+
+  /**
+   * All of one kind.
+   *
+   * @throws StoreError
+   */
+  async all(type: ChallengeType): Promise<readonly ChallengeRecord[]> {
+    if (!this.#alone) return await this.#store.listChallenges(type, this.#clock.now());
+    return [...this.#own.values()].filter((challenge) => challenge.type === type);
+  }
+
+  /**
+   * Challenges of a host, for whoever asks: strangers, too, so the store is asked by few of them at a time, and not at all where
+   * no other relay can have presented any.
+   *
+   * @param host in lower case
+   * @returns none if the store fails, or too many ask
+   */
+  async find(type: ChallengeType, host: string): Promise<readonly ChallengeRecord[]> {
+    const own = [...this.#own.values()].filter(
+      (challenge) => challenge.host === host && challenge.type === type,
+    );
+    if (own.length > 0 || this.#alone || this.#lookups >= CHALLENGE_LOOKUPS_MAX) return own;
+    this.#lookups += 1;
+    try {
+      return await this.#store.findChallenges(type, host, this.#clock.now());
+    } catch {
+      return [];
+    } finally {
+      this.#lookups -= 1;
+    }
+  }
+}
+
+/** Names that certificates are for. */
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * The host that a handshake names, in lower case; `undefined` for what no public certificate can be for: addresses, names of
+ * one label, anything that is not a name.
+ */
+export function certifiable(serverName: string): string | undefined {
+  const name = serverName.toLowerCase();
+  const labels = name.split('.');
+  const isName = name.length <= 253 && labels.length > 1 && labels.every((label) => LABEL.test(label));
+  return isName && !/^\d+$/.test(labels.at(-1) ?? '') && labels.at(-1) !== 'localhost' ? name : undefined;
+}
+
+/** The wildcard that covers a host of two labels or more. */
+export function wildcardOf(host: string): string {
+  return `*${host.slice(host.indexOf('.'))}`;
 }

@@ -1,5 +1,6 @@
 /** The commands that administer, by their words. */
 import {
+  createAccountCommand,
   listAccountsCommand,
   removeAccountCommand,
   resumeAccountCommand,
@@ -7,12 +8,16 @@ import {
   setSubdomainCommand,
   suspendAccountCommand,
 } from './account-commands.ts';
-import { createAccountCommand } from './account-create-command.ts';
-import { auditCommand } from './audit-command.ts';
-import { backupCommand, restoreCommand } from './backup-commands.ts';
 import type { Shell } from './command.ts';
-import { createInvitesCommand, listInvitesCommand, revokeInviteCommand } from './invite-commands.ts';
-import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
+import {
+  createInvitesCommand,
+  createKeyCommand,
+  listInvitesCommand,
+  listKeysCommand,
+  revokeInviteCommand,
+  revokeKeyCommand,
+} from './key-commands.ts';
+import { auditCommand, backupCommand, restoreCommand } from './maintenance-commands.ts';
 import { renewSecretsCommand } from './secret-commands.ts';
 import {
   closeTunnelCommand,

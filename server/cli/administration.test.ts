@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hashKey } from '../accounts/api-key.ts';
-import { markMoved } from '../store/relocation.ts';
+import { hashKey } from '../accounts/api-keys.ts';
+import { markMoved } from '../store/database-address.ts';
 import { openSqlite, openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
-import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { aTunnel } from '../testing/fixtures.ts';
 import { main } from './main.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,11 +1,15 @@
 /** What the commands that administer share. They work on the store, whether or not a relay uses it. */
-import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
-import { Administration, NotThereError } from '../administration/administration.ts';
-import * as rules from '../administration/rules.ts';
-import { ACCOUNT_NAME_RULE, isAccountName } from '../administration/names.ts';
+import * as rules from '../administration/admin-actions.ts';
+import {
+  ACCOUNT_NAME_RULE,
+  Administration,
+  isAccountName,
+  NotThereError,
+} from '../administration/admin-actions.ts';
 import { systemClock } from '../clock.ts';
+import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
-import { nameOfDatabase } from '../store/address.ts';
+import { nameOfDatabase } from '../store/database-address.ts';
 import { openStore } from '../store/open-store.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';

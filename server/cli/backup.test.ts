@@ -12,11 +12,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
-import { lockDatabase } from '../store/sqlite/relay-lock.ts';
+import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { main } from './main.ts';
 
 const ACCESS = { version: 'v', allow: ['203.0.113.7'], basic: [], password: null, links: true, knock: false };

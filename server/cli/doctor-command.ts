@@ -1,19 +1,16 @@
 /** `culvert-relay doctor`: looks at everything that a relay depends on, here and through its public address (docs/operating.md). */
 import { systemClock } from '../clock.ts';
-import { addressChecks } from '../doctor/address-checks.ts';
-import { certificateChecks } from '../doctor/certificate-checks.ts';
-import { type Check, type Finding, lookAtAll } from '../doctor/check.ts';
-import { clusterChecks } from '../doctor/cluster-checks.ts';
-import { machineChecks } from '../doctor/machine-checks.ts';
-import { nameChecks } from '../doctor/name-checks.ts';
-import { proxyChecks } from '../doctor/proxy-checks.ts';
-import { storeChecks } from '../doctor/store-checks.ts';
-import { tunnelChecks } from '../doctor/tunnel-checks.ts';
-import { Dns } from '../domains/dns-lookup.ts';
 import type { Config } from '../config.ts';
-import { describeError } from '../log.ts';
+import { type Check, type Finding, lookAtAll } from '../diagnostics/check.ts';
+import { clusterChecks } from '../diagnostics/cluster-checks.ts';
+import { machineChecks, storeChecks } from '../diagnostics/machine-checks.ts';
+import { addressChecks, certificateChecks, nameChecks } from '../diagnostics/name-checks.ts';
+import { proxyChecks } from '../diagnostics/proxy-checks.ts';
+import { Visit } from '../diagnostics/test-tunnel.ts';
+import { tunnelChecks } from '../diagnostics/tunnel-checks.ts';
+import { Dns } from '../domains/dns-lookup.ts';
 import { DIAGNOSIS_IDLE_MAX_SECONDS } from '../limits.ts';
-import { Visit } from '../doctor/visit.ts';
+import { describeError } from '../log.ts';
 import { readAdministration, readTtl } from './administration.ts';
 import { ExitCode, type Shell } from './command.ts';
 

@@ -3,13 +3,12 @@ import { EventEmitter, once } from 'node:events';
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
+import { TakeoverError } from '../handoff/take.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { SETTING_NAMES, variableOf } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
-import { TakeoverError } from '../succession/takeover.ts';
-import { translateWords } from './foreign-words.ts';
-import { main } from './main.ts';
+import { main, translateWords } from './main.ts';
 
 /** A relay that has stopped when `stopped` is called. */
 class FakeRelay implements RunningRelay {

@@ -4,12 +4,16 @@ import type { Kysely } from 'kysely';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { describeError } from '../log.ts';
-import { type DatabaseAddress, nameOfDatabase, readDatabaseAddress } from '../store/address.ts';
-import type { PostgresAddress } from '../store/postgres/connection.ts';
-import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
+import {
+  type DatabaseAddress,
+  nameOfDatabase,
+  readDatabaseAddress,
+  unmarkMoved,
+} from '../store/database-address.ts';
+import type { PostgresAddress } from '../store/postgres/open-postgres.ts';
 import type { Database } from '../store/schema.ts';
-import { lockDatabase } from '../store/sqlite/relay-lock.ts';
-import { unmarkMoved } from '../store/relocation.ts';
+import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
+import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
 import { type TableCounts, transfer } from '../store/transfer.ts';
 import { failure, readAdministration, table } from './administration.ts';
 import { type Shell, usageError } from './command.ts';

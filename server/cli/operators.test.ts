@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { hashKey } from '../accounts/api-key.ts';
+import { hashKey } from '../accounts/api-keys.ts';
 import { ACCOUNTS_AT_ONCE_MAX, REASON_MAX_LENGTH } from '../limits.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import type { Store } from '../store/store.ts';
-import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { aTunnel } from '../testing/fixtures.ts';
 import { main } from './main.ts';
 import { userName } from './user-name.ts';
 

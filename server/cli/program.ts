@@ -4,11 +4,10 @@
  */
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { limitOldGeneration } from '../../shared/old-generation.ts';
-import { limitYoungGeneration } from '../../shared/young-generation.ts';
-import type { AccessFile } from '../observe/access-file.ts';
-import type { LogStream } from '../observe/logger.ts';
+import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../limits.ts';
+import type { AccessFile } from '../observe/access-log.ts';
+import type { LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
 import { givenListeners, tellServiceManager } from './systemd.ts';

@@ -1,17 +1,16 @@
 /** `culvert-relay serve`: runs the relay until a signal ends it (README.md). */
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
-import { StrangerError } from '../cluster/membership.ts';
+import { namesMuchOfTheInternet } from '../address-network.ts';
+import { StrangerError } from '../cluster/members.ts';
 import type { Config } from '../config.ts';
-import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener/tls-files.ts';
+import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener.ts';
+import { TakeoverError } from '../handoff/take.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import type { Operator } from '../relay/operator.ts';
-import { TakeoverError } from '../succession/takeover.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
-import { FIRST_STEPS_PAGE, firstSteps } from './first-steps.ts';
-import { gapsOf, unsafeSettings } from './settings-gaps.ts';
 
 export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 
@@ -188,4 +187,90 @@ function whyNotStarted(error: unknown, config: Config): string {
       break;
   }
   return `the relay cannot start: ${describeError(error)}`;
+}
+
+/* What a person reads at the first start of a relay without settings: what to set next (docs/operating.md). */
+
+/** The page, and its heading, that has all of it. */
+export const FIRST_STEPS_PAGE = 'docs/operating.md, "Its own certificates"';
+
+/**
+ * @param url where the relay listens
+ * @returns lines to show below the first key
+ */
+export function firstSteps(
+  { database, dataDir }: Pick<Config, 'database' | 'dataDir'>,
+  url: string,
+): string[] {
+  const own = new URL(url);
+  own.hostname = 'localhost';
+  const data = database.kind === 'sqlite' ? database.path : `PostgreSQL; its other files: ${dataDir}`;
+  return [
+    '',
+    `On this machine it is ready: culvert login --relay ${own.origin}, with the key above.`,
+    'For others it needs a server, two DNS records that lead there, relay.example.com and',
+    '*.tunnels.example.com, and these settings at its next start (the key stays valid):',
+    '  CULVERT_PUBLIC_URL=https://relay.example.com   its own address',
+    '  CULVERT_TUNNEL_DOMAIN=tunnels.example.com      tunnels are NAME.tunnels.example.com',
+    '  CULVERT_ACME_EMAIL=you@example.com             certificates; ports 443 and 80 are open',
+    '  CULVERT_HOST=:: CULVERT_PORT=443               where visitors come',
+    `Its database: ${data}`,
+    `More: ${FIRST_STEPS_PAGE}; every setting: culvert-relay --help`,
+    '',
+  ];
+}
+
+/* Settings with which a relay serves, but not at the addresses that it gives out, or without protecting its tunnels. */
+
+/** A setting that is missing. */
+export interface Gap {
+  /** the variable that would close it */
+  readonly setting: string;
+  /** what follows from it, and what to do */
+  readonly reason: string;
+}
+
+type Given = Pick<Config, 'publicUrl' | 'tunnelDomain' | 'tls' | 'acme' | 'trustedProxies' | 'pathForm'>;
+
+/** @returns what is missing beside `CULVERT_PUBLIC_URL`; nothing without it */
+export function gapsOf(config: Given): Gap[] {
+  const { publicUrl } = config;
+  if (publicUrl === undefined) return [];
+  return [tunnelDomainGap(config, publicUrl), certificateGap(config, publicUrl)].filter(
+    (gap) => gap !== undefined,
+  );
+}
+
+/** @returns the settings that take protection away, with what follows from each */
+export function unsafeSettings({ trustedProxies }: Pick<Config, 'trustedProxies'>): Gap[] {
+  return namesMuchOfTheInternet(trustedProxies) ? [TRUSTS_ALL] : [];
+}
+
+const TRUSTS_ALL: Gap = {
+  setting: 'CULVERT_TRUST_PROXY',
+  reason:
+    'CULVERT_TRUST_PROXY names a large part of the internet: visitors from there can claim any address, host and scheme, so that the allow lists of tunnels, limits for each address and logs go by what they say; name only the proxies in front of this relay',
+};
+
+function tunnelDomainGap({ tunnelDomain, pathForm }: Given, { hostname, origin }: URL): Gap | undefined {
+  if (!isThisMachine(tunnelDomain) || isThisMachine(hostname)) return undefined;
+  const otherwise = pathForm ? `; until then only ${origin}/t/NAME leads here` : '';
+  return {
+    setting: 'CULVERT_TUNNEL_DOMAIN',
+    reason: `addresses of tunnels are below ${tunnelDomain}, which is each visitor's own machine; set CULVERT_TUNNEL_DOMAIN to a domain whose wildcard record in the DNS leads here, such as tunnels.example.com with *.tunnels.example.com${otherwise}`,
+  };
+}
+
+function certificateGap({ tls, acme, trustedProxies }: Given, { protocol }: URL): Gap | undefined {
+  const isServed = tls !== undefined || acme !== undefined || trustedProxies.rules.length > 0;
+  if (protocol !== 'https:' || isServed) return undefined;
+  return {
+    setting: 'CULVERT_ACME_EMAIL',
+    reason:
+      'CULVERT_PUBLIC_URL says https, but this relay has no certificate and trusts no proxy that has one: without a proxy nobody reaches it there, and with one all visitors share the limits of its address; set CULVERT_ACME_EMAIL, or CULVERT_TLS_CERT and CULVERT_TLS_KEY, or CULVERT_TRUST_PROXY',
+  };
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || host.startsWith('127.');
 }

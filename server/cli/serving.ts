@@ -4,7 +4,7 @@
  */
 export { systemClock } from '../clock.ts';
 export { loadConfig } from '../config.ts';
-export { AccessFile } from '../observe/access-file.ts';
+export { AccessFile } from '../observe/access-log.ts';
 export { createAccessLog } from '../observe/access-log.ts';
 export { createLog, finishLog, stderrStream } from '../observe/logger.ts';
 export { startRelay } from '../relay.ts';

@@ -2,22 +2,29 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Hop, HopRequest, UpgradeToPass } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
-import type { Hop, HopRequest, UpgradeToPass } from '../link/other-relays.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
-import { Membership } from './membership.ts';
-import { ALL_CHANNEL, channelOf, MISSED, NewsSeal, readNews, writeLeaving, writeNews } from './news.ts';
+import { Membership } from './members.ts';
+import {
+  ALL_CHANNEL,
+  channelOf,
+  MISSED,
+  NewsSeal,
+  Pulse,
+  readNews,
+  writeLeaving,
+  writeNews,
+} from './notifications.ts';
+import { forgiving, RedisPresence, Upkeep } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
-import { Pulse } from './pulse.ts';
-import { RedisLink } from './redis-link.ts';
-import { RedisPresence } from './redis-presence.ts';
-import { SharedRateLimiter } from './shared-rate-limiter.ts';
-import { forgiving, Upkeep } from './upkeep.ts';
+import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
+import { GIVE_BACK, TAKE } from './scripts.ts';
 
 export interface ClusterSettings {
   /** `redis://` or `rediss://` */
@@ -219,5 +226,39 @@ export class Cluster implements Peering {
   async #checkLeap(ms: number): Promise<void> {
     this.#log('relay was paused', { ms: Math.round(ms) });
     await this.#upkeep.checkLeap();
+  }
+}
+
+/* Token buckets that all relays share; each relay's own while Redis cannot be reached. */
+
+export class SharedRateLimiter implements CreateLimiter {
+  readonly #redis: RedisCommands;
+  readonly #local: CreateLimiter;
+  readonly #rate: Rate;
+
+  /** @param local limits this relay alone */
+  constructor(redis: RedisCommands, local: CreateLimiter, rate: Rate) {
+    this.#redis = redis;
+    this.#local = local;
+    this.#rate = rate;
+  }
+
+  async take(account: string): Promise<number> {
+    try {
+      const wait = await this.#redis.run(TAKE, account, this.#rate.burst, 60_000 / this.#rate.perMinute);
+      return Math.ceil(Number(wait) / 1000);
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error;
+      return await this.#local.take(account);
+    }
+  }
+
+  async giveBack(account: string): Promise<void> {
+    try {
+      await this.#redis.run(GIVE_BACK, account, this.#rate.burst);
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error;
+      await this.#local.giveBack(account);
+    }
   }
 }

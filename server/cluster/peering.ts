@@ -1,9 +1,8 @@
 /** What a relay has to do with others on the same database: nothing (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
+import type { Hub } from '../clients/hub.ts';
+import type { HopRequest, OtherRelays, Presence } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
-import type { Hub } from '../link/hub.ts';
-import type { HopRequest, OtherRelays } from '../link/other-relays.ts';
-import type { Presence } from '../link/presence.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';

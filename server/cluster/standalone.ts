@@ -1,6 +1,5 @@
 /** A relay that has its database to itself. */
-import { NO_OTHER_RELAYS } from '../link/other-relays.ts';
-import { ALONE } from '../link/presence.ts';
+import { ALONE, NO_OTHER_RELAYS } from '../clients/ownership.ts';
 import type { Peering } from './peering.ts';
 
 export const STANDALONE: Peering = {

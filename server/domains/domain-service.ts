@@ -1,13 +1,17 @@
 /** What can be done with domains (docs/protocol.md section 12): the store is told first. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
+import { parse } from 'tldts';
 import type { DnsRecord } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
-import { PLAN_RULES } from '../accounts/plans.ts';
+import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import {
+  DNS_ANSWER_MS,
   DOMAIN_GRACE_MS,
   DOMAIN_LOOKS_MAX,
   DOMAIN_LOOKS_OF_ONE_MAX,
+  OWN_ADDRESSES_MS,
   STORE_RETRY_AFTER_SECONDS,
 } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -16,13 +20,17 @@ import type { AccountRecord, DomainRecord } from '../store/records.ts';
 import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { DnsLookup } from './dns-lookup.ts';
-import { type DomainLook, lookAt, proofsOf, verdictOf } from './domain-look.ts';
-import type { HeldDomains } from './held-domains.ts';
-import { OwnAddresses } from './own-addresses.ts';
-import { mustNotBeOwn, type OwnNames } from './own-names.ts';
-import { proofText } from './proof.ts';
-import { isPublicSuffix } from './public-suffix.ts';
-import { recordsOf } from './records.ts';
+import {
+  addressesOf,
+  type DomainLook,
+  lookAt,
+  proofName,
+  proofsOf,
+  proofText,
+  verdictOf,
+} from './domain-check.ts';
+import type { HeldDomains } from './domain-watch.ts';
+import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
 
 /** Nobody guesses it, and it is not too long to be typed. */
 const PROOF_BYTES = 16;
@@ -199,4 +207,75 @@ export class DomainService {
 function noRoom({ plan }: AccountRecord): ApiError {
   const { title, maxDomains } = PLAN_RULES[plan];
   return new ApiError(tooManyDomains(title, maxDomains ?? 0));
+}
+
+/* The addresses of the relay as the DNS has them, which people are shown who cannot enter a CNAME. */
+
+export class OwnAddresses {
+  readonly #host: string;
+  readonly #lookup: DnsLookup;
+  readonly #clock: Clock;
+  #known: Promise<readonly string[]> | undefined;
+  /** monotonic ms until which that is believed */
+  #until = 0;
+
+  /** @param host the relay's own name or address, IPv6 without brackets */
+  constructor(host: string, lookup: DnsLookup, clock: Clock) {
+    this.#host = host;
+    this.#lookup = lookup;
+    this.#clock = clock;
+  }
+
+  /** @returns none if the DNS has none, or does not answer; never rejects */
+  get(): Promise<readonly string[]> {
+    const now = this.#clock.monotonic();
+    if (this.#known === undefined || now >= this.#until) {
+      this.#until = now + OWN_ADDRESSES_MS;
+      this.#known = this.#ask();
+    }
+    return this.#known;
+  }
+
+  async #ask(): Promise<readonly string[]> {
+    const found = await addressesOf(this.#host, this.#lookup);
+    // A DNS that was away for a moment may be back.
+    if (found.length === 0) this.#until = this.#clock.monotonic() + DNS_ANSWER_MS;
+    return found;
+  }
+}
+
+/* What has to be entered where the DNS of a domain is kept (docs/protocol.md section 12.2). */
+
+/**
+ * A name that was registered has other records, which no CNAME may be beside (RFC 1034 section 3.6.2).
+ *
+ * @param host the relay's own name or address, IPv6 without brackets
+ * @param addresses of the relay, for domains that cannot have a CNAME; none if they are not known
+ */
+export function recordsOf(
+  { domain, proof }: Pick<DomainRecord, 'domain' | 'proof'>,
+  host: string,
+  addresses: readonly string[],
+): DnsRecord[] {
+  const txt: DnsRecord = { type: 'TXT', name: proofName(domain), value: proofText(proof) };
+  const leadsTo = isApex(domain) && addresses.length > 0 ? addresses : [host];
+  return [...leadsTo.map((value) => addressRecord(domain, value)), txt];
+}
+
+function addressRecord(name: string, value: string): DnsRecord {
+  const family = isIP(value);
+  return { type: family === 4 ? 'A' : family === 6 ? 'AAAA' : 'CNAME', name, value };
+}
+
+/* What the list of public suffixes (https://publicsuffix.org) says about domains: loaded when the API is. */
+
+/** Whether others register their names below the domain: `com`, `co.uk`, `github.io`. */
+export function isPublicSuffix(domain: string): boolean {
+  const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true });
+  return publicSuffix === domain && (isIcann === true || isPrivate === true);
+}
+
+/** Whether a domain is what was registered: it has records of its own, beside which there is no CNAME. */
+export function isApex(domain: string): boolean {
+  return parse(domain).domain === domain;
 }

@@ -13,8 +13,7 @@ import type { DomainRecord } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { DnsAnswer } from './dns-lookup.ts';
-import { DomainWatch } from './domain-watch.ts';
-import { HeldDomains } from './held-domains.ts';
+import { DomainWatch, HeldDomains } from './domain-watch.ts';
 import { VerifiedDomains } from './verified-domains.ts';
 
 const DAY_MS = 24 * 3600_000;

@@ -2,6 +2,7 @@
  * All verified domains and whose they are, in memory: requests to other hosts are asked for nowhere else. The store decides;
  * this is what was read of it last.
  */
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
 import type { DomainOwner } from '../store/records.ts';
@@ -132,4 +133,19 @@ export class VerifiedDomains {
       else if (this.#owners.delete(domain)) this.onGone(domain);
     }
   }
+}
+
+/* Names that are the relay's, so that nobody else can have one of them. */
+
+export interface OwnNames {
+  /** the relay's own name or address, IPv6 without brackets */
+  readonly host: string;
+  readonly tunnelDomain: string;
+  readonly serviceDomain: string;
+}
+
+/** @throws ApiError 409 for the relay's own name, and what is at or below the domains of its tunnels */
+export function mustNotBeOwn(domain: string, { host, tunnelDomain, serviceDomain }: OwnNames): void {
+  const isOwn = [tunnelDomain, serviceDomain].some((own) => domain === own || domain.endsWith(`.${own}`));
+  if (isOwn || domain === host) throw new ApiError(API_ERRORS.domainTaken);
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
-import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
+import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { Edge } from './edge.ts';
-import { bind, boundPort } from './listener/listen.ts';
+import { bind, boundPort } from './listener.ts';
 
 /** Whether a whole request has come on the stream. */
 function isAsked(stream: FakeStream): boolean {

@@ -1,8 +1,7 @@
 /** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
 import type { Server, Socket } from 'node:net';
-import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { traffic } from '../observe/counters.ts';
+import { Server as TlsServer } from 'node:tls';
 import {
   DEADLINE_TICK_MS,
   DRAIN_BACKLOG_MS,
@@ -12,15 +11,20 @@ import {
   SUCCESSION_SETTLE_MS,
   SUCCESSION_STEP_MS,
 } from '../limits.ts';
+import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { AddressCount, type AddressLimits } from './admission/address-limits.ts';
-import { Admission } from './admission/admission.ts';
-import { Place, type SeatLimits, Seats } from './admission/seats.ts';
-import { Visitor } from './connection/visitor.ts';
-import type { Origins } from './exchange/origins.ts';
-import type { Onward } from './connection/pass-on.ts';
-import { isTrusted, type Peer, plainAddress } from './heads/request-head.ts';
-import { Handshakes } from './listener/tls-handshakes.ts';
+import { Handshakes } from './client-hello.ts';
+import {
+  AddressCount,
+  type AddressLimits,
+  Admission,
+  Place,
+  type SeatLimits,
+  Seats,
+} from './connection-limiter.ts';
+import { isTrusted, type Peer, plainAddress } from './request-head.ts';
+import type { Origins } from './upstreams.ts';
+import { type Onward, Visitor } from './visitor.ts';
 
 export class Edge {
   readonly #server: Server;

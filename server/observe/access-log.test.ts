@@ -6,8 +6,7 @@ import { onLinux, onPosix } from '../../shared/testing/posix.ts';
 import { systemClock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { AccessFile } from './access-file.ts';
-import { type AccessEntry, createAccessLog } from './access-log.ts';
+import { type AccessEntry, AccessFile, createAccessLog } from './access-log.ts';
 import { accessLines } from './counters.ts';
 
 const ENTRY: AccessEntry = {

@@ -1,8 +1,13 @@
 /** The access log (docs/observing.md): a line of JSON for each request, for operators who ask for it. */
+import { closeSync, open, openSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
-import { type LineStream, withoutKeys } from './logger.ts';
-import type { Outcomes } from './counters.ts';
+import { LOG_BUFFER_MAX_BYTES, LOG_REPEAT_MS } from '../limits.ts';
+import { describeError, type Log } from '../log.ts';
+import { accessLines, type Outcomes } from './counters.ts';
+import { finishLog, type LineStream, type LogStream, withoutKeys } from './logger.ts';
 
 /** One request that has ended. Nothing in it lets anybody in: no query, no field but `Host`, no body. */
 export interface AccessEntry {
@@ -48,4 +53,83 @@ export function createAccessLog(stream: LineStream, clock: Clock): AccessLog {
 
 function escape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/* The file of the access log: reopened after it was moved away, and never waited for. */
+
+/** Its user reads and writes it, its group may read it: who visits what is nobody else's business. */
+const MODE = 0o640;
+
+export class AccessFile implements LineStream {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #stream: LogStream;
+  #opening: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #lastReport = -Infinity;
+
+  /**
+   * Creates the file if it is missing; its content stays.
+   *
+   * @param log told when lines cannot be written, or not fast enough
+   * @throws the system's error when it cannot be opened
+   */
+  constructor(path: string, clock: Clock, log: Log) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+    this.#stream = this.#streamTo(openSync(path, 'a', MODE));
+  }
+
+  /** Accepts a line at once. If more than {@link LOG_BUFFER_MAX_BYTES} wait for the disk, it is dropped and counted. */
+  write(line: string): void {
+    this.#stream.write(line);
+  }
+
+  /** Continues in a new file of the same name, after the previous one was moved away. Never rejects. */
+  reopen(): Promise<void> {
+    this.#opening = this.#opening.then(() => this.#reopen());
+    return this.#opening;
+  }
+
+  /** Writes what waits, like {@link finishLog}. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await finishLog(this.#stream, this.#clock);
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      const fd = await promisify(open)(this.#path, 'a', MODE);
+      // The log was closed in the meantime, so nothing would ever close this file.
+      if (this.#isClosed) return closeSync(fd);
+      const before = this.#stream;
+      this.#stream = this.#streamTo(fd);
+      await finishLog(before, this.#clock);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #streamTo(dest: number): LogStream {
+    const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+    stream.on('error', (error) => this.#report(error));
+    stream.on('drop', () => {
+      accessLines.dropped += 1;
+      this.#report(undefined);
+    });
+    return stream;
+  }
+
+  #report(error: unknown): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#lastReport < LOG_REPEAT_MS) return;
+    this.#lastReport = now;
+    const { dropped } = accessLines;
+    this.#log('access log failing', {
+      error: error === undefined ? undefined : describeError(error),
+      dropped,
+    });
+  }
 }

@@ -4,7 +4,45 @@
  * There is one set for the process, as for its memory and its event loop; tests compare before and after.
  */
 import { ALL_API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
-import { Distribution } from './distribution.ts';
+
+/** Counts values by size, as a histogram of Prometheus does, at the cost of a few comparisons. */
+export class Distribution {
+  /** upper bounds, ascending */
+  readonly bounds: readonly number[];
+  readonly #counts: number[];
+  #count = 0;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.#counts = bounds.map(() => 0);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  add(value: number): void {
+    this.#count += 1;
+    this.#sum += value;
+    const { bounds } = this;
+    for (let bucket = 0; bucket < bounds.length; bucket += 1) {
+      if (value > (bounds[bucket] ?? Infinity)) continue;
+      this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
+      return;
+    }
+  }
+
+  /** @returns for each bound the number of values not above it */
+  cumulative(): number[] {
+    let total = 0;
+    return this.#counts.map((count) => (total += count));
+  }
+}
 
 /** How requests have ended; each ends in exactly one way. */
 export interface Outcomes {
@@ -138,4 +176,37 @@ export function countStoreOperation(name: string, seconds: number, failed: boole
   }
   operation.seconds.add(seconds);
   if (failed) operation.failures += 1;
+}
+
+/** How many there are of everything at one moment. */
+
+/** What the links of all tunnels hold. */
+export interface LinkCensus {
+  /** tunnels with a control socket */
+  readonly online: number;
+  /** data sockets and streams of trunks in use */
+  readonly streams: number;
+  /** trunks that take visitors */
+  readonly trunks: number;
+  /** streams that trunks carry */
+  readonly trunkStreams: number;
+  /** inbound connections that wait for a data socket */
+  readonly pending: number;
+}
+
+/** Certificates that the relay has ordered itself. */
+export interface CertificateCensus {
+  readonly stored: number;
+  /** handshakes that wait for one */
+  readonly waiting: number;
+  /** of the relay's own name; `undefined` without one */
+  readonly ownSecondsLeft: number | undefined;
+}
+
+/** Counted when asked, at this moment. */
+export interface Census {
+  readonly tunnels: () => number;
+  readonly links: () => LinkCensus;
+  readonly visitors: () => number;
+  readonly certificates: () => CertificateCensus;
 }

@@ -6,7 +6,7 @@ import { uriHost } from '../../shared/host.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
-import type { Census } from './census.ts';
+import type { Census } from './counters.ts';
 
 export interface MetricsAddress {
   readonly host: string;

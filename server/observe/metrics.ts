@@ -1,12 +1,13 @@
 /** The relay's metrics for Prometheus (docs/observing.md): what was counted, and what there is at this moment. */
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
-import type { Census } from './census.ts';
 import {
   accessLines,
   apiAnswers,
   apiRefusals,
+  type Census,
   certificateOrders,
+  type Distribution,
   dnsQuestions,
   moves,
   refusals,
@@ -15,7 +16,6 @@ import {
   storeOperations,
   traffic,
 } from './counters.ts';
-import { histogram } from './histogram.ts';
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
@@ -171,4 +171,45 @@ function apiSamples(): Sample[] {
     const [status = '', ...operation] = key.split(' ');
     return [{ operation: operation.join(' '), status }, value];
   });
+}
+
+/* Distributions as a metric of prom-client, which cannot be given counts from elsewhere. */
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * @param read gives each distribution with its labels; called at each collection
+ * @returns a metric to be registered; it holds no values of its own
+ */
+export function histogram(
+  name: string,
+  help: string,
+  read: () => Iterable<readonly [labels: Labels, distribution: Distribution]>,
+): Metric {
+  const get = () =>
+    Promise.resolve({
+      name,
+      help,
+      type: 'histogram',
+      values: [...read()].flatMap(valuesOf),
+      aggregator: 'sum',
+    });
+
+  function valuesOf([labels, distribution]: readonly [Labels, Distribution]) {
+    const { bounds, count, sum } = distribution;
+    const buckets = distribution.cumulative().map((value, i) => bucket(String(bounds[i]), value));
+    return [
+      ...buckets,
+      bucket('+Inf', count),
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ];
+
+    function bucket(le: string, value: number) {
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value };
+    }
+  }
+
+  // A registry needs nothing of a metric but its name and this.
+  return { name, help, get } as unknown as Metric;
 }

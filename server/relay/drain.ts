@@ -1,7 +1,7 @@
 /** How a relay that is told to stop lets go of everybody (docs/protocol.md section 7). */
+import type { Hub } from '../clients/hub.ts';
 import type { Peering } from '../cluster/peering.ts';
 import type { Edge } from '../edge/edge.ts';
-import type { Hub } from '../link/hub.ts';
 
 /**
  * Clients are dropped only once no visitor needs an announcement any more, or another relay has them: until then they are

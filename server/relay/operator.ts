@@ -1,9 +1,8 @@
 /** Where the relay reports what happens. */
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { errorFields, type Log } from '../log.ts';
+import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import type { AccessLog } from '../observe/access-log.ts';
-import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
 export interface Operator {
   readonly log: Log;

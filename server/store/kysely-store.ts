@@ -1,24 +1,24 @@
 /** The store on any database Kysely supports: its queries, one for each operation, and the handling of their errors. */
 import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
+import { type Operation, OPERATIONS } from './operations.ts';
 import * as accounts from './queries/account-queries.ts';
+import * as audit from './queries/audit-queries.ts';
 import * as certificates from './queries/certificate-queries.ts';
 import * as domains from './queries/domain-queries.ts';
 import { resumeName, suspendedNames } from './queries/ending-queries.ts';
-import * as audit from './queries/audit-queries.ts';
 import * as invitations from './queries/invitation-queries.ts';
 import * as keys from './queries/key-queries.ts';
-import * as newAccounts from './queries/new-account-queries.ts';
-import * as orders from './queries/order-queries.ts';
+import * as newAccounts from './queries/key-queries.ts';
 import * as links from './queries/link-queries.ts';
 import { nameClashes } from './queries/namespace.ts';
-import type { Database } from './schema.ts';
+import * as orders from './queries/order-queries.ts';
 import { relaySecret, removeSecrets, renewSecrets } from './queries/secret-queries.ts';
-import { type Operation, OPERATIONS } from './operations.ts';
+import * as tunnels from './queries/tunnel-queries.ts';
 import type { AuditRecord } from './records.ts';
+import type { Database } from './schema.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { ActOperation, Store } from './store.ts';
-import * as tunnels from './queries/tunnel-queries.ts';
 
 type Queries = {
   readonly [Name in Operation]: (

@@ -1,7 +1,7 @@
 /** Moves everything that a store keeps from one database to another, whole or not at all. */
 import type { Kysely } from 'kysely';
 import { TRANSFER_BATCH } from '../limits.ts';
-import { markMoved } from './relocation.ts';
+import { markMoved } from './database-address.ts';
 import type { Database } from './schema.ts';
 
 /** Each after those it refers to. Orders of certificates that are under way begin anew. */

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
-import { AddressLimits } from '../edge/admission/address-limits.ts';
-import { InProcessApi } from '../edge/own/api-origin.ts';
-import type { Entrant, Standing } from '../edge/own/door.ts';
-import { HostResolver } from '../edge/routing/host-resolver.ts';
-import { Origins, type UpgradeEndpoints } from '../edge/exchange/origins.ts';
-import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { FakeClock } from './fake-clock.ts';
+import { InProcessApi } from '../edge/api-upstream.ts';
+import { AddressLimits } from '../edge/connection-limiter.ts';
+import { HostResolver } from '../edge/route.ts';
+import { Origins, type UpgradeEndpoints } from '../edge/upstreams.ts';
+import type { Entrant, Standing } from '../edge/visitor-access.ts';
+import type { AccessEntry } from '../observe/access-log.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
+import { FakeClock } from './fake-clock.ts';
 
 /** The other end of a stream that a visitor was given. */
 export class FakeStream implements ByteStream {

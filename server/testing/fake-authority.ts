@@ -1,7 +1,6 @@
 /** A certificate authority without a network, as far as the relay asks one: who looks for no proof unless a test says what it finds. */
+import { type Answer, AuthorityError, type Transport } from '../certificates/acme/session.ts';
 import { certificate, newKey } from '../certificates/acme/x509.ts';
-import { AuthorityError } from '../certificates/acme/problem.ts';
-import type { Answer, Transport } from '../certificates/acme/transport.ts';
 
 const BASE = 'https://authority.test';
 

@@ -11,7 +11,7 @@ import type {
 } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { storedTunnels } from '../tunnels/stored-tunnels.ts';
+import { storedTunnels } from '../tunnels/standalone-tunnels.ts';
 import { openTestStore } from './test-store.ts';
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {

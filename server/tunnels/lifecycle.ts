@@ -1,6 +1,7 @@
 /** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
-import type { Clock } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { ReleasedTunnel, TunnelTerms } from '../store/parameters.ts';
 import type {
   AccountRecord,
   OwnedTunnel,
@@ -9,8 +10,6 @@ import type {
   StoredKnocks,
   TunnelRecord,
 } from '../store/records.ts';
-import type { ReleasedTunnel, TunnelTerms } from '../store/parameters.ts';
-import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
@@ -173,5 +172,47 @@ export class Lifecycle {
     at: number,
   ): ReleasedTunnel {
     return { id, slug, accountId, heldUntil: at + this.#nameHold * 1000 };
+  }
+}
+
+/* Ends tunnels when their time is over (docs/protocol.md section 3.5). */
+
+export class Expiry {
+  readonly #clock: Clock;
+  readonly #onExpired: (tunnel: LiveTunnel) => void;
+  readonly #timers = new Map<LiveTunnel, Timer>();
+
+  /** @param onExpired called once for each watched tunnel whose deadline has passed */
+  constructor(clock: Clock, onExpired: (tunnel: LiveTunnel) => void) {
+    this.#clock = clock;
+    this.#onExpired = onExpired;
+  }
+
+  /** Again where its deadline has moved to an earlier time. */
+  watch(tunnel: LiveTunnel): void {
+    this.#timers.get(tunnel)?.cancel();
+    const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
+    const timer = this.#clock.setTimeout(() => this.#check(tunnel), wait);
+    this.#timers.set(tunnel, timer);
+  }
+
+  forget(tunnel: LiveTunnel): void {
+    this.#timers.get(tunnel)?.cancel();
+    this.#timers.delete(tunnel);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** Of a deadline that has moved to a later time nobody is told, so a timer may fire too early. */
+  #check(tunnel: LiveTunnel): void {
+    if (tunnel.deadline > this.#clock.monotonic()) {
+      this.watch(tunnel);
+      return;
+    }
+    this.#timers.delete(tunnel);
+    this.#onExpired(tunnel);
   }
 }

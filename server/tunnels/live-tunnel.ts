@@ -1,9 +1,10 @@
 /** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
+import type { TunnelUrls } from '../../shared/tunnel.ts';
+import { HeldAccess, RevokedLinks } from '../access/access-policy.ts';
+import { HeldKnocks, NO_KNOCKS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
-import { HeldAccess } from '../gate/held-access.ts';
-import { RevokedLinks } from '../gate/revoked-links.ts';
-import { HeldKnocks, NO_KNOCKS } from '../gate/held-knocks.ts';
 import type { LogFields } from '../log.ts';
+import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/parameters.ts';
 import type {
   AccountRecord,
   OwnedTunnel,
@@ -11,7 +12,6 @@ import type {
   StoredKnocks,
   TunnelRecord,
 } from '../store/records.ts';
-import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/parameters.ts';
 
 export class LiveTunnel {
   readonly id: string;
@@ -298,4 +298,33 @@ function heldKnocks(knocks: StoredKnocks | null): HeldKnocks {
 /** How the log names a tunnel. */
 export function tunnelFields({ id, slug, account }: LiveTunnel): LogFields {
   return { tunnel: id, slug, account: account.id };
+}
+
+/* The public addresses of a tunnel (docs/protocol.md section 4.1). */
+
+/** What addresses are made of. */
+export interface Addresses {
+  /** The relay's own address, without a path; its scheme and port are those of all tunnels. */
+  readonly publicUrl: URL;
+  readonly tunnelDomain: string;
+  readonly serviceDomain: string;
+  /** whether tunnels have an address below the relay's own, too */
+  readonly pathForm: boolean;
+}
+
+/** @returns all addresses of a tunnel, and the one to hand out */
+export function tunnelUrls(
+  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'>,
+  { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
+): { public_url: string; urls: TunnelUrls } {
+  const { slug, account, domain } = tunnel;
+  const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
+  const below = (parent: string) => `${publicUrl.protocol}//${slug}.${parent}${port}`;
+  const urls: TunnelUrls = {
+    subdomain: below(tunnelDomain),
+    ...(pathForm && { path: `${publicUrl.origin}/t/${slug}` }),
+  };
+  if (account.subdomain !== null) urls.account = below(`${account.subdomain}.${serviceDomain}`);
+  if (domain !== null) urls.domain = `${publicUrl.protocol}//${domain}${port}`;
+  return { public_url: urls.domain ?? urls.account ?? urls.subdomain, urls };
 }

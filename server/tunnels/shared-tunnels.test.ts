@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
+import { FOLLOW_BATCH, IDLE_GRACE_MS, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
-import type { LiveTunnel } from './live-tunnel.ts';
+import { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
+import { RecentIds, StoreReview } from './shared-tunnels.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: null, domain: '' };
@@ -361,5 +363,106 @@ describe('TunnelService, on one database with another', () => {
     two.service.coordination.review();
     await settled();
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
+  });
+});
+
+describe('RecentIds', () => {
+  it('remembers a tunnel for 30 s', () => {
+    const clock = new FakeClock();
+    const ended = new RecentIds(clock);
+    ended.add('one');
+    clock.advance(RECENT_MS - 1);
+    ended.add('two');
+    assert.deepEqual([ended.has('one'), ended.has('two'), ended.has('three')], [true, true, false]);
+    clock.advance(1);
+    assert.deepEqual([ended.has('one'), ended.has('two')], [false, true]);
+  });
+});
+
+/** Lets everything that is under way in memory arrive. */
+async function storeReviewSettled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('StoreReview', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let tunnels: LiveTunnel[];
+  let compared: (readonly LiveTunnel[])[];
+  let failures: number;
+  let review: StoreReview;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    compared = [];
+    failures = 0;
+    tunnels = Array.from(
+      { length: 2 * FOLLOW_BATCH + 1 },
+      () => new LiveTunnel({ tunnel: aTunnel(account.id), account }, clock, () => {}),
+    );
+    review = new StoreReview(
+      clock,
+      () => tunnels,
+      (batch) => {
+        compared.push(batch);
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new StoreError(new Error('down'))) : Promise.resolve();
+      },
+    );
+  });
+
+  function sizes(): number[] {
+    return compared.map(({ length }) => length);
+  }
+
+  async function pass(ms: number): Promise<void> {
+    await storeReviewSettled();
+    clock.advance(ms);
+    await storeReviewSettled();
+  }
+
+  it('compares 500 tunnels at a time, with 50 ms between two times', async () => {
+    review.request();
+    await pass(REVIEW_PAUSE_MS - 1);
+    assert.deepEqual(sizes(), [500]);
+    await pass(1);
+    assert.deepEqual(sizes(), [500, 500]);
+    await pass(REVIEW_PAUSE_MS);
+    assert.deepEqual(sizes(), [500, 500, 1]);
+    assert.deepEqual(compared.flat(), tunnels);
+    await pass(60_000);
+    assert.equal(compared.length, 3);
+  });
+
+  it('begins again, once, if it is asked for meanwhile', async () => {
+    review.request();
+    await pass(REVIEW_PAUSE_MS);
+    for (let time = 0; time < 9; time += 1) review.request();
+    for (let time = 0; time < 9; time += 1) await pass(REVIEW_PAUSE_MS);
+    assert.deepEqual(sizes(), [500, 500, 1, 500, 500, 1]);
+  });
+
+  it('begins again a second after the store has failed, until it has answered everything', async () => {
+    failures = 2;
+    review.request();
+    await pass(REVIEW_RETRY_MS - 1);
+    assert.equal(compared.length, 1);
+    await pass(1);
+    await pass(REVIEW_RETRY_MS);
+    await pass(REVIEW_PAUSE_MS);
+    await pass(REVIEW_PAUSE_MS);
+    assert.deepEqual(sizes(), [500, 500, 500, 500, 1]);
+    await pass(60_000);
+    assert.equal(compared.length, 5);
+  });
+
+  it('ends when it is stopped', async () => {
+    review.request();
+    await storeReviewSettled();
+    review.stop();
+    await pass(60_000);
+    review.request();
+    await storeReviewSettled();
+    assert.deepEqual([compared.length, clock.pending], [1, 0]);
   });
 });

@@ -3,22 +3,20 @@
  * (docs/decisions/0009-cluster.md).
  */
 import { looksLikeId } from '../../shared/value-rules.ts';
+import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
-import { RECENT_MS } from '../limits.ts';
-import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import { FOLLOW_BATCH, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/parameters.ts';
-import { orUnavailable } from '../store/store-errors.ts';
+import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import { OverdueSweep } from './overdue-sweep.ts';
-import type { EndReason, Peers, TunnelNews } from './peers.ts';
-import { RecentIds } from './recent-ids.ts';
-import type { TunnelRegistry } from './registry.ts';
-import { SharedExpiry } from './shared-expiry.ts';
 import { byDomain, bySlug, NameLookup } from './name-lookup.ts';
-import { StoreReview } from './store-review.ts';
+import type { EndReason, Peers, TunnelNews } from './peers.ts';
+import type { TunnelRegistry } from './registry.ts';
+import { OverdueSweep, SharedExpiry } from './shared-expiry.ts';
 
 export class SharedTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
@@ -216,5 +214,104 @@ export class SharedTunnels implements Coordination {
     }
     // Operators act rarely, so this ends.
     if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
+  }
+}
+
+/* Tunnels that have just changed: an answer of the store that was on its way must not bring back what was before. */
+
+export class RecentIds {
+  readonly #clock: Clock;
+  /** by id, monotonic ms until which they are remembered; oldest first */
+  readonly #until = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(id: string): void {
+    const now = this.#clock.monotonic();
+    for (const [oldest, until] of this.#until) {
+      if (now < until) break;
+      this.#until.delete(oldest);
+    }
+    this.#until.delete(id);
+    this.#until.set(id, now + RECENT_MS);
+  }
+
+  has(id: string): boolean {
+    return this.#clock.monotonic() < (this.#until.get(id) ?? -Infinity);
+  }
+}
+
+/*
+ * Compares the tunnels of this relay with the store, in the background: in batches with pauses between them, so that a
+ * hundred thousand tunnels become neither one huge query nor a storm.
+ */
+
+export class StoreReview {
+  readonly #clock: Clock;
+  readonly #all: () => Iterable<LiveTunnel>;
+  readonly #compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
+  #wanted = false;
+  #running = false;
+  #stopped = false;
+
+  /**
+   * @param all the tunnels there are
+   * @param compare brings some of them in line with the store; rejects with StoreError
+   */
+  constructor(
+    clock: Clock,
+    all: () => Iterable<LiveTunnel>,
+    compare: (tunnels: readonly LiveTunnel[]) => Promise<void>,
+  ) {
+    this.#clock = clock;
+    this.#all = all;
+    this.#compare = compare;
+  }
+
+  /** Everything that has happened until now will be noticed: by a review that begins now, or after the one under way. */
+  request(): void {
+    this.#wanted = true;
+    if (!this.#running) void this.#run();
+  }
+
+  /** Stops for good. A batch that is under way is the last. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false;
+      if (await this.#review()) continue;
+      this.#wanted = true;
+      await this.#pause(REVIEW_RETRY_MS);
+    }
+    this.#running = false;
+  }
+
+  /** @returns false if the store failed */
+  async #review(): Promise<boolean> {
+    try {
+      let pause = 0;
+      for (const batch of batches([...this.#all()], FOLLOW_BATCH)) {
+        if (pause > 0) await this.#pause(pause);
+        if (this.#stopped) break;
+        pause = REVIEW_PAUSE_MS;
+        await this.#compare(batch);
+      }
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return false;
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.setTimeout(resolve, ms);
+    });
   }
 }

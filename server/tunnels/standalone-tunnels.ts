@@ -1,14 +1,14 @@
 /** Tunnels of a relay that has its database for itself: it knows all of them. */
 import type { Clock } from '../clock.ts';
-import type { OwnedTunnel } from '../store/records.ts';
+import { LOAD_BATCH } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { OwnedTunnel } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { StoreSync } from './store-sync.ts';
 import type { TunnelRegistry } from './registry.ts';
-import { storedTunnels } from './stored-tunnels.ts';
+import type { StoreSync } from './store-sync.ts';
 
 export class StandaloneTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
@@ -79,5 +79,27 @@ export class StandaloneTunnels implements Coordination {
     const { tunnel, account } = owned;
     if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
     else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+  }
+}
+
+/* The tunnels that a database has. */
+
+/**
+ * Reads all tunnels, oldest first, a few at a time: memory that all of them take at once on the way from the database, neither
+ * thread of the relay gives back.
+ *
+ * @throws StoreError
+ */
+export async function* storedTunnels(
+  store: Pick<Store, 'tunnelIds' | 'findTunnels'>,
+): AsyncGenerator<OwnedTunnel, void> {
+  const ids = await store.tunnelIds();
+  for (let start = 0; start < ids.length; start += LOAD_BATCH) {
+    const batch = ids.slice(start, start + LOAD_BATCH);
+    const found = new Map((await store.findTunnels(batch)).map((owned) => [owned.tunnel.id, owned]));
+    for (const id of batch) {
+      const owned = found.get(id);
+      if (owned !== undefined) yield owned;
+    }
   }
 }

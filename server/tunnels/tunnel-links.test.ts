@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { LinkTokens } from '../gate/link-tokens.ts';
+import { LinkTokens } from '../access/passes.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aLink, anAccess, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { Peers } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { API_ERRORS, ApiError, tooManyLinks } from '../../shared/errors.ts';
 import type { CreateLink } from '../../shared/links.ts';
+import type { LinkTokens } from '../access/passes.ts';
 import type { Clock } from '../clock.ts';
-import type { LinkTokens } from '../gate/link-tokens.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, LinkRecord } from '../store/records.ts';

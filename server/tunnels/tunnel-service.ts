@@ -1,16 +1,16 @@
 /**
  * What can be done with tunnels (docs/protocol.md section 3): the store is told first, then the registry, then the caller.
  */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
-import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord, OwnedTunnel, TunnelOrders, StoredAccess } from '../store/records.ts';
 import type { TrafficDelta } from '../store/parameters.ts';
+import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelOrders } from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -25,7 +25,6 @@ import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason, Peers } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
-import { randomSlug } from './slug.ts';
 import { StandaloneTunnels } from './standalone-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
@@ -410,4 +409,30 @@ export class TunnelService {
       suspended: null,
     };
   }
+}
+
+/* Slugs of tunnels that asked for no name (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
+
+/** Letters that sound different in most languages, and each always the same. */
+const CONSONANTS = 'bdfghjklmnprstvz';
+const VOWELS = 'aeiou';
+const SYLLABLES = CONSONANTS.length * VOWELS.length;
+const GROUPS = 4;
+const SYLLABLES_PER_GROUP = 2;
+
+/** 8 syllables out of 80: log2(80 ** 8) = 50.57 bits. */
+export const SLUG_BITS = GROUPS * SYLLABLES_PER_GROUP * Math.log2(SYLLABLES);
+
+/**
+ * @param draw gives a random integer from 0 to below its argument, each as likely as the others
+ * @returns a slug such as `bado-kire-numa-tosi`
+ */
+export function randomSlug(draw: (below: number) => number = randomInt): string {
+  const group = () => Array.from({ length: SYLLABLES_PER_GROUP }, () => syllable(draw(SYLLABLES))).join('');
+  return Array.from({ length: GROUPS }, group).join('-');
+}
+
+function syllable(index: number): string {
+  const vowel = index % VOWELS.length;
+  return CONSONANTS.charAt((index - vowel) / VOWELS.length) + VOWELS.charAt(vowel);
 }

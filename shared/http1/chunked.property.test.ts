@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { BodyError } from './body.ts';
-import { type Framing, requestFraming, responseFraming } from './framing.ts';
+import { BodyError, type Framing, requestFraming, responseFraming, trackBody } from './body.ts';
 import { parseRequestHead, parseResponseHead } from './head.ts';
-import { trackBody } from './track-body.ts';
 
 const CHUNKED: Framing = { kind: 'chunked' };
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 });

@@ -150,3 +150,70 @@ function addMembers(members: string[], value: string): void {
     if (from < to) members.push(value.slice(from, to));
   }
 }
+
+/** Where the bytes end that were written into {@link joined}'s own memory; nobody uses what comes after yet. */
+const ends = new WeakMap<ArrayBufferLike, number>();
+
+/** Bytes of the smallest piece of memory. */
+const ROOM_MIN = 512;
+
+/**
+ * Joins bytes that come in pieces, so that each byte is copied only a few times, however small the pieces are: there is room
+ * after what it returns, and the next call with that, or with the end of it, uses the room.
+ *
+ * @param held the bytes so far; not to be joined to anything else afterwards
+ * @returns both as one
+ */
+export function joined(held: Buffer, piece: Buffer): Buffer {
+  const size = held.length + piece.length;
+  const end = held.byteOffset + held.length;
+  const hasRoom = ends.get(held.buffer) === end && end + piece.length <= held.buffer.byteLength;
+  const all = hasRoom
+    ? Buffer.from(held.buffer, held.byteOffset, size)
+    : Buffer.allocUnsafeSlow(Math.max(2 * size, ROOM_MIN)).subarray(0, size);
+  if (!hasRoom) held.copy(all);
+  piece.copy(all, held.length);
+  ends.set(all.buffer, all.byteOffset + size);
+  return all;
+}
+
+/** Content negotiation between the two forms of Culvert's own responses (RFC 9110 section 12.5.1). */
+
+const QUALITY = /;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*(?:;|$)/i;
+
+/** Whether the visitor prefers HTML to JSON, by the value of its `Accept` field. A visitor that asks for neither gets JSON. */
+export function prefersHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const html = quality(accept, ['text/html', 'application/xhtml+xml', 'text/*']);
+  return html > 0 && html >= quality(accept, ['application/json', 'application/*']);
+}
+
+function quality(accept: string, types: readonly string[]): number {
+  let best = 0;
+  for (const range of accept.toLowerCase().split(',')) {
+    const type = (range.split(';', 1)[0] ?? '').trim();
+    if (types.includes(type)) best = Math.max(best, Number(QUALITY.exec(range)?.[1] ?? 1));
+  }
+  return best;
+}
+
+/* Cookies of requests, as browsers send them (RFC 6265bis section 5.8.4). */
+
+/** @returns the values of all cookies of that name, in order: a sibling host may have set more than one */
+export function cookieValues(fields: readonly Field[], name: string): string[] {
+  const values: string[] = [];
+  for (const field of fields) {
+    if (!field.is('cookie')) continue;
+    const { value } = field;
+    if (!value.includes(name)) continue;
+    for (const pair of value.split(';'))
+      if (cookieName(pair) === name) values.push(pair.slice(pair.indexOf('=') + 1).trim());
+  }
+  return values;
+}
+
+/** @returns the name in a `name=value` of a `Cookie` or `Set-Cookie` field */
+export function cookieName(pair: string): string {
+  const end = pair.indexOf('=');
+  return (end === -1 ? pair : pair.slice(0, end)).trim();
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { HeadReader } from './head-reader.ts';
 import { type Field, parseFields } from './fields.ts';
-import { parseRequestHead, parseResponseHead, type RequestHead } from './head.ts';
+import { HeadReader, parseRequestHead, parseResponseHead, type RequestHead } from './head.ts';
 
 const LIMITS = { target: 8192, fields: 200 };
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type Field, listMembers, parseFields } from './fields.ts';
-import { parseRequestHead, parseResponseHead } from './head.ts';
+import { fieldsStart, HeadReader, HeadWriter, parseRequestHead, parseResponseHead } from './head.ts';
 
 const limits = { target: 100, fields: 3 };
-const request = (text: string) => parseRequestHead(Buffer.from(text, 'latin1'), limits);
+const headRequest = (text: string) => parseRequestHead(Buffer.from(text, 'latin1'), limits);
 const response = (text: string) => parseResponseHead(Buffer.from(text, 'latin1'));
 const texts = ({ name, lower, value }: Field) => [name, lower, value];
 
 describe('parseRequestHead', () => {
   it('reads a head, names as sent and values without surrounding space', () => {
-    const head = request('GET /a?b HTTP/1.1\r\nHost: x\r\nX-Thing:\t a b \t\r\nempty:\r\n\r\n');
+    const head = headRequest('GET /a?b HTTP/1.1\r\nHost: x\r\nX-Thing:\t a b \t\r\nempty:\r\n\r\n');
     assert.ok(typeof head === 'object');
     assert.deepEqual([head.method, head.target, head.minor], ['GET', '/a?b', 1]);
     assert.deepEqual(head.fields.map(texts), [
@@ -20,7 +20,7 @@ describe('parseRequestHead', () => {
   });
 
   it('keeps bytes that are not ASCII', () => {
-    const head = request('GET /\xc3\xa4 HTTP/1.0\r\nX: \xa0\xff\r\n\r\n');
+    const head = headRequest('GET /\xc3\xa4 HTTP/1.0\r\nX: \xa0\xff\r\n\r\n');
     assert.ok(typeof head === 'object');
     assert.deepEqual([head.target, head.minor, head.fields[0]?.value], ['/\xc3\xa4', 0, '\xa0\xff']);
   });
@@ -43,18 +43,18 @@ describe('parseRequestHead', () => {
     'an empty line first': '\r\nGET / HTTP/1.1\r\n\r\n',
   };
   for (const [what, text] of Object.entries(malformed)) {
-    it(`refuses ${what}`, () => assert.equal(request(text), 'bad-request'));
+    it(`refuses ${what}`, () => assert.equal(headRequest(text), 'bad-request'));
   }
 
   it('refuses other versions', () => {
     for (const version of ['2.0', '1.2', '0.9', '3.0']) {
-      assert.equal(request(`GET / HTTP/${version}\r\n\r\n`), 'version-not-supported');
+      assert.equal(headRequest(`GET / HTTP/${version}\r\n\r\n`), 'version-not-supported');
     }
   });
 
   it('keeps to the limits of target and fields', () => {
-    assert.equal(request(`GET /${'a'.repeat(100)} HTTP/1.1\r\n\r\n`), 'uri-too-long');
-    assert.equal(request(`GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(4)}\r\n`), 'head-too-large');
+    assert.equal(headRequest(`GET /${'a'.repeat(100)} HTTP/1.1\r\n\r\n`), 'uri-too-long');
+    assert.equal(headRequest(`GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(4)}\r\n`), 'head-too-large');
   });
 });
 
@@ -88,5 +88,109 @@ describe('listMembers', () => {
       'x-a',
       'close',
     ]);
+  });
+});
+
+describe('HeadReader', () => {
+  it('returns the head and the bytes after it', () => {
+    const end = new HeadReader(100).push(Buffer.from('GET / HTTP/1.1\r\n\r\nbody'));
+    assert.ok(typeof end === 'object');
+    assert.equal(end.head.toString('latin1'), 'GET / HTTP/1.1\r\n\r\n');
+    assert.equal(end.rest.toString(), 'body');
+  });
+
+  it('takes a head in single bytes, and then the next one', () => {
+    const reader = new HeadReader(100);
+    for (const text of ['GET /1 HTTP/1.1\r\nA: b\r\n\r\n', 'GET /2 HTTP/1.1\r\n\r\n']) {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length - 1; at += 1) {
+        assert.equal(reader.push(bytes.subarray(at, at + 1)), undefined);
+        assert.ok(reader.partial);
+      }
+      const end = reader.push(bytes.subarray(-1));
+      assert.ok(typeof end === 'object');
+      assert.equal(end.head.toString('latin1'), text);
+      assert.ok(!reader.partial);
+    }
+  });
+
+  it('holds its limit, with and without an end in sight', () => {
+    assert.equal(new HeadReader(10).push(Buffer.from('0123456789ab')), 'too-large');
+    assert.equal(new HeadReader(10).push(Buffer.from('0123456789ab\r\n\r\n')), 'too-large');
+    assert.equal(typeof new HeadReader(10).push(Buffer.from('012345\r\n\r\nmore than ten')), 'object');
+  });
+
+  it('does not copy what comes beyond its limit, and shows it anyway', () => {
+    const reader = new HeadReader(100_000);
+    const [start, more] = [Buffer.alloc(99_000, 'x'), Buffer.alloc(60_000, 'y')];
+    reader.push(start);
+    const before = process.memoryUsage().arrayBuffers;
+    assert.equal(reader.push(more), 'too-large');
+    const copied = process.memoryUsage().arrayBuffers - before;
+    assert.ok(copied < 10_000, `${copied} bytes more`);
+    assert.equal(reader.text, start.toString() + more.toString());
+  });
+
+  it('takes a head that ends at its limit, in the piece that goes beyond', () => {
+    const reader = new HeadReader(20);
+    assert.equal(reader.push(Buffer.from('GET / HTTP/1.1\r\n\r')), undefined);
+    const end = reader.push(Buffer.from('\nbody'));
+    assert.ok(typeof end === 'object');
+    assert.deepEqual([end.head.length, end.rest.toString()], [18, 'body']);
+  });
+
+  it('tells a bare line feed from what is too large, whichever piece it is in', () => {
+    for (const [piece, fault] of [
+      ['\nHost: x\r\n', 'too-large'],
+      ['Host: x\nA: b\r\n', 'malformed'],
+    ] as const) {
+      const reader = new HeadReader(20);
+      reader.push(Buffer.from('GET / HTTP/1.1\r'));
+      assert.equal(reader.push(Buffer.from(piece)), fault);
+    }
+  });
+
+  it('does not wait for the end of something that cannot be a head', () => {
+    for (const text of ['\r\nGET /', '\n', 'GET / HTTP/1.1\nHost: x\n']) {
+      assert.equal(new HeadReader(100).push(Buffer.from(text)), 'malformed');
+    }
+  });
+});
+
+const LIMITS = { target: 100, fields: 100 };
+
+function headWriterHead(fields: string) {
+  const parsed = parseRequestHead(Buffer.from(`GET / HTTP/1.1\r\n${fields}\r\n`, 'latin1'), LIMITS);
+  assert.ok(typeof parsed === 'object');
+  return parsed;
+}
+
+describe('HeadWriter', () => {
+  it('keeps what is to stay, in order, around what is written', () => {
+    const request = headWriterHead('A: 1\r\nB: 2\r\nC: 3\r\nD: \xff\r\n');
+    const writer = new HeadWriter(request.bytes, 0);
+    writer.keep(0, fieldsStart(request));
+    for (const field of request.fields) if (!field.is('b')) writer.keepField(field);
+    writer.text('E: \xa0\r\n\r\n');
+    writer.bytes(Buffer.from('body'));
+    assert.equal(
+      writer.end().toString('latin1'),
+      'GET / HTTP/1.1\r\nA: 1\r\nC: 3\r\nD: \xff\r\nE: \xa0\r\n\r\nbody',
+    );
+  });
+
+  it('writes fields plainly, however they came', () => {
+    const request = headWriterHead('A:1\r\nB:\t2 \r\nC:  3\r\nD:\r\nE: 4\t\r\n');
+    const writer = new HeadWriter(request.bytes, 0);
+    for (const field of request.fields) writer.keepField(field);
+    assert.equal(writer.end().toString('latin1'), 'A: 1\r\nB: 2\r\nC: 3\r\nD: \r\nE: 4\r\n');
+  });
+
+  it('takes more than it was told to expect', () => {
+    const writer = new HeadWriter(Buffer.from('abc'), 0);
+    writer.text('x'.repeat(1000));
+    writer.keep(1, 3);
+    writer.bytes(Buffer.alloc(5000, 'y'));
+    assert.equal(writer.end().toString(), `${'x'.repeat(1000)}bc${'y'.repeat(5000)}`);
   });
 });

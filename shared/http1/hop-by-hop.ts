@@ -42,3 +42,57 @@ function isAboutConnection(field: Field): boolean {
       return false;
   }
 }
+
+/* Fields by which a message speaks to the proxies on its way, or says what only they can know. */
+
+/**
+ * Fields of a response that servers in front obey: which file or address to send in its place, whether to write it to disk,
+ * whether the relay is healthy. They belong to nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, and Envoy.
+ */
+const STEERING = ['x-accel-', 'x-sendfile', 'x-lighttpd-', 'x-litespeed-', 'x-reproxy-', 'x-envoy-'];
+
+/** Whether a field of a response is meant for the proxy in front, which a tunnel must not control. */
+export function steersProxy(field: Field): boolean {
+  return field.begins('x-') && STEERING.some((start) => field.begins(start));
+}
+
+/**
+ * What a field of a request says about its origin. `nothing`. `named`: `Forwarded` (RFC 7239) or `X-Real-IP`, which a trusted
+ * proxy may send in addition to `X-Forwarded-For`, `-Host` and `-Proto`. `claim`: any other field from which frameworks and
+ * libraries take the visitor's address, host or name; `Proxy`, from which CGI programs take the proxy that they should use; and
+ * {@link VISITOR_FIELD}, which only the relay writes. Servers for WSGI, CGI and PHP write every character of a name but letters
+ * and digits as `_`, so all spellings that they cannot tell from a claim are claims.
+ */
+export type Provenance = 'nothing' | 'named' | 'claim';
+
+/** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.1). */
+export const VISITOR_FIELD = 'Culvert-Visitor';
+const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
+
+const NAMED: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip']);
+const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
+/** The characters that those servers do not tell from a hyphen. */
+const FOLDED = /[^a-z\d-]/g;
+
+export function provenance(field: Field): Provenance {
+  if (!mayClaim(field)) return 'nothing';
+  const name = field.lower;
+  if (NAMED.has(name)) return 'named';
+  // A search costs half as much as a replacement, and nearly every name has none of them.
+  const folded = name.search(FOLDED) === -1 ? name : name.replaceAll(FOLDED, '-');
+  return folded === 'proxy' || folded === VISITOR_NAME || CLAIM.test(folded) ? 'claim' : 'nothing';
+}
+
+const [C, F, I, O, P, R, X] = [0x63, 0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
+
+/** Called for every field of every request, so most are ruled out by a few letters: x-f…, …ip, …or, forwarded, proxy, c… of its length. */
+function mayClaim(field: Field): boolean {
+  const { nameLength } = field;
+  const initial = field.letter(0);
+  if (initial === X && field.letter(2) === F) return true;
+  if (initial === C && nameLength === VISITOR_NAME.length) return true;
+  const last = field.letter(nameLength - 1);
+  if (last === P) return field.letter(nameLength - 2) === I;
+  if (last === R) return field.letter(nameLength - 2) === O;
+  return (initial === F && nameLength === 9) || (initial === P && nameLength === 5);
+}

@@ -1,6 +1,6 @@
 /** The WebSocket below a trunk, or a data socket, in memory: what is written lies there until the test passes it on. */
 import { CloseCode } from '../control.ts';
-import type { MoveTarget } from '../trunk/own-socket.ts';
+import type { MoveTarget } from '../trunk/dedicated-socket.ts';
 import type { TrunkSocket } from '../trunk/trunk.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 

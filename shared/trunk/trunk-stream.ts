@@ -1,12 +1,10 @@
 /** One stream of a trunk. It offers what a data socket does: who reads and writes it does not know which of the two it is. */
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
-import type { Batch } from './batch.ts';
+import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './dedicated-socket.ts';
 import { FrameType } from './frames.ts';
-import { Inlet, type InletOwner } from './inlet.ts';
-import { Outlet } from './outlet.ts';
-import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './own-socket.ts';
-import { Run } from './run.ts';
+import { Inlet, type InletOwner } from './receiver.ts';
+import { type Batch, Outlet } from './sender.ts';
 
 /**
  * @limit Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
@@ -409,5 +407,35 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #gone(): false {
     if (this.#closing !== undefined) this.#trunk.forget(this);
     return false;
+  }
+}
+
+/** How much goes one way on a stream without anything the other way: what a stream is that is large. */
+
+export class Run {
+  /** bytes; below 0 for those that were sent */
+  #bytes = 0;
+  #limit = Infinity;
+  #onLarge: (() => void) | undefined;
+
+  /** Has somebody told, once, when it is above so many bytes. */
+  whenAbove(bytes: number, tell: () => void): void {
+    this.#limit = bytes;
+    this.#onLarge = tell;
+  }
+
+  received(bytes: number): void {
+    this.#set(this.#bytes > 0 ? this.#bytes + bytes : bytes);
+  }
+
+  sent(bytes: number): void {
+    this.#set(this.#bytes < 0 ? this.#bytes - bytes : -bytes);
+  }
+
+  #set(bytes: number): void {
+    this.#bytes = bytes;
+    if (Math.abs(bytes) <= this.#limit) return;
+    this.#limit = Infinity;
+    this.#onLarge?.();
   }
 }

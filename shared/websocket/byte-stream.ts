@@ -5,8 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
 import { readAtOnce, type ReadSocket, type SocketReads } from '../socket-reads.ts';
-import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
-import { applyMask } from './masking.ts';
+import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 import { PingLimit } from './ping-limit.ts';
 
 /** @limit ms a peer has to take everything up to the Close frame. */

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type Duplex, PassThrough, type Writable } from 'node:stream';
 import * as fc from 'fast-check';
-import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
-import { applyMask } from './masking.ts';
+import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 
 /** The parts of `ws` that know nothing of sockets; exported, but not described by its types. */
 interface Peer {

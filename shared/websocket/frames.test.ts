@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
-import { applyMask } from './masking.ts';
+import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 
 function frame(opcode: number, payload: Buffer, { mask = 0x12345678, fin = true } = {}): Buffer {
   const size = frameHeaderSize(payload.length, mask === 0 ? 'server' : 'client');

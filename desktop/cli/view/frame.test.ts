@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { KnockMessage } from '../../../shared/control.ts';
+import type { RequestSummary } from '../../client/inspector/records.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { clockTime, localTime } from '../format.ts';
 import { frame } from './frame.ts';
-import type { KnockMessage } from '../../../shared/control.ts';
 import type { PanelState, ViewState } from './state.ts';
 import { paint } from './text.ts';
 

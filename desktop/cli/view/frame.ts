@@ -1,11 +1,10 @@
 /** The frame for a state: a pure function, without a terminal. */
-import { describeAccess } from '../access-text.ts';
-import { byteSize, localTime, timeLeft } from '../format.ts';
+import type { KnockMessage } from '../../../shared/control.ts';
+import { describeAccess } from '../access-options.ts';
+import { byteSize, escapeVisitorText, localTime, timeLeft } from '../format.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';
-import { codeLines } from './code.ts';
-import { helpPage } from './help-page.ts';
-import { knockLine, nextKnock } from './knocks.ts';
-import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './request-rows.ts';
+import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
+import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
 import { escapeControls, type Line, shorten, span, type Span, wrap } from './text.ts';
 
@@ -183,4 +182,64 @@ function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Spa
   const isSoon = tunnel !== undefined && Date.parse(tunnel.expires_at) - now <= EXPIRY_FIRST_WARNING_MS;
   if (!isSoon) return { style: 'plain', hint: '' };
   return { style: 'warning', hint: hasKeys ? ' (e extends)' : ` ("culvert extend ${tunnel.slug}" extends)` };
+}
+
+/* What the keys of the view do. */
+
+const KEYS: readonly (readonly [key: string, meaning: string])[] = [
+  ['i', 'the requests: list, search, both messages, repeat'],
+  ['c', 'copies the address to the clipboard of this terminal'],
+  ['o', 'opens the address in a browser'],
+  ['r', 'shows the address as a QR code'],
+  ['e', 'extends the tunnel by its own time to live'],
+  ['a, x', 'lets in who knocks, or does not'],
+  ['Tab', 'chooses the tunnel that the keys are about, where there are several'],
+  ['q', 'quits, after asking; Ctrl-C does without'],
+  ['Ctrl-L', 'draws everything again'],
+  ['?', 'these keys'],
+];
+
+export function helpPage(): Line[] {
+  return [
+    [span('keys', 'strong'), span('   any key goes back', 'dim')],
+    [],
+    ...KEYS.map(([key, meaning]) => [span(key.padEnd(8), 'strong'), span(meaning)]),
+    [],
+    [span('In another terminal, "culvert inspect" shows the same requests.', 'dim')],
+  ];
+}
+
+/* Visitors who wait to be let in: the one that has waited longest is shown, and answered with a key. */
+
+export interface NextKnock {
+  /** index of its tunnel */
+  readonly panel: number;
+  readonly knock: KnockMessage;
+  /** visitors who wait besides */
+  readonly others: number;
+}
+
+export function nextKnock(panels: readonly PanelState[]): NextKnock | undefined {
+  const waiting = panels.flatMap(({ knocks }, panel) => knocks.map((knock) => ({ panel, ...knock })));
+  const [first] = waiting.toSorted((a, b) => a.since - b.since);
+  return first && { panel: first.panel, knock: first.knock, others: waiting.length - 1 };
+}
+
+/** What matters most is first, because the line is cut where the window ends. */
+export function knockLine(
+  { panel, knock, others }: NextKnock,
+  panels: readonly PanelState[],
+  hasKeys: boolean,
+): Line {
+  const { label, tunnel } = panels[panel] ?? {};
+  const where = label === undefined ? '' : ` at ${label}`;
+  const answer = hasKeys
+    ? 'a admits for an hour, x refuses.'
+    : `"culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse answers.`;
+  const more = others === 0 ? '' : ` ${others} more ${others === 1 ? 'waits' : 'wait'}.`;
+  return [
+    span(`? ${knock.address} knocks${where}: `, 'warning'),
+    span(`${answer}${more}`, 'strong'),
+    span(knock.agent === '' ? '' : ` ${escapeVisitorText(knock.agent)}`, 'dim'),
+  ];
 }

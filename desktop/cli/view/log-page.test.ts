@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { RequestLog } from '../../engine/inspector/request-log.ts';
+import { RequestLog } from '../../client/inspector/request-log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';
 import { LogPage } from './log-page.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { KnockMessage } from '../../../shared/control.ts';
 import { OPEN } from '../../../shared/access.ts';
-import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
-import { RequestLog } from '../../engine/inspector/request-log.ts';
+import type { KnockMessage } from '../../../shared/control.ts';
+import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
+import { RequestLog } from '../../client/inspector/request-log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { record } from '../../testing/recorder.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';

@@ -1,11 +1,12 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { localUrl, type TunnelSpec } from '../../config/tunnel-spec.ts';
-import type { Clock } from '../../engine/clock.ts';
-import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
-import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
-import { describeFailure } from '../failure.ts';
+import type { Clock } from '../../client/clock.ts';
+import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { describeFailure } from '../../client/failures.ts';
+import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
+import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
+import { textOf } from '../../client/messages.ts';
+import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import {
   VIEW_KNOCK_MS,
   VIEW_KNOCKS_MAX,
@@ -16,7 +17,6 @@ import {
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingKnock } from './state.ts';
-import { textOf } from '../../engine/said/said.ts';
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;

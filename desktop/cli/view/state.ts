@@ -1,7 +1,7 @@
 /** What the terminal view shows: one value, from which the frame follows. */
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { EndReason } from '../reporter.ts';
 
 export type PanelStatus =

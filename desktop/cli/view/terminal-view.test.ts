@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { OPEN } from '../../../shared/access.ts';
-import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
+import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { record } from '../../testing/recorder.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { LEAVE } from './screen.ts';
-import { canShowView, TerminalView } from './terminal-view.ts';
+import { canShowView, splitKeys, TerminalView } from './terminal-view.ts';
 
 function setUp(env: NodeJS.ProcessEnv = {}) {
   const clock = new FakeClock();
@@ -181,4 +181,18 @@ describe('TerminalView', () => {
     assert.equal(canShowView({ isTTY: true }, { TERM: 'dumb' }), false);
     assert.equal(canShowView({}, { TERM: 'xterm' }), false);
   });
+});
+
+describe('splitKeys', () => {
+  for (const [input, keys] of [
+    ['a', ['a']],
+    ['qy', ['q', 'y']],
+    ['\u{1B}[A\u{1B}OB', ['up', 'down']],
+    ['\u{1B}', ['escape']],
+    ['\u{1B}[5~x\r', ['page-up', 'x', 'enter']],
+    ['\u{1B}[1;5C', []],
+    ['ü漢\t\u{7F}\u{3}\u{C}', ['ü', '漢', 'tab', 'backspace', 'ctrl-c', 'ctrl-l']],
+    ['', []],
+  ] as const)
+    it(`reads ${JSON.stringify(input)}`, () => assert.deepEqual(splitKeys(input), keys));
 });

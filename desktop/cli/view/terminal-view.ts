@@ -1,15 +1,12 @@
 import { writeSync } from 'node:fs';
-import type { TunnelSpec } from '../../config/tunnel-spec.ts';
-import type { Clock, Timer } from '../../engine/clock.ts';
+import type { Clock, Timer } from '../../client/clock.ts';
+import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
-import type { OnceOnline } from './once-online.ts';
-import { openAddress } from '../open-address.ts';
+import { openAddress } from '../prompt.ts';
 import type { Output } from '../reporter.ts';
-import { copySequence } from './clipboard.ts';
-import { frame } from './frame.ts';
-import { splitKeys } from './keys.ts';
-import { type NextKnock, nextKnock } from './knocks.ts';
+import { frame, type NextKnock, nextKnock } from './frame.ts';
 import { LogPage } from './log-page.ts';
+import { copySequence, type OnceOnline } from './once-online.ts';
 import { Panel, type PanelOptions } from './panel.ts';
 import { LEAVE, Screen } from './screen.ts';
 import type { ViewState } from './state.ts';
@@ -214,4 +211,33 @@ export class TerminalView {
       // The terminal is gone.
     }
   };
+}
+
+/** Keys as a terminal sends them. */
+
+/** Sequences of terminals, by the names that the view gives their keys. */
+const SEQUENCES: Readonly<Record<string, string>> = {
+  '\u{1B}[A': 'up',
+  '\u{1B}OA': 'up',
+  '\u{1B}[B': 'down',
+  '\u{1B}OB': 'down',
+  '\u{1B}[5~': 'page-up',
+  '\u{1B}[6~': 'page-down',
+  '\u{1B}': 'escape',
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\u{7F}': 'backspace',
+  '\u{8}': 'backspace',
+  '\u{3}': 'ctrl-c',
+  '\u{C}': 'ctrl-l',
+};
+
+const ESCAPE = '\u{1B}';
+const KEY = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])?|[^${ESCAPE}]`, 'gu');
+
+/** @returns the keys of a piece of input: names for those above, a character for others; unknown sequences are left out */
+export function splitKeys(input: string): string[] {
+  const parts = input.match(KEY) ?? [];
+  return parts.flatMap((part) => SEQUENCES[part] ?? (part.startsWith(ESCAPE) ? [] : part));
 }

@@ -1,12 +1,16 @@
 /** What one visitor's download of 1 GiB does to the small requests of others: both on one tunnel, and these alone. */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Child, startProgram } from '../../support/child.ts';
+import { memoryOf } from '../../support/memory.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startFiles } from '../files-service.ts';
+import { startFiles } from '../nginx-program.ts';
 import { culvertAnd, type PeerName, type RunningPeer, startPeers } from '../peers/peer.ts';
 import { rotated } from '../stats.ts';
-import type { Bench, Case } from './case.ts';
-import { measureRequests, warmUp } from './requests.ts';
+import { type Bench, type Case, measureRequests, warmUp } from './requests.ts';
+import { startTransferService } from './transfers.ts';
 
 const SMALL = 29;
 const LARGE = 1024 ** 3;
@@ -47,4 +51,43 @@ async function speedOf(download: Child): Promise<number> {
   const [, bytes, seconds] = /^received (\d+) in ([\d.]+)$/m.exec(download.output) ?? [];
   if (bytes === undefined) throw new Error(`the download failed: ${download.output}`);
   return Number(bytes) / 1e6 / Number(seconds);
+}
+
+/* What visitors that read nothing cost the relay: 1,000 of them, each with 10 MB on the way. */
+
+const VISITORS = 1000;
+const BODY_BYTES = 10_000_000;
+/** ms for all buffers to fill up and settle. */
+const SETTLE_MS = 5000;
+
+export const slowReaders: Case = {
+  name: 'slow-readers',
+  async run(scope, bench) {
+    const servicePort = await startTransferService(scope);
+    for (const { name, relaySettings } of culvertAnd(bench.peers)) {
+      const relay = await Relay.start(scope, relaySettings);
+      await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, ['--name', 'bench']);
+      await delay(1000);
+      const { pid } = relay.child;
+      const before = memoryOf(pid).resident;
+      const sockets = Array.from({ length: VISITORS }, () => ask(relay.port));
+      scope.defer(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await delay(SETTLE_MS);
+      const { resident, peak } = memoryOf(pid);
+      bench.samples.add(`slow readers/${name}/KiB each`, (resident - before) / 1024 / VISITORS);
+      bench.samples.add(`slow readers/${name}/KiB each at the peak`, (peak - before) / 1024 / VISITORS);
+    }
+    bench.log('slow-readers: done');
+  },
+};
+
+/** Asks for a body and does not read it. */
+function ask(port: number): Socket {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => socket.destroy());
+  socket.pause();
+  socket.write(`GET /${BODY_BYTES} HTTP/1.1\r\nHost: bench.localhost\r\n\r\n`);
+  return socket;
 }

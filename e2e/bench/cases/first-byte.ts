@@ -14,11 +14,9 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { startNginx } from '../nginx-program.ts';
-import { tlsSettings } from '../peers/culvert.ts';
-import { culvertAnd, type PeerName } from '../peers/peer.ts';
+import { culvertAnd, type PeerName, tlsSettings } from '../peers/peer.ts';
 import { median } from '../stats.ts';
-import type { Bench, Case } from './case.ts';
-import { HELLO, startHello } from './requests.ts';
+import { type Bench, type Case, HELLO, startHello } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;

@@ -9,8 +9,7 @@ import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { wrk } from '../wrk.ts';
-import type { Bench, Case } from './case.ts';
-import { startHello, warmUp } from './requests.ts';
+import { type Bench, type Case, startHello, warmUp } from './requests.ts';
 
 const COUNTS = [1, 1000, 10_000];
 const SETTLE_MS = 5000;

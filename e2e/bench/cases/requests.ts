@@ -1,12 +1,11 @@
 /** Requests a second, latency, and CPU time: small responses, kept and new connections, 1 to 64 visitors. */
 import type { Scope } from '../../support/scope.ts';
-import { startNginx } from '../nginx-program.ts';
-import { type RunningPeer, startPeers } from '../peers/peer.ts';
 import { closedPort } from '../../support/services/listen.ts';
-import { rotated } from '../stats.ts';
+import { cpuSeconds } from '../machine.ts';
+import { startNginx } from '../nginx-program.ts';
+import { type Peer, type RunningPeer, startPeers } from '../peers/peer.ts';
+import { rotated, type Samples } from '../stats.ts';
 import { wrk, type WrkRun } from '../wrk.ts';
-import type { Bench, Case } from './case.ts';
-import { countCpu } from './cpu.ts';
 
 const LOADS = [16, 64, 1].flatMap((connections) => [
   { name: `keep-alive c${connections}`, connections, closing: false },
@@ -74,4 +73,44 @@ export async function measureRequests(
   samples.add(`${name}/p50 ms`, result.p50);
   samples.add(`${name}/p99 ms`, result.p99);
   addCpu(samples, name, '10k', result.requests / 10_000);
+}
+
+/** What every case is given. */
+export interface Bench {
+  readonly rounds: number;
+  /** seconds of each wrk run */
+  readonly seconds: number;
+  readonly peers: readonly Peer[];
+  readonly samples: Samples;
+  /** Reports progress. */
+  readonly log: (text: string) => void;
+}
+
+export interface Case {
+  readonly name: string;
+  /** Starts what it needs in the scope, and adds samples named `case/peer/measure`. */
+  run(scope: Scope, bench: Bench): Promise<void>;
+}
+
+/* CPU time of both ends of a peer over a measurement. */
+
+/**
+ * Starts counting.
+ *
+ * @returns adds what each end that has processes has used since to the samples, as `NAME/CPU s/UNIT END`; `units` is how many
+ *   units were served meanwhile
+ */
+export function countCpu(
+  peer: RunningPeer,
+): (samples: Samples, name: string, unit: string, units: number) => void {
+  const ends = [
+    { end: 'relay', pids: peer.relayPids() },
+    { end: 'client', pids: peer.clientPids() },
+  ]
+    .filter(({ pids }) => pids.length > 0)
+    .map((each) => ({ ...each, before: cpuSeconds(each.pids) }));
+  return (samples, name, unit, units) => {
+    for (const { end, pids, before } of ends)
+      samples.add(`${name}/CPU s/${unit} ${end}`, (cpuSeconds(pids) - before) / units);
+  };
 }

@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Scope } from '../../support/scope.ts';
 import {
   CULVERT_SCRIPT,
   Relay,
@@ -10,9 +9,10 @@ import {
   spawnRelay,
   temporaryDirectory,
 } from '../../support/programs.ts';
-import { cpuSeconds, endedCpuSeconds } from '../processes.ts';
+import type { Scope } from '../../support/scope.ts';
+import { cpuSeconds, endedCpuSeconds } from '../machine.ts';
 import { rotated } from '../stats.ts';
-import type { Case } from './case.ts';
+import type { Case } from './requests.ts';
 
 /** How often each program is started in each round. The kernel counts in steps of 10 ms, which the mean evens out. */
 const STARTS = 10;

@@ -2,17 +2,22 @@
  * What a TLS handshake costs a relay with certificates of its own, beside a bare server of `node:tls`: in full and resumed, with
  * 1 and 10,000 stored certificates, for a name that is visited all the time and for names of which most are not at hand.
  */
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { SecureVersion } from 'node:tls';
-import { Authority } from '../../support/certificates.ts';
+import { fileURLToPath } from 'node:url';
+import { Authority, type CertificateFiles } from '../../support/certificates.ts';
 import { startProgram } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
+import { Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startCertified } from '../certified.ts';
-import { HANDSHAKE_DOMAIN } from '../handshakes.ts';
-import { cpuSeconds } from '../processes.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { HANDSHAKE_DOMAIN, hostOf } from '../handshakes.ts';
+import { cpuSeconds } from '../machine.ts';
+import { culvertAnd } from '../peers/peer.ts';
 import { rotated, type Samples } from '../stats.ts';
-import type { Case } from './case.ts';
+import { type Case, measureRequests, startHello, warmUp } from './requests.ts';
 
 const MANY = 10_000;
 /** Handshakes of one measurement for each second of `--seconds`. */
@@ -142,4 +147,79 @@ async function addMemory(
     await visitEach(subject);
     add('each visited twice');
   }
+}
+
+/* Requests a second with TLS between visitors and relay, as a relay on the internet has it: kept and new connections. */
+
+const TLS_LOADS = [false, true].map((closing) => ({ connections: 16, closing, secure: true }));
+
+export const tls: Case = {
+  name: 'tls',
+  async run(scope, bench) {
+    const servicePort = await startHello(scope);
+    const authority = new Authority(scope);
+    const running = [];
+    for (const each of culvertAnd(bench.peers, 'nginx')) {
+      const peer = await each.startTls?.(scope, servicePort, authority);
+      if (peer !== undefined) running.push({ name: each.name, peer });
+    }
+    for (const { peer } of running) await warmUp(scope, peer, { secure: true });
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      for (const load of TLS_LOADS) {
+        const mode = load.closing ? 'new' : 'keep-alive';
+        for (const { name, peer } of rotated(running, round)) {
+          await measureRequests(scope, bench, `TLS, ${mode} c16/${name}`, load, peer);
+        }
+      }
+      bench.log(`tls: round ${round} of ${bench.rounds}`);
+    }
+  },
+};
+
+/* A relay with certificates of its own, of which it has as many as it is given. */
+
+const OWN_HOST = 'relay.test';
+const DAY_MS = 24 * 3600 * 1000;
+
+/**
+ * Starts a relay that asks no authority for anything, since nothing is missing.
+ *
+ * @param count how many certificates are stored, one for each host, besides the relay's own
+ * @param pair what all of them are
+ */
+export async function startCertified(
+  scope: Scope,
+  count: number,
+  pair: CertificateFiles,
+  authority: Authority,
+): Promise<Relay> {
+  const relay = await Relay.start(scope, {
+    CULVERT_PUBLIC_URL: `https://${OWN_HOST}`,
+    CULVERT_TUNNEL_DOMAIN: HANDSHAKE_DOMAIN,
+    CULVERT_ACME_EMAIL: `operator@${OWN_HOST}`,
+    CULVERT_ACME_DIRECTORY: `https://127.0.0.1:${await closedPort()}/dir`,
+    CULVERT_HTTP_PORT: String(await closedPort()),
+  });
+  await relay.stop();
+  const hosts = Array.from({ length: count }, (_, number) => hostOf(number));
+  const path = join(relay.dataDirectory, 'culvert.db');
+  insertCertificates(path, hosts, pair);
+  // Visitors of a host notice if they get this one.
+  insertCertificates(path, [OWN_HOST], authority.issue(OWN_HOST));
+  await relay.restart();
+  return relay;
+}
+
+/** Puts certificates into a store that no relay has open. */
+function insertCertificates(path: string, names: readonly string[], { cert, key }: CertificateFiles): void {
+  const [chain, secret] = [readFileSync(cert, 'utf8'), readFileSync(key, 'utf8')];
+  const database = new DatabaseSync(path);
+  const insert = database.prepare(
+    'INSERT INTO certificates (name, chain, key, renew_at, not_after, stored_at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const now = Date.now();
+  database.exec('BEGIN');
+  for (const name of names) insert.run(name, chain, secret, now + DAY_MS, now + DAY_MS, now);
+  database.exec('COMMIT');
+  database.close();
 }

@@ -12,14 +12,14 @@ import { describeMachine } from '../machine.ts';
 import { casesTables, figuresTable, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
 import type { ClusterBench } from './case.ts';
-import { database } from './database.ts';
+import { databaseCase } from './database.ts';
 import { CLUSTER_FIGURES } from './figures.ts';
 import { hop } from './hop.ts';
 import { redis } from './redis.ts';
 import { relays } from './relays.ts';
 import { tunnels } from './tunnels.ts';
 
-const CASES = [hop, relays, tunnels, redis, database];
+const CASES = [hop, relays, tunnels, redis, databaseCase];
 const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
 
 const INTRODUCTION = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets on

@@ -1,5 +1,7 @@
-import type { PostgresServer } from '../../support/postgres.ts';
+import type { RelayCluster } from '../../support/cluster.ts';
+import { type PostgresServer, query } from '../../support/postgres.ts';
 import type { Scope } from '../../support/scope.ts';
+import { familyCpuSeconds } from '../machine.ts';
 import type { Samples } from '../stats.ts';
 
 /** What every case with several relays is given. */
@@ -19,4 +21,84 @@ export interface ClusterCase {
   readonly name: string;
   /** Starts what it needs in the scope, and adds samples named `case/subject/measure`. */
   run(scope: Scope, bench: ClusterBench): Promise<void>;
+}
+
+/* CPU time of named groups of processes, including those that they have started. */
+
+/** Processes, by the name that readers see. */
+export type Groups = Readonly<Record<string, readonly number[]>>;
+
+/** Starts measuring when it is created. */
+export class ProcessorTime {
+  readonly #groups: Groups;
+  readonly #before: ReadonlyMap<string, number>;
+
+  constructor(groups: Groups) {
+    this.#groups = groups;
+    this.#before = this.#now();
+  }
+
+  /** CPU seconds of each group since then. */
+  seconds(): Map<string, number> {
+    return new Map([...this.#now()].map(([name, now]) => [name, now - (this.#before.get(name) ?? 0)]));
+  }
+
+  #now(): Map<string, number> {
+    return new Map(
+      Object.entries(this.#groups).map(([name, pids]) => [name, sum(pids.map(familyCpuSeconds))]),
+    );
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/* The load of a cluster on its Redis and its database. */
+
+export interface Asked {
+  /** scripts that Redis has run */
+  readonly scripts: number;
+  /** messages through Redis, each one to one relay or to all */
+  readonly published: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** a single statement counts as one, too */
+  readonly transactions: number;
+  readonly rowsWritten: number;
+}
+
+/** PostgreSQL's own count, which its processes update once a second while they have something to do. */
+const COUNTS = `select xact_commit as transactions, tup_inserted + tup_updated + tup_deleted as rows
+  from pg_stat_database where datname = current_database()`;
+
+export class StoreCounters {
+  readonly #cluster: RelayCluster;
+
+  constructor(cluster: RelayCluster) {
+    this.#cluster = cluster;
+  }
+
+  /** Everything since the servers have started. */
+  async read(): Promise<Asked> {
+    const [{ scripts, published, bytesIn, bytesOut }, [row]] = await Promise.all([
+      this.#cluster.redis.counters(),
+      query(this.#cluster.database, COUNTS),
+    ]);
+    const transactions = Number(row?.['transactions']);
+    return { scripts, published, bytesIn, bytesOut, transactions, rowsWritten: Number(row?.['rows']) };
+  }
+
+  /** The load in between, divided by a number of units. */
+  static rate(from: Asked, to: Asked, units: number): Asked {
+    const each = (of: (asked: Asked) => number): number => (of(to) - of(from)) / units;
+    return {
+      scripts: each(({ scripts }) => scripts),
+      published: each(({ published }) => published),
+      bytesIn: each(({ bytesIn }) => bytesIn),
+      bytesOut: each(({ bytesOut }) => bytesOut),
+      transactions: each(({ transactions }) => transactions),
+      rowsWritten: each(({ rowsWritten }) => rowsWritten),
+    };
+  }
 }

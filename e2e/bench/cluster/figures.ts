@@ -1,5 +1,5 @@
 /** The figures to reach of several relays as one. */
-import type { Figure } from '../figures.ts';
+import type { Figure } from '../report.ts';
 import type { Samples } from '../stats.ts';
 
 /** How much of one relay's throughput must remain with a hop. */

@@ -3,16 +3,15 @@
  * on one of them, on two, or on three.
  */
 import { fileURLToPath } from 'node:url';
+import { startProgram } from '../../support/child.ts';
 import { RelayCluster } from '../../support/cluster.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHello, warmUp } from '../cases/requests.ts';
 import { startTransferService, transfer } from '../cases/transfers.ts';
-import { startProgram } from '../../support/child.ts';
 import { rotated } from '../stats.ts';
 import { wrk } from '../wrk.ts';
-import type { ClusterBench, ClusterCase } from './case.ts';
-import { type Groups, ProcessorTime } from './processor-time.ts';
-import { type StoredTunnel, storeTunnels } from './stored-tunnels.ts';
+import { type ClusterBench, type ClusterCase, type Groups, ProcessorTime } from './case.ts';
+import { type StoredTunnel, storeTunnels } from './database.ts';
 
 const CLIENT = fileURLToPath(new URL('../programs/split-client.ts', import.meta.url));
 const [A, B, C] = [0, 1, 2];

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connectionId } from '../../../server/cluster/connection-id.ts';
-import { RedisLink } from '../../../server/cluster/redis-link.ts';
+import { RedisLink } from '../../../server/cluster/redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
 import { PRESENCE_BATCH } from '../../../server/limits.ts';
 import { RedisServer } from '../../support/redis.ts';
 import type { Scope } from '../../support/scope.ts';
-import { cpuSeconds } from '../processes.ts';
+import { cpuSeconds } from '../machine.ts';
 import type { ClusterCase } from './case.ts';
 
 const TUNNELS = 10_000;

@@ -9,9 +9,7 @@ import type { Scope } from '../../support/scope.ts';
 import { startHello } from '../cases/requests.ts';
 import { rotated } from '../stats.ts';
 import { wrk } from '../wrk.ts';
-import type { ClusterBench, ClusterCase } from './case.ts';
-import { type Asked, StoreCounters } from './store-counters.ts';
-import { ProcessorTime } from './processor-time.ts';
+import { type Asked, type ClusterBench, type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
 
 const COUNTS = [1, 2, 3];
 /** Divided by each of {@link COUNTS}. */

@@ -8,10 +8,8 @@ import { RelayCluster } from '../../support/cluster.ts';
 import { within } from '../../support/deadline.ts';
 import { memoryOf } from '../../support/memory.ts';
 import type { Scope } from '../../support/scope.ts';
-import type { ClusterCase } from './case.ts';
-import { ProcessorTime } from './processor-time.ts';
-import { StoreCounters } from './store-counters.ts';
-import { type StoredTunnel, storeTunnels } from './stored-tunnels.ts';
+import { type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
+import { type StoredTunnel, storeTunnels } from './database.ts';
 
 const CLIENTS = fileURLToPath(new URL('../programs/returning-clients.ts', import.meta.url));
 const SETTLE_MS = 5000;

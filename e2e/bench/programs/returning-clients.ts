@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import { retryDelay } from '../../../desktop/engine/control/backoff.ts';
+import { retryDelay } from '../../../desktop/client/control/verdict.ts';
 
 /** How many sockets are being opened at a time at first, so that no backlog overflows. */
 const OPENING_MAX = 100;

@@ -3,15 +3,14 @@
  * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without trunks, which
  * serve visitors of the relay on which they land. It prints `online`.
  */
-import { systemClock } from '../../../desktop/engine/clock.ts';
-import { ControlConnection } from '../../../desktop/engine/control/control-connection.ts';
-import { DataDialer } from '../../../desktop/engine/data/data-dialer.ts';
-import { Deadlines } from '../../../desktop/engine/deadlines.ts';
-import { LocalDialer } from '../../../desktop/engine/local/local-dialer.ts';
-import { Network } from '../../../desktop/engine/network/network.ts';
-import { parseRelayAddress } from '../../../desktop/engine/relay/relay-address.ts';
-import { Connections } from '../../../desktop/engine/visitors/connections.ts';
-import { textOf } from '../../../desktop/engine/said/said.ts';
+import { Deadlines, systemClock } from '../../../desktop/client/clock.ts';
+import { ControlConnection } from '../../../desktop/client/control/control-connection.ts';
+import { DataDialer } from '../../../desktop/client/data/data-dialer.ts';
+import { LocalDialer } from '../../../desktop/client/local/local-dialer.ts';
+import { textOf } from '../../../desktop/client/messages.ts';
+import { Network } from '../../../desktop/client/network/network.ts';
+import { parseRelayAddress } from '../../../desktop/client/relay/relay-address.ts';
+import { Connections } from '../../../desktop/client/visitors/connections.ts';
 
 const [controlUrl = '', dataUrl = '', key = '', tunnelId = '', localPort = ''] = process.argv.slice(2);
 const network = new Network();

@@ -2,13 +2,149 @@
  * How long the frames of the app's window take with 50 busy tunnels and 10,000 requests in one log.
  * `node e2e/bench/window/frames.ts [words of the scenes to measure]`
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
 import { Scope } from '../../support/scope.ts';
 import { openWindow } from '../../ui/support/app-window.ts';
-import { startBrowser } from '../../ui/support/browser.ts';
-import { buildWindow } from '../../ui/support/build.ts';
+import { buildWindow, startBrowser } from '../../ui/support/browser.ts';
 import { scenes } from './scenes.ts';
-import { type Frame, framesOf, prepareTrace } from './tasks.ts';
 import { TUNNELS, World } from './world.ts';
+
+/* What the main thread of a page did, task by task and frame by frame, out of Chromium's own trace. */
+
+const CATEGORIES = ['toplevel', 'devtools', 'devtools.timeline', 'disabled-by-default-devtools.timeline'];
+
+/** Frames are asked for all the time, so that each one that is late is seen. */
+const KEEP_DRAWING = `{
+  const look = () => requestAnimationFrame(look);
+  look();
+}`;
+
+/** Ms of the thread's CPU time, by what it was for. */
+export interface Parts {
+  readonly script: number;
+  readonly style: number;
+  readonly layout: number;
+  readonly paint: number;
+}
+
+/** What happened between two frames, up to the end of the second one's drawing. */
+export interface Frame {
+  /** ms by the clock, without waiting for work */
+  readonly wallMs: number;
+  /** ms of the thread's CPU time: what other programs take of the processor does not count */
+  readonly cpuMs: number;
+  readonly parts: Parts;
+}
+
+/** An event of the trace (Trace Event Format); times in µs. */
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly ts: number;
+  readonly dur?: number;
+  /** of the thread's CPU time */
+  readonly tdur?: number;
+}
+
+/** Makes the page draw all the time, and what main answers come in a task of its own, apart from what the test's protocol does. */
+export async function prepareTrace(page: Page): Promise<void> {
+  await page.evaluate(`{
+    const invoke = globalThis.fakeInvoke;
+    globalThis.fakeInvoke = async (...given) => {
+      const answer = await invoke(...given);
+      await new Promise((resolve) => setTimeout(resolve));
+      return answer;
+    };
+  }`);
+  await page.evaluate(KEEP_DRAWING);
+}
+
+/**
+ * The frames of a page while something is done, without the tasks in which it served the test's protocol: Electron has none of them.
+ *
+ * @param settleMs for what comes of it later
+ */
+export async function framesOf(
+  browser: Browser,
+  page: Page,
+  act: () => Promise<void>,
+  settleMs = 300,
+): Promise<readonly Frame[]> {
+  await browser.startTracing(page, { categories: CATEGORIES });
+  await act();
+  await sleep(settleMs);
+  return readFrames(await browser.stopTracing());
+}
+
+function readFrames(trace: Buffer): readonly Frame[] {
+  const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
+  const drawn = traceEvents.find(({ name }) => name === 'FireAnimationFrame');
+  if (drawn === undefined) throw new Error('the trace has no frame');
+  const own = traceEvents
+    .filter(({ ph, pid, tid }) => ph === 'X' && pid === drawn.pid && tid === drawn.tid)
+    .toSorted((one, other) => one.ts - other.ts || (other.dur ?? 0) - (one.dur ?? 0));
+  const frames: Frame[] = [];
+  let tasks: TraceEvent[][] = [];
+  for (const task of tasksOf(own)) {
+    if (!task.some(({ name }) => name.startsWith('DevToolsSession'))) tasks.push(task);
+    if (!task.some(({ name }) => name === 'FireAnimationFrame')) continue;
+    frames.push(frameOf(tasks));
+    tasks = [];
+  }
+  return frames;
+}
+
+/** Each task with what is in it, the task itself first. */
+function tasksOf(events: readonly TraceEvent[]): readonly TraceEvent[][] {
+  const tasks: TraceEvent[][] = [];
+  let end = -Infinity;
+  for (const event of events) {
+    if (event.name === 'RunTask' && event.ts >= end) {
+      tasks.push([event]);
+      end = event.ts + (event.dur ?? 0);
+    } else if (event.ts < end) tasks.at(-1)?.push(event);
+  }
+  return tasks;
+}
+
+function frameOf(tasks: readonly (readonly TraceEvent[])[]): Frame {
+  const outer = tasks.flatMap(([task]) => task ?? []);
+  const cpuMs = sum(outer.map(({ tdur = 0 }) => tdur)) / 1000;
+  const own = tasks.flatMap(ownTimes);
+  const of = (...names: readonly string[]): number =>
+    sum(own.filter(([{ name }]) => names.includes(name)).map(([, time]) => time)) / 1000;
+  const [style, layout, paint] = [
+    of('UpdateLayoutTree'),
+    of('Layout'),
+    of('PrePaint', 'Paint', 'Layerize', 'Commit'),
+  ];
+  return {
+    wallMs: sum(outer.map(({ dur = 0 }) => dur)) / 1000,
+    cpuMs,
+    // Whatever else there is, such as collections of garbage, is part of running scripts.
+    parts: { script: cpuMs - style - layout - paint, style, layout, paint },
+  };
+}
+
+/** Each event with the CPU time that is not that of another one in it. */
+function ownTimes(task: readonly TraceEvent[]): readonly (readonly [TraceEvent, number])[] {
+  const times = new Map(task.map((event) => [event, event.tdur ?? 0]));
+  const open: TraceEvent[] = [];
+  for (const event of task) {
+    while ((open.at(-1)?.ts ?? 0) + (open.at(-1)?.dur ?? Infinity) <= event.ts) open.pop();
+    const around = open.at(-1);
+    if (around !== undefined) times.set(around, (times.get(around) ?? 0) - (event.tdur ?? 0));
+    open.push(event);
+  }
+  return [...times];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
 
 const WINDOW = { width: 1280, height: 800 };
 /** More than this is felt. */

@@ -3,15 +3,14 @@
  * full with 10,000 requests, and one of them opened beside it. `node --expose-gc e2e/bench/window/heap.ts [minutes]`
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/main/limits.ts';
-import { localPort } from '../../../desktop/engine/local/local-target.ts';
-import { createEngineLog } from '../../../desktop/main/tunnels/engine-log.ts';
-import { ShownLog } from '../../../desktop/main/tunnels/shown-log.ts';
+import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
+import { createEngineLog } from '../../../desktop/app/main/tunnels/engine-log.ts';
+import { ShownLog } from '../../../desktop/app/main/tunnels/shown-log.ts';
+import { localPort } from '../../../desktop/client/local/local-dialer.ts';
 import { exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Scope } from '../../support/scope.ts';
 import { openWindow } from '../../ui/support/app-window.ts';
-import { startBrowser } from '../../ui/support/browser.ts';
-import { buildWindow } from '../../ui/support/build.ts';
+import { buildWindow, startBrowser } from '../../ui/support/browser.ts';
 import { ScriptedMain } from '../../ui/support/scripted-main.ts';
 import { TUNNELS } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** What people do in the window, one after the other. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { LOG_REQUESTS_MAX } from '../../../desktop/main/limits.ts';
+import { LOG_REQUESTS_MAX } from '../../../desktop/app/main/limits.ts';
 import type { World } from './world.ts';
 
 export interface Scene {

@@ -1,16 +1,15 @@
 /** A scripted main with 50 busy tunnels, of which one has a log of 10,000 requests, and large bodies to look at. */
-import type { PulseSecond, RequestSummary } from '../../../desktop/engine/inspector/records.ts';
-import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/main/limits.ts';
-import type { DetailView } from '../../../desktop/shared/ipc.ts';
-import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
+import type { DetailView } from '../../../desktop/app/ipc/ipc.ts';
+import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
+import type { PulseSecond, RequestSummary } from '../../../desktop/client/inspector/records.ts';
 import {
   exampleDetail,
   exampleRequest,
   exampleSnapshot,
   exampleTunnel,
 } from '../../../desktop/testing/views.ts';
-import { ScriptedLog } from '../../ui/support/scripted-log.ts';
-import { ScriptedMain } from '../../ui/support/scripted-main.ts';
+import { ScriptedLog, ScriptedMain } from '../../ui/support/scripted-main.ts';
 
 export const TUNNELS = 50;
 const METHODS = ['GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'] as const;

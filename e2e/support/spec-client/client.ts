@@ -1,9 +1,9 @@
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { Api } from '../api.ts';
 import { Scope } from '../scope.ts';
-import { bridge } from './bridge.ts';
-import { ControlSocket, type RelayAddress, openData } from './control.ts';
+import { type Closed, WebSocketClient } from './websocket.ts';
 
 /** ms between two attempts to open the control socket again. */
 const RETRY_MS = 500;
@@ -85,4 +85,108 @@ export class SpecClient {
       // The visitor has left; there is nobody to tell.
     }
   }
+}
+
+export interface RelayAddress {
+  readonly port: number;
+}
+
+/** A `connection` message (docs/protocol.md section 5.1). */
+export interface ConnectionMessage {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** The control WebSocket of a tunnel (docs/protocol.md section 5). */
+export class ControlSocket {
+  readonly socket: WebSocketClient;
+  /** Every message so far, parsed. */
+  readonly messages: ConnectionMessage[] = [];
+  /** `performance.now()` of each ping. */
+  readonly pings: number[] = [];
+  #onMessage: ((message: ConnectionMessage) => void) | undefined;
+  /** those that came while nobody wanted them */
+  readonly #unheard: ConnectionMessage[] = [];
+
+  private constructor(socket: WebSocketClient) {
+    this.socket = socket;
+    let text = '';
+    socket.attach({
+      data: (bytes, kind, last) => {
+        if (kind !== 'text') throw new Error('a binary message on the control socket');
+        text += bytes.toString('utf8');
+        if (!last) return;
+        const message = JSON.parse(text) as ConnectionMessage;
+        text = '';
+        this.messages.push(message);
+        if (this.#onMessage === undefined) this.#unheard.push(message);
+        else this.#onMessage(message);
+      },
+      ping: () => this.pings.push(performance.now()),
+    });
+  }
+
+  /** Who hears each message; the first one hears those that came before, too. */
+  set onMessage(listener: (message: ConnectionMessage) => void) {
+    this.#onMessage = listener;
+    for (const message of this.#unheard.splice(0)) listener(message);
+  }
+
+  /** @throws HandshakeRefused */
+  static async open(
+    scope: Scope,
+    relay: RelayAddress,
+    key: string,
+    tunnelId: string,
+    query = '',
+  ): Promise<ControlSocket> {
+    const socket = await WebSocketClient.open(scope, {
+      port: relay.port,
+      host: `localhost:${relay.port}`,
+      target: `/ws/control?tunnel_id=${tunnelId}${query}`,
+      headers: [['Authorization', `Bearer ${key}`]],
+    });
+    return new ControlSocket(socket);
+  }
+
+  get closed(): Promise<Closed> {
+    return this.socket.closed;
+  }
+}
+
+/** Opens the data WebSocket of a pending connection (docs/protocol.md section 6). */
+export async function openData(scope: Scope, relay: RelayAddress, id: string): Promise<WebSocketClient> {
+  return await WebSocketClient.open(scope, {
+    port: relay.port,
+    host: `localhost:${relay.port}`,
+    target: `/ws/data?id=${id}`,
+  });
+}
+
+/**
+ * Pipes a data WebSocket and a TCP connection to the local port to each other, with backpressure; when either side
+ * closes, the other is closed too (docs/protocol.md section 6.3).
+ */
+export function bridge(data: WebSocketClient, localPort: number): void {
+  const local = connect({ port: localPort, host: '127.0.0.1', noDelay: true });
+  let ended = false;
+  local.on('data', (chunk: Buffer) => {
+    if (!data.send(chunk)) local.pause();
+  });
+  local.once('end', () => {
+    ended = true;
+    data.close(1000);
+  });
+  local.on('error', () => {
+    // A failure is not the end of a stream: the connection is cut, so that nobody takes it for one.
+    if (!ended) data.drop();
+  });
+  local.on('drain', () => data.resume());
+  data.attach({
+    data: (bytes) => {
+      if (local.writable && !local.write(bytes)) data.pause();
+    },
+    drain: () => local.resume(),
+  });
+  void data.closed.then(() => local.destroySoon());
 }

@@ -1,7 +1,6 @@
-import { eventually } from '../deadline.ts';
-import { deferred } from '../deferred.ts';
+import { deferred, eventually } from '../deadline.ts';
 import type { Scope } from '../scope.ts';
-import type { RelayAddress } from './control.ts';
+import type { RelayAddress } from './client.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
 
 /** Kinds of frames (docs/protocol.md section 10.2). */

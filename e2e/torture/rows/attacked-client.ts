@@ -1,11 +1,11 @@
 /** What ends `culvert` or fills it: visitors of a shared folder who leave, addresses that are slow to read, and a relay that lies. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
@@ -13,7 +13,7 @@ import { Random } from '../../support/random.ts';
 import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure = 'resets' | 'addresses' | 'messages' | 'ended' | 'descriptors' | 'unserved';
 

@@ -6,10 +6,9 @@ import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
-import { digest, payload, payloadChecksum } from '../../support/services/payload.ts';
-import { startSite } from '../../support/services/site.ts';
+import { digest, payload, payloadChecksum, startSite } from '../../support/services/echo.ts';
 import type { Row } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
+import { Faults } from '../tools/honest.ts';
 
 const BYTES = 10_000_000_000;
 const SHORT_BYTES = 500_000_000;

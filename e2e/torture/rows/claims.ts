@@ -4,14 +4,13 @@ import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
-import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { echo, type Echo } from '../../support/services/echo.ts';
 import { startHttpService } from '../../support/services/listen.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
+import { inParallel, sample } from '../tools/attacked-relay.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
-import { inParallel } from '../tools/in-parallel.ts';
-import { sample } from '../tools/sample.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure = 'distinct' | 'answered' | 'believed';
 

@@ -1,18 +1,15 @@
-import { Random } from '../../support/random.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
-import { startFronts } from '../tools/fronts.ts';
-import { startHonest } from '../tools/honest.ts';
+import { Random } from '../../support/random.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { sample } from '../tools/sample.ts';
-import { startWitnesses } from './hostile-messages/witnesses.ts';
-import { startHostileService } from './hostile-messages/hostile-service.ts';
-import { askForResponses } from './hostile-messages/response-phase.ts';
-import { hostileResponses } from './hostile-messages/responses.ts';
-import { sendRequests, type Target } from './hostile-messages/request-phase.ts';
+import type { Row, RowResult, RunOptions } from '../row.ts';
+import { sample } from '../tools/attacked-relay.ts';
+import { startFronts } from '../tools/fronts.ts';
+import { Faults, startHonest } from '../tools/honest.ts';
+import { sendRequests, startWitnesses, type Target } from './hostile-messages/request-phase.ts';
 import { hostileRequests } from './hostile-messages/requests.ts';
+import { askForResponses, startHostileService } from './hostile-messages/response-phase.ts';
+import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
 

@@ -1,14 +1,14 @@
 /** More idle connections than there are seats, and more connections than there are descriptors. */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { describeFailure, tallyOf } from '../../support/ledger.ts';
 import { Load } from '../../support/load.ts';
 import { type Culvert, Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { describeFailure, tallyOf } from '../../support/tally.ts';
 import type { Row, RunOptions } from '../row.ts';
+import { secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
-import { secondsUntilServed } from '../tools/serving.ts';
 import { startTenant } from '../tools/tenant.ts';
 
 /** As many connections as the relay has seats. */

@@ -12,9 +12,8 @@ import { visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import type { Row } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
-import { inParallel } from '../tools/in-parallel.ts';
-import { mostWithin } from '../tools/rates.ts';
+import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults } from '../tools/honest.ts';
 
 const CLIENTS = 1000;
 const SHORT_CLIENTS = 300;
@@ -130,4 +129,20 @@ function returnsOf(seconds: readonly number[], clients: number): Record<'soon' |
     last,
     peak: mostWithin(seconds, 1) / (seconds.length / span),
   };
+}
+
+/** How unevenly things happen. */
+
+/**
+ * @param times sorted
+ * @returns the most of them that lie within `span` of each other, wherever that span begins
+ */
+export function mostWithin(times: readonly number[], span: number): number {
+  let most = 0;
+  let first = 0;
+  for (const [index, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - span) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
 }

@@ -5,18 +5,17 @@ import { connect as connectWithTls } from 'node:tls';
 import { LEAVE_TIMEOUT_MS } from '../../../server/limits.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { eventually } from '../../support/deadline.ts';
-import { memoryOf } from '../../support/memory.ts';
-import { metricsOf, WITH_METRICS } from '../../support/metrics.ts';
+import { memoryOf, metricsOf, WITH_METRICS } from '../../support/memory.ts';
 import { Culvert, type RelayProcess } from '../../support/programs.ts';
 import { formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
+import { inParallel } from '../tools/attacked-relay.ts';
 import { loopbackAddresses } from '../tools/crowd.ts';
-import { Faults } from '../tools/faults.ts';
 import { type Front, type Fronts, startFronts } from '../tools/fronts.ts';
-import { inParallel } from '../tools/in-parallel.ts';
+import { Faults } from '../tools/honest.ts';
 
 /** Waves, and the visitors of each on every way. */
 const SIZE = {

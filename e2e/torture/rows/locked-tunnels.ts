@@ -2,20 +2,19 @@
  * Strangers who try to get access to tunnels with an access policy (docs/access.md) while other visitors have it, fields that must
  * not leave such a tunnel, and responses that must not outlive a link.
  */
+import type { NewLink } from '../../../shared/links.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { within } from '../../support/deadline.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
-import { within } from '../../support/deadline.ts';
 import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { NewLink } from '../../../shared/links.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
-import { inParallel } from '../tools/in-parallel.ts';
-import { ResidentWatch } from '../tools/resident.ts';
+import { inParallel, ResidentWatch } from '../tools/attacked-relay.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure =
   'tries' | 'inside' | 'leaked' | 'cut' | 'outlived' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { administer, createAccount, type TestAccount, withNewKey } from '../../support/accounts.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Relay } from '../../support/programs.ts';
@@ -8,7 +8,7 @@ import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived';
 

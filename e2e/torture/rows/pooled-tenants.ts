@@ -1,17 +1,14 @@
 import { createAccount } from '../../support/accounts.ts';
-import { formatRequest } from '../../support/raw-http.ts';
 import { Culvert } from '../../support/programs.ts';
+import { Random } from '../../support/random.ts';
+import { formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { Random } from '../../support/random.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
-import { type Front, startFronts } from '../tools/fronts.ts';
-import { type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
-import { sample } from '../tools/sample.ts';
-import { talk } from '../tools/talk.ts';
-import { startHostileService } from './hostile-messages/hostile-service.ts';
-import { LOGIN } from './hostile-messages/response-phase.ts';
+import { sample } from '../tools/attacked-relay.ts';
+import { type Front, startFronts, talk } from '../tools/fronts.ts';
+import { Faults, type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
+import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
 import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';

@@ -1,7 +1,22 @@
 /** A relay that is replaced by another, again and again, under load. */
+import { createHash, type Hash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { Authority } from '../../support/certificates.ts';
+import { eventually } from '../../support/deadline.ts';
+import { describeFailure, tallyOf } from '../../support/ledger.ts';
+import { type Asked, Load } from '../../support/load.ts';
+import { Culvert, RelayProgram } from '../../support/programs.ts';
+import { RawConnection, type Request } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import { SpecClient } from '../../support/spec-client/client.ts';
 import type { Row } from '../row.ts';
-import { type Outcome, Scene } from './replacements/scene.ts';
 
 const TIMES = 20;
 const SHORT_TIMES = 3;
@@ -50,3 +65,387 @@ export const replacements: Row<Figure> = {
     };
   },
 };
+
+/* Visitors who are there for longer than a replacement takes. Each resolves to what went wrong, if anything did. */
+
+/** Opens a connection of a visitor. */
+export type Open = () => Promise<RawConnection>;
+
+type Visit = (open: Open, host: string) => Promise<string | undefined>;
+
+export const LASTING: Readonly<Record<string, Visit>> = {
+  events: async (open, host) => {
+    const { text } = await (await open()).request({ host, target: '/events' });
+    const expected = Array.from({ length: PIECES }, (_, number) => `data: ${number}\n\n`).join('');
+    return text === expected ? undefined : `events: ${text.length} of ${expected.length} bytes`;
+  },
+
+  download: async (open, host) => {
+    const { body } = await (await open()).request({ host, target: '/download' });
+    const isWhole =
+      body.length === PIECES * DOWNLOAD_PIECE.length && body.subarray(-20_000).equals(DOWNLOAD_PIECE);
+    return isWhole ? undefined : `download: ${body.length} bytes`;
+  },
+
+  upload: async (open, host) => {
+    const connection = await open();
+    const length = PIECES * DOWNLOAD_PIECE.length;
+    const hash = createHash('sha256');
+    await connection.write(`POST /upload HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${length}\r\n\r\n`);
+    for (let piece = 0; piece < PIECES; piece += 1) {
+      hash.update(DOWNLOAD_PIECE);
+      await connection.write(DOWNLOAD_PIECE);
+      await delay(PIECE_MS);
+    }
+    const { text } = await connection.response('POST');
+    return text === responseText('POST', '/upload', length, hash.digest('hex'))
+      ? undefined
+      : `upload: ${text}`;
+  },
+
+  webSocket: async (open, host) => {
+    const { socket } = await open();
+    const peer = new WebSocket(`ws://${host}/`, { createConnection: () => socket });
+    const closed = once(peer, 'close');
+    let heard = 0;
+    peer.on('message', (message: Buffer) => {
+      if (message.toString() === `message ${heard}`) heard += 1;
+    });
+    await once(peer, 'open');
+    for (let sent = 0; sent < PIECES; sent += 1) {
+      peer.send(`message ${sent}`);
+      await delay(PIECE_MS);
+    }
+    peer.close(1000);
+    const [code] = (await closed) as [number];
+    return code === 1000 && heard === PIECES
+      ? undefined
+      : `WebSocket: ${heard} messages, closed with ${code}`;
+  },
+};
+
+/* A relay that is replaced again and again while everything goes on: visitors, what lasts, and calls of its API. */
+
+/** What is reached, together: `culvert`'s tunnel gets the most, and one of a client that knows only the specification the rest. */
+const PER_SECOND = 500;
+const SPEC_PER_SECOND = 50;
+const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
+const BODY = 'x'.repeat(20_000);
+const ANSWER_MS = 60_000;
+/** One create each 800 ms is within the rate limit of four accounts. */
+const CREATE_MS = 800;
+const ACCOUNTS = 6;
+
+interface Served {
+  readonly tunnel: Tunnel;
+  readonly site: Site;
+  readonly load: Load;
+}
+
+export interface Outcome {
+  readonly requests: number;
+  /** ms of the one that took longest */
+  readonly longestMs: number;
+  readonly faults: readonly string[];
+  /** requests by which a counter is off */
+  readonly miscounted: number;
+  readonly created: number;
+  readonly missing: number;
+  /** ms from the start of a program to the moment that it serves, of each replacement */
+  readonly tookMs: readonly number[];
+}
+
+export class Scene {
+  readonly #scope: Scope;
+  readonly #relay: RelayProgram;
+  readonly #authority: Authority | undefined;
+  /** of the tunnels that are visited */
+  readonly #owner: TestAccount;
+  /** create tunnels meanwhile */
+  readonly #accounts: readonly TestAccount[];
+  readonly #served: Served[] = [];
+  readonly #faults: string[] = [];
+  readonly #created: { readonly id: string; readonly key: string }[] = [];
+  readonly #tookMs: number[] = [];
+  #over = false;
+
+  private constructor(
+    scope: Scope,
+    relay: RelayProgram,
+    authority: Authority | undefined,
+    [owner, ...accounts]: readonly [TestAccount, ...TestAccount[]],
+  ) {
+    this.#scope = scope;
+    this.#relay = relay;
+    this.#authority = authority;
+    this.#owner = owner;
+    this.#accounts = accounts;
+  }
+
+  static async start(scope: Scope, isSecure: boolean): Promise<Scene> {
+    const authority = isSecure ? new Authority(scope) : undefined;
+    const files = authority?.issue();
+    const relay = await RelayProgram.start(
+      scope,
+      files === undefined ? {} : { CULVERT_TLS_CERT: files.cert, CULVERT_TLS_KEY: files.key },
+    );
+    const owner = await createAccount(relay, { plan: 'team' });
+    const made = Array.from({ length: ACCOUNTS }, () => createAccount(relay, { plan: 'team' }));
+    const scene = new Scene(scope, relay, authority, [owner, ...(await Promise.all(made))]);
+    await scene.#serve(authority);
+    return scene;
+  }
+
+  async #serve(authority: Authority | undefined): Promise<void> {
+    const { key } = this.#owner;
+    const site = await startSite(this.#scope);
+    const environment = authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority.path };
+    const { tunnel } = await Culvert.start(this.#scope, this.#relay, key, site.port, [], environment);
+    const isAlone = authority !== undefined;
+    this.#visit(tunnel, site, isAlone ? PER_SECOND : PER_SECOND - SPEC_PER_SECOND);
+    // That client speaks no TLS.
+    if (isAlone) return;
+    const other = await startSite(this.#scope);
+    const client = await SpecClient.start(this.#scope, this.#relay, key, { local_port: other.port });
+    this.#visit(client.tunnel, other, SPEC_PER_SECOND);
+  }
+
+  /** Every fourth request is a POST, every eighth one with a larger body. */
+  #visit(tunnel: Tunnel, site: Site, perSecond: number): void {
+    const host = this.#host(tunnel);
+    let next = 0;
+    const request = (): Request => {
+      next += 1;
+      return next % 4 === 0
+        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
+        : { host, target: `/${next}` };
+    };
+    const load = new Load(
+      (scope) => this.#open(scope),
+      perSecond,
+      perSecond * VISITORS_PER_REQUEST_A_SECOND,
+      request,
+    );
+    this.#served.push({ tunnel, site, load });
+  }
+
+  /**
+   * Replaces the relay so many times, each time in the middle of everything.
+   *
+   * @param say hears how each went, if anybody wants to
+   */
+  async replace(times: number, say: (line: string) => void = () => {}): Promise<Outcome> {
+    const begin = performance.now();
+    const creating = this.#create();
+    await delay(1000);
+    for (let turn = 1; turn <= times; turn += 1) {
+      const lasting = this.#last(turn);
+      await delay(500);
+      const from = performance.now();
+      const before = await this.#relay.replace();
+      this.#tookMs.push(performance.now() - from);
+      const exit = await before.exit(40_000);
+      if (exit.code !== 0) this.#faults.push(`replacement ${turn}: the relay before ended with ${exit.code}`);
+      await Promise.all(lasting);
+      say(
+        `replacement ${turn}: ${this.#served.map(({ load }) => load.asked.length).join(' and ')} requests so far`,
+      );
+    }
+    this.#over = true;
+    await creating;
+    for (const { load } of this.#served) await load.stop();
+    return await this.#outcome(begin);
+  }
+
+  #last(turn: number): Promise<void>[] {
+    return this.#served.flatMap(({ tunnel }) =>
+      Object.entries(LASTING).map(async ([name, visit]) => {
+        const scope = new Scope();
+        try {
+          const fault = await visit(() => this.#open(scope), this.#host(tunnel));
+          if (fault !== undefined) this.#faults.push(`replacement ${turn}: ${fault}`);
+        } catch (error) {
+          this.#faults.push(`replacement ${turn}: ${name}: ${String(error)}`);
+        } finally {
+          await scope.end();
+        }
+      }),
+    );
+  }
+
+  /** Creates a tunnel now and then, and extends it on the same connection. */
+  async #create(): Promise<void> {
+    for (let turn = 0; !this.#over && turn < 5 * ACCOUNTS; turn += 1) {
+      const { key } = this.#accounts[turn % ACCOUNTS] ?? { key: '' };
+      const scope = new Scope();
+      try {
+        const connection = await this.#open(scope);
+        const { id } = await this.#ask(connection, 201, key, 'POST', '/v1/tunnels', '{"local_port":9}');
+        this.#created.push({ id: String(id), key });
+        await delay(CREATE_MS);
+        const again = connection.socket.readyState === 'open' ? connection : await this.#open(scope);
+        await this.#ask(again, 200, key, 'PUT', `/v1/tunnels/${String(id)}/extend`, '{"ttl":"1h"}');
+      } catch (error) {
+        this.#faults.push(`API: ${String(error)}`);
+      } finally {
+        await scope.end();
+      }
+    }
+  }
+
+  async #ask(
+    connection: RawConnection,
+    status: number,
+    key: string,
+    method: string,
+    target: string,
+    body?: string,
+  ): Promise<Record<string, unknown>> {
+    const host = `localhost:${this.#relay.port}`;
+    const headers = [['Authorization', `Bearer ${key}`]] as const;
+    const answer = await connection.request({
+      host,
+      method,
+      target,
+      headers,
+      ...(body !== undefined && { body }),
+    });
+    if (answer.status !== status)
+      throw new Error(`${method} ${target} answered ${answer.status} ${answer.text}`);
+    return JSON.parse(answer.text) as Record<string, unknown>;
+  }
+
+  async #outcome(begin: number): Promise<Outcome> {
+    const asked: Asked[] = [];
+    for (const { load } of this.#served) {
+      const { failed } = tallyOf(load.asked, ({ method, target, body = '' }) =>
+        responseText(method, target, body.length, createHash('sha256').update(body).digest('hex')),
+      );
+      this.#faults.push(...failed.map((each) => describeFailure(each, begin)));
+      asked.push(...load.asked);
+    }
+    return {
+      requests: asked.length,
+      longestMs: Math.round(Math.max(...asked.map(({ ms }) => ms))),
+      faults: this.#faults,
+      miscounted: await this.#miscounted(),
+      created: this.#created.length,
+      missing: await this.#missing(),
+      tookMs: this.#tookMs,
+    };
+  }
+
+  /** A counter is at most a second behind. */
+  async #miscounted(): Promise<number> {
+    const { key } = this.#owner;
+    let off = Infinity;
+    await eventually(10_000, async () => {
+      off = 0;
+      for (const { tunnel, site } of this.#served) {
+        const { requests } = await this.#get(key, `/v1/tunnels/${tunnel.id}`);
+        off += Math.abs(Number(requests) - site.requests);
+      }
+      if (off > 0) throw new Error(`counters are off by ${off}`);
+    }).catch(() => {});
+    return off;
+  }
+
+  async #missing(): Promise<number> {
+    let missing = 0;
+    for (const { id, key } of this.#created) {
+      await this.#get(key, `/v1/tunnels/${id}`).catch(() => (missing += 1));
+    }
+    return missing;
+  }
+
+  async #get(key: string, target: string): Promise<Record<string, unknown>> {
+    const scope = new Scope();
+    try {
+      return await this.#ask(await this.#open(scope), 200, key, 'GET', target);
+    } finally {
+      await scope.end();
+    }
+  }
+
+  #host(tunnel: Tunnel): string {
+    return `${tunnel.slug}.localhost:${this.#relay.port}`;
+  }
+
+  async #open(scope: Scope, timeoutMs = ANSWER_MS): Promise<RawConnection> {
+    const { port } = this.#relay;
+    if (this.#authority === undefined) return await RawConnection.open(scope, port, timeoutMs);
+    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: this.#authority.pem });
+    scope.defer(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    return RawConnection.over(socket, timeoutMs);
+  }
+}
+
+/* A local service with everything that lasts longer than a moment. */
+
+/** What lasts comes in so many pieces, so many ms apart: longer than a replacement takes. */
+export const PIECES = 120;
+export const PIECE_MS = 25;
+export const DOWNLOAD_PIECE = Buffer.alloc(20_000, 'culvert ');
+
+export interface Site {
+  readonly port: number;
+  /** requests that have arrived */
+  readonly requests: number;
+}
+
+/** `/events` streams events, `/download` a file, an upgrade echoes; everything else says what was sent, with its hash. */
+export async function startSite(scope: Scope): Promise<Site> {
+  const count = { requests: 0 };
+  const service = await startHttpService(scope, (request, response) => {
+    count.requests += 1;
+    void respond(request, response);
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  service.server.on('upgrade', (request, socket, head) => {
+    count.requests += 1;
+    sockets.handleUpgrade(request, socket, head, (peer) => {
+      peer.on('error', () => peer.terminate());
+      peer.on('message', (message) => peer.send(message, { binary: false }));
+    });
+  });
+  return {
+    port: service.port,
+    get requests() {
+      return count.requests;
+    },
+  };
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url === '/events') {
+    response.setHeader('Content-Type', 'text/event-stream');
+    return await inPieces(response, (piece) => `data: ${piece}\n\n`);
+  }
+  if (request.url === '/download') {
+    response.setHeader('Content-Length', PIECES * DOWNLOAD_PIECE.length);
+    return await inPieces(response, () => DOWNLOAD_PIECE);
+  }
+  const hash: Hash = createHash('sha256');
+  let length = 0;
+  request.on('data', (piece: Buffer) => {
+    length += piece.length;
+    hash.update(piece);
+  });
+  request.on('end', () =>
+    response.end(responseText(request.method, request.url, length, hash.digest('hex'))),
+  );
+}
+
+async function inPieces(response: ServerResponse, piece: (number: number) => string | Buffer): Promise<void> {
+  for (let number = 0; number < PIECES && !response.destroyed; number += 1) {
+    response.write(piece(number));
+    await delay(PIECE_MS);
+  }
+  response.end();
+}
+
+/** What the service says about a request. */
+export function responseText(method = 'GET', target = '/', length = 0, sha256 = ''): string {
+  return `${method} ${target} ${length} ${sha256}`;
+}

@@ -1,26 +1,33 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../../support/accounts.ts';
-import { eventually } from '../../support/deadline.ts';
-import { Culvert, newApiKey, Relay, spawnCulvert } from '../../support/programs.ts';
-import { visit } from '../../support/raw-http.ts';
-import type { Scope } from '../../support/scope.ts';
+import { eventually, within } from '../../support/deadline.ts';
+import {
+  Culvert,
+  newApiKey,
+  Relay,
+  RELAY_SCRIPT,
+  spawnCulvert,
+  temporaryDirectory,
+} from '../../support/programs.ts';
+import { type Field, formatRequest, visit } from '../../support/raw-http.ts';
+import { reapProcess } from '../../support/reaper.ts';
+import { Scope } from '../../support/scope.ts';
 import { startEchoService } from '../../support/services/echo.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
-import { straight } from '../tools/fronts.ts';
-import { inParallel } from '../tools/in-parallel.ts';
-import { crash, shippedCoreLimits } from './secrets/core-dump.ts';
-import { useInvitations, useKeys } from './secrets/exercise.ts';
-import { KeySearch } from './secrets/search.ts';
+import { inParallel } from '../tools/attacked-relay.ts';
+import { type Front, straight, talk } from '../tools/fronts.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure = 'logs' | 'metrics' | 'answers' | 'processes' | 'files' | 'dumps' | 'searched';
 
 const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 
-export const secrets: Row<Figure> = {
+export const secretsRow: Row<Figure> = {
   name: 'secrets',
   title:
     'API keys, right and wrong, and tokens of invitations, used in every way, at the most talkative log level, with an access log, with a store that fails ' +
@@ -126,4 +133,212 @@ async function failingPrograms(scope: Scope, url: string, wrong: readonly string
     outputs.push(child.lines.join('\n') + child.stderr);
   });
   return outputs;
+}
+
+/* A relay that crashes under the limit that the shipped unit sets. */
+
+const UNITS = ['culvert-relay.service', 'culvert-relay@.service'];
+const START_MS = 50_000;
+const END_MS = 60_000;
+
+/** `LimitCORE` of each shipped unit, in the form of `ulimit`; systemd itself sets none. */
+export function shippedCoreLimits(): string[] {
+  return UNITS.map((unit) => {
+    const text = readFileSync(new URL(`../../../server/deploy/${unit}`, import.meta.url), 'utf8');
+    return /^LimitCORE=(\S+)$/m.exec(text)?.[1] ?? 'unlimited';
+  });
+}
+
+/**
+ * Makes a relay crash as a memory fault does.
+ *
+ * @param limit the largest size of a core dump
+ * @returns files it left in the folder it ran in
+ */
+export async function crash(scope: Scope, limit: string): Promise<string[]> {
+  const folder = temporaryDirectory(scope);
+  const data = temporaryDirectory(scope);
+  const command = ['-c', 'ulimit -c "$0" && exec "$@"', limit, process.execPath, RELAY_SCRIPT, 'serve'];
+  const child = spawn('sh', command, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, CULVERT_PORT: '0', CULVERT_DATA_DIR: data, CULVERT_BOOTSTRAP_KEY: newApiKey() },
+  });
+  reapProcess(child);
+  scope.defer(() => child.kill('SIGKILL'));
+  await within(START_MS, 'start of the relay', once(child.stdout, 'data'));
+  const ended = once(child, 'exit');
+  child.kill('SIGSEGV');
+  await within(END_MS, 'end of the relay', ended);
+  return readdirSync(folder);
+}
+
+/* Everything that is done with keys, right and wrong, well and badly. */
+
+const PATIENCE = { firstMs: 2000, quietMs: 30 };
+
+const WEBSOCKET: readonly Field[] = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+];
+
+/**
+ * Sends each key in many ways.
+ *
+ * @param hosts of the relay and of a tunnel
+ * @returns everything that came back
+ */
+export async function useKeys(
+  front: Front,
+  keys: readonly string[],
+  hosts: readonly string[],
+): Promise<string[]> {
+  return await send(front, keys, hosts, requests);
+}
+
+/** The same with the tokens of invitations. */
+export async function useInvitations(
+  front: Front,
+  tokens: readonly string[],
+  hosts: readonly string[],
+): Promise<string[]> {
+  return await send(front, tokens, hosts, invitationRequests);
+}
+
+async function send(
+  front: Front,
+  secrets: readonly string[],
+  hosts: readonly string[],
+  requestsOf: (secret: string, host: string) => Buffer[],
+): Promise<string[]> {
+  const responses: string[] = [];
+  for (const secret of secrets) {
+    for (const bytes of hosts.flatMap((host) => requestsOf(secret, host))) {
+      const scope = new Scope();
+      const connection = await front.open(scope);
+      responses.push((await talk(connection, bytes, PATIENCE)).text);
+      await scope.end();
+    }
+  }
+  return responses;
+}
+
+function requests(key: string, host: string): Buffer[] {
+  const authorizations = [
+    `Bearer ${key}`,
+    `bearer  ${key}`,
+    `Basic ${key}`,
+    key,
+    `Bearer ${key} ${key}`,
+    `Bearer "${key}"`,
+  ];
+  const paths = ['/v1/tunnels', '/v1/account', `/v1/tunnels/${randomUUID()}`, '/v1/nowhere'];
+  const bodies = [
+    '',
+    '{',
+    '[]',
+    '{"local_port":0}',
+    '{"local_port":1,"name":"!"}',
+    '{"local_port":1,"ttl":"x"}',
+  ];
+  const sockets = [
+    `/ws/control?tunnel_id=${randomUUID()}`,
+    '/ws/control',
+    `/ws/data?id=${randomUUID()}`,
+    `/ws/data?tunnel_id=x`,
+  ];
+  const headers: Field = ['Authorization', `Bearer ${key}`];
+  const head = `GET / HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n`;
+  return [
+    ...authorizations.flatMap((value) =>
+      paths.map((target) => formatRequest({ host, target, headers: [['Authorization', value]] })),
+    ),
+    ...bodies.map((body) =>
+      formatRequest({ host, method: 'POST', target: '/v1/tunnels', headers: [headers], body }),
+    ),
+    ...sockets.map((target) => formatRequest({ host, target, headers: [...WEBSOCKET, headers] })),
+    formatRequest({ host, method: 'DELETE', target: `/v1/tunnels/${randomUUID()}`, headers: [headers] }),
+    formatRequest({ host, headers: [headers, ['Cookie', `key=${key}`], ['X-Api-Key', key]] }),
+    // Refused heads, with the key in them.
+    Buffer.from(`${head}Content-Length: x\r\n\r\n`),
+    Buffer.from(`${head} ${key}: folded\r\n\r\n`),
+    Buffer.from(`${head}X\0: ${key}\r\n\r\n`),
+    Buffer.from(`${head}X: ${key.repeat(1000)}\r\n\r\n`),
+    Buffer.from(`${head}Host: ${key}\r\n\r\n`),
+  ];
+}
+
+function invitationRequests(token: string, host: string): Buffer[] {
+  const spelled = Buffer.from(token).toString('hex').replaceAll(/../g, '%$&');
+  const targets = [
+    ...[token, `${token}.`, `${token}/`, `${token}?${token}`, `x${token}`, spelled, token.slice(0, -1)].map(
+      (end) => `/invite/${end}`,
+    ),
+    `https://${host}/invite/${token}`,
+    `HTTP://${host.toUpperCase()}/invite/${token}?x`,
+    `https://${host}?${token}`,
+    `/Invite/${token}`,
+    `//invite/${token}`,
+    `/%69nvite/${token}`,
+    `/invite%2f${token}`,
+    `/x/../invite/${token}`,
+    `/v1/invites/${token}`,
+    `/${token}`,
+  ];
+  const headers: readonly Field[] = [
+    ['Referer', `https://${host}/invite/${token}`],
+    ['User-Agent', token],
+  ];
+  return [
+    ...targets.flatMap((target) => [
+      formatRequest({ host, target, headers }),
+      formatRequest({ host, method: 'POST', target, headers, body: '{}' }),
+    ]),
+    Buffer.from(`GET /invite/${token} HTTP/1.0\r\n\r\n`),
+    Buffer.from(`GET /invite/${token} HTTP/1.1\r\nHost: ${host}\r\nA B: c\r\n\r\n`),
+    Buffer.from(`GET /invite/${token} HTTP/3.0\r\nHost: ${host}\r\n\r\n`),
+  ];
+}
+
+/* Looks for keys where there must not be any. */
+
+/** Characters of a key that are enough to recognize it; commands show the first 8 on purpose. */
+const PART = 12;
+
+export class KeySearch {
+  /** bytes searched so far */
+  bytes = 0;
+  readonly #keys: readonly string[];
+  readonly #faults: Faults;
+
+  constructor(keys: readonly string[], faults: Faults) {
+    this.#keys = keys;
+    this.#faults = faults;
+  }
+
+  /** @param figure counts what is found; `where` says where, in words */
+  look(figure: string, where: string, text: string): void {
+    this.bytes += text.length;
+    for (const key of this.#keys) {
+      const parts = [key.slice(0, PART), key.slice(PART, 2 * PART), key.slice(-PART)];
+      const found = parts.find((part) => text.includes(part));
+      if (found !== undefined) this.#faults.add(figure, `${where}: ${excerpt(text, found)}`);
+    }
+  }
+
+  /** Searches all files of a folder. */
+  lookInFolder(figure: string, folder: string): void {
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      this.look(figure, entry.name, readFileSync(path, 'latin1'));
+    }
+  }
+}
+
+function excerpt(text: string, found: string): string {
+  const at = text.indexOf(found);
+  return JSON.stringify(text.slice(Math.max(0, at - 100), at + 100));
 }

@@ -3,15 +3,15 @@
  * Another account's visitors type the right one, and its client writes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { addTunnels } from '../../support/database.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
-import { Faults } from '../tools/faults.ts';
+import { Faults } from '../tools/honest.ts';
 
 type Figure =
   'tries' | 'floods' | 'admitted' | 'refused' | 'written' | 'unwritten' | 'slowestVisit' | 'slowestWrite';

@@ -1,10 +1,10 @@
 /** Thousands of visitors that take their time, in every part of an exchange, while others want to be served. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Relay } from '../../support/programs.ts';
+import { describeFailure, tallyOf } from '../../support/ledger.ts';
 import { Load } from '../../support/load.ts';
+import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { describeFailure, tallyOf } from '../../support/tally.ts';
 import type { Row, RunOptions } from '../row.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';

@@ -1,6 +1,6 @@
 /** One tenant does its worst; we measure what another one's visitors notice. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { setPriority } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { rotated, Samples } from '../../bench/stats.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { addTunnels } from '../../support/database.ts';
@@ -12,8 +12,7 @@ import { startHttpService } from '../../support/services/listen.ts';
 import type { Row } from '../row.ts';
 import { Forked } from '../tools/forked.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
-import { startTenant } from '../tools/tenant.ts';
-import { type Attack, ATTACKS, type Order, type Reply, type Target } from '../tools/tenant-attacks.ts';
+import { type Attack, ATTACKS, type Order, type Reply, startTenant, type Target } from '../tools/tenant.ts';
 
 /** Enough visits in each window for its slowest hundredth not to be an accident. */
 const REQUESTS_A_SECOND = 200;

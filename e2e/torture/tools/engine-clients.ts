@@ -4,9 +4,9 @@
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { localPort } from '../../../desktop/engine/local/local-target.ts';
-import { parseRelayAddress } from '../../../desktop/engine/relay/relay-address.ts';
-import { createTunnelClient } from '../../../desktop/engine/tunnel-client.ts';
+import { localPort } from '../../../desktop/client/local/local-dialer.ts';
+import { parseRelayAddress } from '../../../desktop/client/relay/relay-address.ts';
+import { createTunnelClient } from '../../../desktop/client/tunnel-client.ts';
 
 /** ms between two clients that start, so that no backlog overflows. */
 const START_PAUSE_MS = 5;

@@ -6,9 +6,8 @@ import { Culvert, type Relay } from '../../support/programs.ts';
 import type { RawConnection, Request, Response } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Faults } from './faults.ts';
-import type { Front } from './fronts.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
+import type { Front } from './fronts.ts';
 
 /** ms between two requests of one who keeps asking. */
 const BREATH_MS = 50;
@@ -144,4 +143,33 @@ export class HonestVisitor {
 function tunnelProblem({ status, head, text }: Response, token: string): string | undefined {
   const isOwn = status === 200 && text === `honest ${token}` && head.field('honest') === token;
   return isOwn ? undefined : `${token} was answered ${status} ${text.slice(0, 200)}`;
+}
+
+/** What goes wrong in a row, counted by figure; the first few are kept in words. */
+
+const KEPT = 5;
+const MAX_CHARS = 2000;
+
+export class Faults {
+  readonly #counts = new Map<string, number>();
+  readonly #first: string[] = [];
+
+  add(figure: string, what: string): void {
+    const count = this.#counts.get(figure) ?? 0;
+    this.#counts.set(figure, count + 1);
+    // For each figure the first few are kept.
+    if (count < KEPT) this.#first.push(`${figure}: ${what}`.slice(0, MAX_CHARS));
+  }
+
+  get first(): readonly string[] {
+    return this.#first;
+  }
+
+  /** How many of each of these figures there were. */
+  counts<Name extends string>(...names: readonly Name[]): Record<Name, number> {
+    return Object.fromEntries(names.map((name) => [name, this.#counts.get(name) ?? 0])) as Record<
+      Name,
+      number
+    >;
+  }
 }

@@ -1,9 +1,9 @@
 /** Everything that one tenant can do to a relay, one thing at a time, as fast as it can. Run by {@link Forked}. */
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { obey } from './forked.ts';
-import { type Attack, crowdedFields, type Order, type Reply, requestOf } from './tenant-attacks.ts';
+import { type Attack, crowdedFields, type Order, type Reply, requestOf } from './tenant.ts';
 
 /** Connections that send requests again and again. */
 const CONNECTIONS = 32;

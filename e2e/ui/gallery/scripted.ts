@@ -1,11 +1,21 @@
-import type { About } from '../../../desktop/shared/ipc.ts';
-import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
-import { exampleSnapshot } from '../../../desktop/testing/views.ts';
+import type { Page } from 'playwright-core';
+import type { About } from '../../../desktop/app/ipc/ipc.ts';
+import type { EditView } from '../../../desktop/app/ipc/request-views.ts';
+import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import type {
+  AdmittedView,
+  DomainView,
+  KnockView,
+  LinkView,
+  LockView,
+} from '../../../desktop/app/ipc/tunnel-views.ts';
+import type {
+  RecordedMessage,
+  RequestDetail,
+  RequestSummary,
+} from '../../../desktop/client/inspector/records.ts';
+import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
-import { DOMAIN_PROBLEMS, DOMAINS, PENDING_DOMAIN } from './domains.ts';
-import { ADMITTED, LINKS } from './locks.ts';
-import { detail, EARLIER, EDIT_PROBLEMS, EDITED, logOf, REQUESTS, SENT } from './requests.ts';
-import { HOUR, NOW } from './scene.ts';
 
 export const PORTS = [
   { port: 4321, process: 'node', framework: 'Astro' },
@@ -53,3 +63,280 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
 export function live(...tunnels: TunnelView[]): () => ScriptedMain {
   return scripted({ tunnels });
 }
+
+/** The time on every screen, so that the pictures are always the same. */
+export const NOW = Date.UTC(2026, 10, 21, 10, 30);
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+export interface Scene {
+  readonly name: string;
+  /** what the picture shows, for people who cannot see it */
+  readonly alt: string;
+  readonly main: () => ScriptedMain;
+  /** leads from the main list to the screen */
+  readonly go?: (page: Page) => Promise<void>;
+}
+
+export const PENDING_DOMAIN: DomainView = {
+  id: 'd2',
+  domain: 'shop.example.org',
+  status: 'pending',
+  records: [
+    { type: 'CNAME', name: 'shop.example.org', value: 'tunnels.example.com' },
+    {
+      type: 'TXT',
+      name: '_culvert.shop.example.org',
+      value: 'culvert-verify=2f1e0c5b9a7d46e38f20b1c4d5e6f708',
+    },
+  ],
+};
+export const DOMAINS: readonly DomainView[] = [
+  { id: 'd1', domain: 'app.example.org', status: 'verified', records: [] },
+  PENDING_DOMAIN,
+];
+export const DOMAIN_PROBLEMS = [
+  { text: 'shop.example.org leads somewhere else: not to this relay.', found: ['203.0.113.7'] },
+  { text: 'There is no TXT record _culvert.shop.example.org.', found: [] },
+];
+
+export const REQUESTS = [
+  exampleRequest({ id: 95, startedAt: NOW - 3000 }),
+  exampleRequest({ id: 94, startedAt: NOW - 5000, target: '/src/main.ts', status: 304, durationMs: 3 }),
+  exampleRequest({
+    id: 93,
+    startedAt: NOW - 9000,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 500,
+    durationMs: 48,
+  }),
+  exampleRequest({
+    id: 92,
+    startedAt: NOW - 12_000,
+    target: '/events',
+    status: undefined,
+    durationMs: undefined,
+  }),
+  exampleRequest({ id: 91, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
+];
+/** What the log has besides the last few. */
+export const EARLIER = [
+  exampleRequest({ id: 90, startedAt: NOW - 44_000, target: '/live', durationMs: undefined }),
+  exampleRequest({
+    id: 89,
+    startedAt: NOW - 3 * MINUTE,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 201,
+    durationMs: 31,
+    replayOf: 88,
+  }),
+  exampleRequest({
+    id: 88,
+    startedAt: NOW - 4 * MINUTE,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 500,
+    durationMs: 48,
+  }),
+  exampleRequest({ id: 87, startedAt: NOW - 2 * HOUR, target: '/caf%C3%A9/men%C3%BC', durationMs: 9 }),
+];
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export const ASKED: RecordedMessage = {
+  startLine: 'POST /api/checkout HTTP/1.1',
+  fields: [
+    ['Host', 'shop-demo.tunnels.example.com'],
+    ['Content-Type', 'application/json'],
+    ['Authorization', 'Bearer [redacted]'],
+    ['X-Forwarded-For', '203.0.113.7'],
+  ],
+  body: bytes('{"cart":[{"sku":"heron-mug","count":2}],"currency":"EUR"}'),
+  isTruncated: false,
+};
+export const ANSWERED: RecordedMessage = {
+  startLine: 'HTTP/1.1 500 Internal Server Error',
+  fields: [
+    ['Content-Type', 'application/json'],
+    ['Date', 'Sat, 21 Nov 2026 10:29:51 GMT'],
+  ],
+  body: bytes('{"error":"no price for heron-mug in EUR"}'),
+  isTruncated: false,
+};
+
+export const EDITED: EditView = {
+  method: 'POST',
+  target: '/api/checkout?token=[redacted]',
+  fields: ASKED.fields.filter(([name]) => name !== 'Host'),
+  body: new TextDecoder().decode(ASKED.body),
+  bodySize: ASKED.body.length,
+  isCut: false,
+  signer: undefined,
+};
+/** What came to it once it was edited. */
+export const SENT = { id: 96, status: 201 };
+export const EDIT_PROBLEMS = [
+  { part: 'method', text: 'The method takes 1 to 32 letters, digits and hyphens, such as POST.' },
+  { part: 'target', text: 'The path takes no line break.' },
+  { part: 'fields.1.name', text: 'The header Host is written by culvert, from the rest of the request.' },
+  { part: 'fields.2.value', text: 'The value of X-Forwarded-For takes no control characters.' },
+  { part: 'body', text: 'The body takes 64 KiB; this one has 80 KiB.' },
+];
+const ANSWERED_NOW: RecordedMessage = {
+  startLine: 'HTTP/1.1 201 Created',
+  fields: [
+    ['Content-Type', 'application/json'],
+    ['Location', '/orders/1044'],
+  ],
+  body: bytes('{"order":1044,"total":"27.80 EUR","shipped":false}'),
+  isTruncated: false,
+};
+
+export function detail(id: number): RequestDetail {
+  const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id });
+  return {
+    ...summary,
+    timing: { waitedMs: 4, connectedMs: 0.4, answeredMs: id === 92 ? undefined : 45 },
+    bytesIn: 512,
+    bytesOut: 289,
+    request: ASKED,
+    response: id === 92 ? undefined : id === SENT.id ? ANSWERED_NOW : ANSWERED,
+  };
+}
+
+/** A log in which nothing changes. */
+export function logOf(requests: readonly RequestSummary[]): NonNullable<ScriptedHandlers['log:changes']> {
+  return ({ since }) => ({
+    at: { epoch: 0, revision: 1 },
+    isWhole: false,
+    isMore: false,
+    oldest: 1,
+    requests: since.revision === 0 ? requests : [],
+  });
+}
+
+/** A minute of traffic that has had better moments. */
+export const PULSE = Array.from({ length: 42 }, (_none, index) => ({
+  id: NOW / 1000 - 58 + index + Math.floor(index / 3),
+  requests: 1 + ((index * 7) % 11) * (index % 4),
+  errors: index % 9 === 8 ? 2 : 0,
+}));
+
+export const SHOP = exampleTunnel({
+  key: 'shop',
+  slug: 'shop-demo',
+  name: 'shop-demo',
+  url: 'https://shop-demo.tunnels.example.com',
+  localPort: 5173,
+  framework: 'Vite',
+  isIdle: true,
+  expiresAt: NOW + 41 * MINUTE,
+  requests: 1284,
+  bytesIn: 612_000,
+  bytesOut: 36_200_000,
+  recent: REQUESTS.slice(0, 3),
+  pulse: PULSE,
+});
+export const HOOKS = exampleTunnel({
+  key: 'hooks',
+  slug: 'stripe-hooks',
+  name: 'stripe-hooks',
+  url: 'https://stripe-hooks.tunnels.example.com',
+  localPort: 3000,
+  framework: 'Node',
+  expiresAt: NOW + 4 * MINUTE,
+  requests: 17,
+  bytesIn: 21_300,
+  bytesOut: 4100,
+});
+export const HERON = exampleTunnel({
+  key: 'heron',
+  slug: 'quiet-heron-k3f9',
+  url: 'https://quiet-heron-k3f9.tunnels.example.com',
+  localPort: 8080,
+  ttl: 4 * 3600,
+  expiresAt: NOW + 2 * HOUR + 58 * MINUTE,
+  localProblem: {
+    code: 'local-refused',
+    text: 'Nothing listens on port 8080. Visitors see a 502 until you start your server.',
+  },
+});
+export const CONNECTING = exampleTunnel({
+  key: 'new',
+  slug: 'calm-otter-p7c2',
+  url: 'https://calm-otter-p7c2.tunnels.example.com',
+  localPort: 4321,
+  framework: 'Astro',
+  status: { name: 'connecting' },
+  expiresAt: NOW + HOUR,
+});
+export const ENDED = exampleTunnel({
+  key: 'old',
+  slug: 'brave-finch-t5x1',
+  url: 'https://brave-finch-t5x1.tunnels.example.com',
+  localPort: 8000,
+  status: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' },
+  requests: 3,
+});
+
+/** One of each kind, without requests. */
+export const QUIET_SHOP: TunnelView = { ...SHOP, recent: [], requests: 0 };
+export const LOST: TunnelView['status'] = {
+  name: 'reconnecting',
+  retryAt: NOW + 4000,
+  why: 'No connection to the relay: the connection was reset.',
+};
+
+export const LINKS: readonly LinkView[] = [
+  { id: 'l3', note: 'for the review', expiresAt: NOW + 23 * HOUR + 59 * MINUTE },
+  { id: 'l2', note: 'Ann, from the agency that makes the pictures', expiresAt: NOW + 6 * 24 * HOUR },
+  { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE },
+];
+export const PASSWORD: LockView = { kind: 'password', password: 'mild-oak-fern' };
+export const KNOCKS: readonly KnockView[] = [
+  {
+    id: 'n1',
+    address: '203.0.113.7',
+    agent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36',
+  },
+  {
+    id: 'n2',
+    address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+    agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
+  },
+];
+export const ADMITTED: readonly AdmittedView[] = KNOCKS.map((knock, index) => ({
+  ...knock,
+  endsAt: NOW + (index * 6 * 24 + 1) * HOUR - 17 * MINUTE,
+}));
+export const LOCKED: readonly TunnelView[] = [
+  { ...QUIET_SHOP, lock: PASSWORD },
+  {
+    ...HERON,
+    key: 'review',
+    slug: 'design-review',
+    url: 'https://design-review.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'links' },
+  },
+  {
+    ...HERON,
+    key: 'office',
+    slug: 'office-wiki',
+    url: 'https://office-wiki.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'addresses', allow: ['203.0.113.0/24', '198.51.100.7', '2001:db8::/32'] },
+  },
+  {
+    ...HERON,
+    key: 'other',
+    slug: 'nightly-build',
+    url: 'https://nightly-build.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'other', parts: ['addresses', 'users'], password: undefined },
+  },
+];

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { CONTENT_SECURITY_POLICY } from '../../../desktop/shared/csp.ts';
+import { CONTENT_SECURITY_POLICY } from '../../../desktop/app/ipc/views.ts';
 import type { Scope } from '../../support/scope.ts';
-import type { BuiltWindow } from './build.ts';
+import type { BuiltWindow } from './browser.ts';
 
 /** Nobody answers at this address: every request is fulfilled from the built files, or refused. */
 const ORIGIN = 'http://culvert.test';

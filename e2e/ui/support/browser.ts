@@ -1,5 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { buildPage, buildPreload } from '../../../desktop/build/build.ts';
+import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
 /** Opens a window with a seventh of the work of the whole browser. */
@@ -16,4 +20,21 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
   });
   scope.defer(() => browser.close());
   return browser;
+}
+
+/** The files of the window, as the app ships them. */
+export interface BuiltWindow {
+  /** directory of the page */
+  readonly page: string;
+  /** source of the bundled preload, which loads `electron` with `require` */
+  readonly preload: string;
+}
+
+/** Bundles the page and its preload as the app's own build does. */
+export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
+  const directory = temporaryDirectory(scope);
+  const page = join(directory, 'page');
+  const preload = join(directory, 'preload.cjs');
+  await Promise.all([buildPage(page), buildPreload(preload)]);
+  return { page, preload: await readFile(preload, 'utf8') };
 }

@@ -1,7 +1,6 @@
 import { dropOnWindow, openWindow, zoomWindow } from './app-window.ts';
 import { DesktopApp } from './desktop-app.ts';
-import type { Driver } from './running-app.ts';
-import { sharedBrowser, sharedWindow } from './shared.ts';
+import { type Driver, sharedBrowser, sharedWindow } from './running-app.ts';
 
 /** Rung 4: the built page in Chromium, on the real handlers and a fake of Electron. */
 export const CHROMIUM_DRIVER: Driver = {

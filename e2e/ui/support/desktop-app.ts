@@ -3,21 +3,22 @@ import type { EventEmitter } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Electron from 'electron';
-import { systemClock, type Timer } from '../../../desktop/engine/clock.ts';
-import { type Core, createCore } from '../../../desktop/main/core.ts';
-import { collectLinks, listenToSystem } from '../../../desktop/main/electron/events.ts';
-import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
-import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
-import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
-import { readDeepLink } from '../../../desktop/main/system/deep-link.ts';
-import { projectLinks } from '../../../desktop/main/system/links.ts';
-import type { About } from '../../../desktop/shared/ipc.ts';
-import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
+import type { About } from '../../../desktop/app/ipc/ipc.ts';
+import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import { type Core, createCore } from '../../../desktop/app/main/core.ts';
+import { collectLinks, listenToSystem } from '../../../desktop/app/main/electron/events.ts';
+import { registerHandlers } from '../../../desktop/app/main/electron/ipc.ts';
+import { PAGE_URL } from '../../../desktop/app/main/electron/page-scheme.ts';
+import {
+  electronPlatform,
+  type ElectronPlatformOptions,
+} from '../../../desktop/app/main/electron/platform.ts';
+import { projectLinks, readDeepLink } from '../../../desktop/app/main/system/deep-link.ts';
+import { systemClock, type Timer } from '../../../desktop/client/clock.ts';
 import { fakeEmitter } from '../../../desktop/testing/electron/emitter.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { MainSide } from './app-window.ts';
-import { FAKE_KEY_STORE } from './fake-key-store.ts';
 import { newest, type RunningApp } from './running-app.ts';
 
 const ABOUT: About = {
@@ -249,4 +250,19 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
   };
   // As much of Electron as platform.ts touches; its own types are checked by the tests of desktop/main.
   return electron as unknown as ElectronPlatformOptions['electron'];
+}
+
+/**
+ * A key store of the system, just enough to show that something was encrypted: every letter is shifted by half the alphabet.
+ */
+export const FAKE_KEY_STORE = {
+  isAsyncEncryptionAvailable: () => Promise.resolve(true),
+  getSelectedStorageBackend: () => 'gnome_libsecret',
+  encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(rot(text))),
+  decryptStringAsync: (bytes: Buffer) =>
+    Promise.resolve({ result: rot(bytes.toString()), shouldReEncrypt: false }),
+};
+
+function rot(text: string): string {
+  return text.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 84) % 26) + 97));
 }

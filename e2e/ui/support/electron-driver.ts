@@ -3,16 +3,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { _electron, type ElectronApplication, type Page } from 'playwright-core';
+import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
+import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { APP_DIRECTORY, buildApp } from '../../../desktop/build/build.ts';
-import type { Answer } from '../../../desktop/shared/ipc.ts';
-import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
 import { within } from '../../support/deadline.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { watchPage } from './app-window.ts';
-import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
-import { type Driver, newest, type RunningApp } from './running-app.ts';
-import { sharedByAll } from './shared.ts';
+import { type Driver, newest, type RunningApp, sharedByAll } from './running-app.ts';
 
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
@@ -178,4 +176,22 @@ class ElectronApp implements RunningApp {
 /** What the preload exposes. */
 interface PageGlobals {
   readonly culvert: { call(channel: 'snapshot:get'): Promise<Answer<Snapshot>> };
+}
+
+/** What the driver of Electron and the file with which it starts the app both know. */
+
+/** The environment variable that names the directory of the app's own files. */
+export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
+
+/** What the app did outside its window. */
+export interface ElectronOutside {
+  readonly copied: string[];
+  readonly opened: string[];
+  /** the folder that the user chooses next */
+  folder: string | undefined;
+}
+
+/** Globals of the main process. */
+export interface EntryGlobals {
+  culvertOutside: ElectronOutside;
 }

@@ -2,11 +2,11 @@
  * Runs in Electron's main process before the app's own main file: it keeps the app away from what belongs to whoever runs the
  * tests (files, key store, clipboard, browser, links), and answers every question at once.
  */
-import type * as Electron from 'electron';
 import { join } from 'node:path';
+import type * as Electron from 'electron';
 import { app, clipboard, dialog, safeStorage, shell } from 'electron';
-import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
-import { FAKE_KEY_STORE } from './fake-key-store.ts';
+import { FAKE_KEY_STORE } from './desktop-app.ts';
+import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-driver.ts';
 
 const LEAVE_AND_QUIT = 1;
 const outside: ElectronOutside = { copied: [], opened: [], folder: undefined };

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { loadBundle } from '../../../desktop/testing/electron/load-bundle.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { testScope } from '../../support/scope.ts';
-import { buildEntry } from './electron-driver.ts';
-import { DIRECTORY_VARIABLE, type EntryGlobals } from './electron-entry-names.ts';
+import { buildEntry, DIRECTORY_VARIABLE, type EntryGlobals } from './electron-driver.ts';
 import { notRun } from './fixture.ts';
 
 describe('what Electron is started with', () => {

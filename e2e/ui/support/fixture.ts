@@ -2,14 +2,13 @@
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { findElectron } from '../../../desktop/build/electron-program.ts';
-import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import type { Plan } from '../../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { type Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope, testScope } from '../../support/scope.ts';
 import { CHROMIUM_DRIVER } from './chromium-driver.ts';
 import { electronDriver } from './electron-driver.ts';
-import type { Driver, StartApp, StartedApp } from './running-app.ts';
-import { sharedRelay } from './shared.ts';
+import { type Driver, sharedRelay, type StartApp, type StartedApp } from './running-app.ts';
 
 export interface OpenApp extends StartedApp {
   /** The app's own files, for starting it again. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import { LANGUAGE_NAMES } from '../../../desktop/app/messages/locale.ts';
+import { PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
 import { eventually } from '../../support/deadline.ts';
-import { violations } from './axe.ts';
 
 /** This many pixels of a text that has no room show what it is about: some five letters. */
 const SEEN_PX = 40;
@@ -42,4 +45,57 @@ async function overflowing(page: Page): Promise<readonly string[]> {
       })
       .map((element) => element.outerHTML.slice(0, 200))
   `);
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds on a page, one line each. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
+  return await page.evaluate<string[]>(`(async () => {
+    const { violations } = await axe.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html + ' ' + node.failureSummary));
+  })()`);
+}
+
+/** What is not the window's own words: code, addresses, names, and what else says that it is not to be translated. */
+const FROM_OTHERS = 'bdi, code, kbd, pre, [dir=ltr], [translate=no], script, style';
+
+/** What `Intl` writes in the language of the region: units, and halves of the day. */
+const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
+
+/** Of languages and addresses, and what is left of a shortcut without the keys that languages name: nobody translates them. */
+const NAMES = String.raw`/^(?:(?:\+|Alt|[A-Z](?!\w))+|https?:\/\/.*|${Object.values(LANGUAGE_NAMES).join('|')})$/u`;
+
+/**
+ * What a page in the pseudo-language shows, or says to screen readers, that is in no catalogue.
+ *
+ * @returns texts, each with the element that it is in; words of the catalogue are marked, and values in them isolated
+ */
+export async function untranslated(page: Page): Promise<readonly string[]> {
+  return await page.evaluate<string[]>(`{
+    const names = ${NAMES};
+    const others = ${JSON.stringify(FROM_OTHERS)};
+    const isOurs = (text) => {
+      let left = text.replaceAll(/${PSEUDO_MARK}[^\\u202c]*\\u202c/gu, '');
+      // From the inside: a value may be a text with values of its own.
+      for (let before = ''; before !== left; ) {
+        before = left;
+        left = left.replaceAll(/\\u2068[^\\u2068\\u2069]*\\u2069/gu, '');
+      }
+      return /\\p{L}/u.test(left.replaceAll(${BY_INTL}, '')) && !names.test(left.trim());
+    };
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node instanceof Element ? node : node.parentElement;
+      if (element.closest(others) !== null) continue;
+      const texts = node instanceof Element
+        ? ['aria-label', 'aria-description', 'title', 'placeholder', 'alt'].map((name) => node.getAttribute(name) ?? '')
+        : [node.data];
+      for (const text of texts)
+        if (isOurs(text)) found.push(text.trim() + ' in ' + element.cloneNode(false).outerHTML.slice(0, 120));
+    }
+    found;
+  }`);
 }

@@ -1,5 +1,11 @@
+import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { within } from '../../support/deadline.ts';
+import type { Locator, Page } from 'playwright-core';
+import type { Locale } from '../../../desktop/app/messages/locale.ts';
+import { pseudoText } from '../../../desktop/app/messages/translate.ts';
+import { eventually, within } from '../../support/deadline.ts';
+import type { MainSide } from './app-window.ts';
+import type { ScriptedMain } from './scripted-main.ts';
 
 interface VisitOptions {
   readonly method?: string;
@@ -57,4 +63,81 @@ export async function visit(
       asked.end(body);
     }),
   );
+}
+
+/** Says to a page what the main process says that is there at the time, so that one page can show several. */
+export class Stage implements MainSide {
+  /** the one that answers from now on, until the page has one */
+  main: MainSide | undefined;
+
+  invoke(channel: string, payload: unknown): unknown {
+    return this.main?.invoke(channel, payload) ?? { ok: false, error: { code: 'none', text: '' } };
+  }
+
+  /** What it shows does not change by itself. */
+  connect(): void {}
+}
+
+/** Sentences of main have these names, wherever they are. */
+const SAID_BY_MAIN = new Set(['text', 'why', 'detail', 'fix']);
+
+/** A main process in another language; what it says itself is translated only to the pseudo-language. */
+export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
+  const translated = (value: unknown, name: string): unknown => {
+    if (typeof value === 'string') return SAID_BY_MAIN.has(name) ? pseudoText(value) : value;
+    if (Array.isArray(value)) return value.map((each) => translated(each, name));
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, translated(each, key)]));
+  };
+  return {
+    invoke(channel, payload) {
+      const answer = main.invoke(channel, payload);
+      const said = locale.language === 'ar-XB' ? translated(answer, '') : answer;
+      if (channel !== 'snapshot:get' || typeof said !== 'object') return said;
+      const { value } = said as { readonly value: object };
+      return { ok: true, value: { ...value, locale } };
+    },
+    connect: () => undefined,
+  };
+}
+
+/* Where the focus is, and the way there by the Tab key. */
+
+type Role = 'button' | 'menuitem' | 'radio' | 'textbox';
+
+/** Waits until the element with that id has the focus. */
+export async function focused(page: Page, id: string): Promise<void> {
+  await page.locator(`#${id}:focus`).waitFor();
+}
+
+/** Waits until a control of that name has the focus. */
+export async function focusedName(page: Page, name: RegExp, role: Role = 'button'): Promise<void> {
+  await page.getByRole(role, { name }).and(page.locator(':focus')).waitFor();
+}
+
+/** Presses Tab until a control of that name has the focus. */
+export async function tabTo(page: Page, name: RegExp, role: Role = 'button'): Promise<void> {
+  await tabToLocator(page, page.getByRole(role, { name }), String(name));
+}
+
+export async function tabToId(page: Page, id: string): Promise<void> {
+  await tabToLocator(page, page.locator(`#${id}`), id);
+}
+
+async function tabToLocator(page: Page, target: Locator, what: string): Promise<void> {
+  await target.waitFor();
+  for (let left = 20; left > 0; left -= 1) {
+    if ((await target.and(page.locator(':focus')).count()) > 0) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${what}`);
+}
+
+/**
+ * Brings `part` into view, as a reader would (what is out of view may not be drawn), and waits, at most 20 s, until its
+ * text matches `text`; fails with what it shows instead.
+ */
+export async function reads(part: Locator, text: RegExp): Promise<void> {
+  await part.scrollIntoViewIfNeeded();
+  await eventually(20_000, async () => assert.match(await part.innerText(), text));
 }

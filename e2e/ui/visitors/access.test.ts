@@ -9,9 +9,8 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { type OpenAddress, openAddress } from './support/open-address.ts';
-import { assertReadable } from './support/readable.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { assertReadable, type OpenAddress, openAddress } from './support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,

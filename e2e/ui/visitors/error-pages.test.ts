@@ -6,9 +6,8 @@ import { ManualClient } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { openAddress } from './support/open-address.ts';
-import { assertReadable } from './support/readable.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { assertReadable, openAddress } from './support/readable.ts';
 
 interface ErrorPage {
   readonly status: number;

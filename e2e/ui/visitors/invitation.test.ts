@@ -5,9 +5,8 @@ import { signInLink } from '../../../shared/invitations.ts';
 import { administer } from '../../support/accounts.ts';
 import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { openAddress } from './support/open-address.ts';
-import { assertReadable } from './support/readable.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { assertReadable, openAddress } from './support/readable.ts';
 
 describe('pages of the relay itself', () => {
   const suite = suiteScope();

@@ -4,13 +4,12 @@ import type { Browser, Page, Request } from 'playwright-core';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { Api } from '../../support/api.ts';
-import { KnockOwner } from '../../support/knocks.ts';
+import { KnockOwner } from '../../support/approvals.ts';
 import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { type OpenAddress, openAddress } from './support/open-address.ts';
-import { assertReadable } from './support/readable.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { assertReadable, type OpenAddress, openAddress } from './support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,

@@ -8,9 +8,8 @@ import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { openAddress } from './support/open-address.ts';
-import { assertReadable } from './support/readable.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { assertReadable, openAddress } from './support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,

@@ -4,13 +4,12 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { eventually } from '../../support/deadline.ts';
-import { deferred } from '../../support/deferred.ts';
+import { deferred, eventually } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/shared.ts';
-import { openAddress } from './support/open-address.ts';
+import { sharedBrowser } from '../support/running-app.ts';
+import { openAddress } from './support/readable.ts';
 
 const MIB = 1024 * 1024;
 const UPLOAD_BYTES = 64 * MIB;

@@ -11,7 +11,7 @@ import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
-import { sharedBrowser } from '../support/shared.ts';
+import { sharedBrowser } from '../support/running-app.ts';
 
 const SHOP = '<!doctype html><title>Shop</title><link rel="icon" href="data:,"><p>the shop</p>';
 const EVIL = '<!doctype html><title>Evil</title><link rel="icon" href="data:,">';

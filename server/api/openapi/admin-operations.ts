@@ -1,8 +1,15 @@
 /** What can be done through `/v1/admin` (docs/protocol.md section 14). */
 import type { JsonObject } from '../json-schema.ts';
-import { type AdminSchemaName, AUDIT_COUNT } from './admin-schemas.ts';
-import { ANY_KEY_ERRORS, operation, type Paths, SERVER_ERRORS, tunnelId } from './operation.ts';
-import { type ErrorName, success } from './responses.ts';
+import {
+  ANY_KEY_ERRORS,
+  type ErrorName,
+  operation,
+  type Paths,
+  SERVER_ERRORS,
+  success,
+  tunnelId,
+} from './operation.ts';
+import { type AdminSchemaName, AUDIT_COUNT } from './schemas.ts';
 
 const ERRORS: readonly ErrorName[] = [...ANY_KEY_ERRORS, 'notFound', ...SERVER_ERRORS];
 const ON_ONE: readonly ErrorName[] = [...ERRORS, 'noSuch'];

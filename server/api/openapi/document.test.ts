@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { ALL_API_ERRORS, API_ERRORS } from '../../../shared/errors.ts';
-import { type ApiDeps, createRouter } from '../routes.ts';
 import type { JsonObject } from '../json-schema.ts';
-import { openApiDocument } from './document.ts';
-import { PATHS } from './operations.ts';
+import { type ApiDeps, createRouter } from '../routes.ts';
+import { openApiDocument, PATHS } from './document.ts';
 import { schemas } from './schemas.ts';
 
 const ttl = { defaultTtl: 3600, maxTtl: 604_800 };

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { type KeyObject, X509Certificate } from 'node:crypto';
+import { systemClock } from '../../clock.ts';
 import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS } from '../../limits.ts';
 import type { ChallengeRecord } from '../../store/records.ts';
 import { FakeAuthority } from '../../testing/fake-authority.ts';
-import { systemClock } from '../../clock.ts';
-import type { ChallengeSolver } from '../solver.ts';
+import type { ChallengeSolver } from '../challenge-solver.ts';
 import { type Issued, Order, UnprovenError } from './order.ts';
-import { AuthorityError } from './problem.ts';
-import { AcmeSession } from './session.ts';
+import { AcmeSession, AuthorityError } from './session.ts';
 import { newKey } from './x509.ts';
 
 /** RSA with 1024 bits, which TLS does not take. */

@@ -1,9 +1,15 @@
 /** Talks to one authority: its directory, its nonces, and signed requests (RFC 8555 sections 6 and 7.1). */
-import type { KeyObject } from 'node:crypto';
-import { ACME_NONCE_RETRIES, ACME_NONCES_MAX } from '../../limits.ts';
-import { type Signer, signedRequest } from './jws.ts';
-import { AcmeProblem, AuthorityError, problemOf } from './problem.ts';
-import type { Answer, Transport } from './transport.ts';
+import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { Clock } from '../../clock.ts';
+import {
+  ACME_ANSWER_MAX_BYTES,
+  ACME_NONCE_RETRIES,
+  ACME_NONCES_MAX,
+  ACME_REQUEST_TIMEOUT_MS,
+  ACME_RETRY_AFTER_MAX_MS,
+} from '../../limits.ts';
 
 const NONCE = /^[\w-]{1,256}$/;
 
@@ -145,4 +151,193 @@ function tryJson(body: Buffer): unknown {
   } catch {
     return undefined;
   }
+}
+
+/* HTTPS to an authority, with limits for everything it may send and for how long. */
+
+export interface Answer {
+  readonly status: number;
+  /** names in lower case */
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+  /** ms; `undefined` if it says nothing */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface Transport {
+  /**
+   * @param body of a POST; a GET without one, or what `method` says
+   * @throws AuthorityError
+   */
+  send(url: string, body?: string, method?: 'HEAD'): Promise<Answer>;
+  /** Cuts everything; whatever is sent from now on fails. */
+  close(): void;
+}
+
+/**
+ * @param ca certificates of authorities that are trusted in place of those of the system, in PEM
+ * @param userAgent RFC 8555 section 6.1
+ */
+export function httpsTransport(
+  ca: readonly string[] | undefined,
+  userAgent: string,
+  clock: Clock,
+): Transport {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8, maxFreeSockets: 2 });
+  const trusted = ca && { ca: [...ca] };
+  const closing = new AbortController();
+  return {
+    async send(url, body, method) {
+      const headers = {
+        'user-agent': userAgent,
+        'accept-language': 'en',
+        ...(body !== undefined && { 'content-type': 'application/jose+json' }),
+      };
+      const options = { agent, headers, ...trusted, method: method ?? (body === undefined ? 'GET' : 'POST') };
+      const late = new AbortController();
+      const timer = clock.setTimeout(() => late.abort(), ACME_REQUEST_TIMEOUT_MS);
+      const signal = AbortSignal.any([late.signal, closing.signal]);
+      try {
+        return await answerTo(url, { ...options, signal }, body, () => clock.now());
+      } catch (error) {
+        if (error instanceof AuthorityError) throw error;
+        const cause = late.signal.aborted
+          ? new Error(`no answer within ${ACME_REQUEST_TIMEOUT_MS} ms`)
+          : error;
+        throw new AuthorityError('the authority cannot be reached', undefined, cause);
+      } finally {
+        timer.cancel();
+      }
+    },
+    close() {
+      closing.abort();
+      agent.destroy();
+    },
+  };
+}
+
+function answerTo(
+  url: string,
+  options: Parameters<typeof request>[1],
+  body: string | undefined,
+  now: () => number,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, options);
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      const parts: Buffer[] = [];
+      let length = 0;
+      response.on('error', reject);
+      response.on('data', (part: Buffer) => {
+        length += part.length;
+        if (length > ACME_ANSWER_MAX_BYTES)
+          sent.destroy(new AuthorityError(`the authority sent more than ${ACME_ANSWER_MAX_BYTES} bytes`));
+        else parts.push(part);
+      });
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(parts),
+          retryAfterMs: retryAfter(response.headers['retry-after'], now()),
+        }),
+      );
+    });
+    sent.end(body);
+  });
+}
+
+/** RFC 9110 section 10.2.3: seconds, or a date; at most {@link ACME_RETRY_AFTER_MAX_MS}. */
+export function retryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), ACME_RETRY_AFTER_MAX_MS);
+}
+
+/* How requests to an authority are signed (RFC 8555 section 6.2, RFC 7515): ES256. */
+
+/** By what the authority knows who signs: the address of an account, or the key itself before there is one. */
+export type Signer = { readonly key: KeyObject; readonly account: string | undefined };
+
+interface Jwk {
+  readonly crv: string;
+  readonly kty: string;
+  readonly x: string;
+  readonly y: string;
+}
+
+/** @param payload `''` for a POST-as-GET (RFC 8555 section 6.3) */
+export function signedRequest(
+  { key, account }: Signer,
+  url: string,
+  nonce: string,
+  payload: object | '',
+): string {
+  const who = account === undefined ? { jwk: jwkOf(key) } : { kid: account };
+  const head = encoded(JSON.stringify({ alg: 'ES256', nonce, url, ...who }));
+  const body = payload === '' ? '' : encoded(JSON.stringify(payload));
+  const signature = sign('sha256', Buffer.from(`${head}.${body}`), { key, dsaEncoding: 'ieee-p1363' });
+  return JSON.stringify({ protected: head, payload: body, signature: signature.toString('base64url') });
+}
+
+/** What proves that a challenge was seen by who has the account's key (RFC 8555 section 8.1). */
+export function keyAuthorization(token: string, key: KeyObject): string {
+  const thumbprint = createHash('sha256')
+    .update(JSON.stringify(jwkOf(key)))
+    .digest('base64url');
+  return `${token}.${thumbprint}`;
+}
+
+/** Only what is required, in the order in which it is hashed (RFC 7638 section 3). */
+function jwkOf(key: KeyObject): Jwk {
+  const { crv, kty, x, y } = createPublicKey(key).export({ format: 'jwk' });
+  return { crv, kty, x, y } as Jwk;
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+/** What goes wrong with an authority. */
+
+const URN = 'urn:ietf:params:acme:error:';
+const DETAIL_MAX_LENGTH = 300;
+
+/** The authority cannot be reached, is overloaded, or sends what nobody can use: no name is to blame. */
+export class AuthorityError extends Error {
+  /** ms to wait that it asks for */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(text: string, retryAfterMs?: number, cause?: unknown) {
+    super(text, { cause });
+    this.name = 'AuthorityError';
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The authority has refused (RFC 8555 section 6.7). */
+export class AcmeProblem extends Error {
+  /** without the namespace of ACME, such as `badNonce` */
+  readonly type: string;
+  readonly status: number;
+
+  constructor(type: string, detail: string, status: number) {
+    super(`${type}: ${printable(detail)}`);
+    this.name = 'AcmeProblem';
+    this.type = type;
+    this.status = status;
+  }
+}
+
+/** @param body of a response, parsed, or an `error` in it */
+export function problemOf(body: unknown, status: number): AcmeProblem {
+  const { type, detail } = (body ?? {}) as { type?: unknown; detail?: unknown };
+  const kind = typeof type === 'string' && type.startsWith(URN) ? type.slice(URN.length) : 'malformed';
+  return new AcmeProblem(printable(kind), typeof detail === 'string' ? detail : `status ${status}`, status);
+}
+
+/** What others wrote goes into the log. */
+function printable(text: string): string {
+  return text.slice(0, DETAIL_MAX_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?');
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from '../../limits.ts';
+import type { ChallengeRecord } from '../../store/records.ts';
 import {
   dnsQuery,
   type DnsResponse,
@@ -8,9 +9,9 @@ import {
   readDnsResponse,
   wireBytes,
 } from '../../testing/dns-message.ts';
-import { Authority, challengeTexts, type ChallengeTexts } from './authority.ts';
-import type { Transport } from './response.ts';
-import { Zones } from './zones.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { Authority, challengeTexts, type ChallengeTexts, dnsSolver, textOf, Zones } from './authority.ts';
+import type { Transport } from './wire.ts';
 
 const APEX = '_acme-challenge.tunnels.example';
 const TEXTS = ['x'.repeat(43), 'y'.repeat(43)];
@@ -40,7 +41,7 @@ function answer(
   return readDnsResponse(response);
 }
 
-function textOf(data: Buffer): string {
+function authorityTextOf(data: Buffer): string {
   assert.equal(data[0], data.length - 1);
   return data.toString('latin1', 1);
 }
@@ -50,7 +51,7 @@ describe('the authority for challenges', () => {
     const { code, authoritative, answers, id } = answer(APEX);
     assert.deepEqual([code, authoritative, id], [0, true, 0x1234]);
     assert.deepEqual(
-      answers.map(({ name, type, class: of, ttl, data }) => [name, type, of, ttl, textOf(data)]),
+      answers.map(({ name, type, class: of, ttl, data }) => [name, type, of, ttl, authorityTextOf(data)]),
       TEXTS.map((text) => [APEX, TXT, 1, 1, text]),
     );
   });
@@ -275,3 +276,45 @@ function longName(length: number): Buffer {
     ['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.') + `.${'x'.repeat(length - 194)}`,
   );
 }
+
+describe('the dns-01 solver', () => {
+  // RFC 8555 section 8.1 and 8.4: the text is the digest of token and key's thumbprint.
+  const challenge: ChallengeRecord = {
+    type: 'dns-01',
+    host: 'tunnels.example',
+    token: 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA',
+    keyAuthorization:
+      'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI',
+    expiresAt: 0,
+  };
+
+  it('has the authority look 2 s after a challenge was kept', async () => {
+    const clock = new FakeClock();
+    const kept: string[] = [];
+    let isReady = false;
+    const solver = dnsSolver(
+      {
+        type: 'dns-01',
+        present: ({ token }) => Promise.resolve(void kept.push(token)),
+        withdraw: () => Promise.resolve(void kept.pop()),
+      },
+      clock,
+    );
+    const presented = solver.present(challenge).then(() => (isReady = true));
+    await new Promise(setImmediate);
+    clock.advance(1999);
+    await new Promise(setImmediate);
+    assert.deepEqual([kept, isReady], [[challenge.token], false]);
+    clock.advance(1);
+    await presented;
+    await solver.withdraw(challenge);
+    assert.deepEqual(kept, []);
+  });
+
+  it('shows the digest of what the authority expects, where it looks', () => {
+    assert.deepEqual(textOf(challenge), {
+      name: '_acme-challenge.tunnels.example',
+      text: 'lCM7cZyQXcVHK2nnW3jjAhNT3Fvm18UN-kWZZknKoYM',
+    });
+  });
+});

@@ -1,10 +1,28 @@
 /** What the relay says to a query: a function of the query and of what an authority waits to see. */
-import { ResponseCode as Code, CLASS_IN, FIRST_META_TYPE, RecordType } from './constants.ts';
-import { type BadQuery, type Query, readQuery } from './query.ts';
-import { authorityRecord, type DnsRecord, NO_ANY, nameServerRecord, textRecord } from './records.ts';
-import { type Content, type Transport, writeRefusal, writeResponse } from './response.ts';
-import { wireName } from './wire-name.ts';
-import type { Found, Zones } from './zones.ts';
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
+import { DNS_TEXTS_MS } from '../../limits.ts';
+import type { ChallengeRecord } from '../../store/records.ts';
+import type { ChallengeSolver } from '../challenge-solver.ts';
+import {
+  authorityRecord,
+  type BadQuery,
+  CLASS_IN,
+  type Content,
+  type DnsRecord,
+  FIRST_META_TYPE,
+  nameServerRecord,
+  NO_ANY,
+  type Query,
+  readQuery,
+  RecordType,
+  ResponseCode as Code,
+  textRecord,
+  type Transport,
+  wireName,
+  writeRefusal,
+  writeResponse,
+} from './wire.ts';
 
 /** Texts of challenges, by the name they are asked for at, as {@link wireName} gives it. */
 export type ChallengeTexts = ReadonlyMap<string, readonly string[]>;
@@ -100,4 +118,114 @@ export function challengeTexts(
 
 function isBad(query: Query | BadQuery): query is BadQuery {
   return 'code' in query;
+}
+
+/* Which names this server is the authority for: those of dns-01 challenges (RFC 8555 section 8.4), and nothing else. */
+
+/** Where a certificate for a name, or for the wildcard below it, is asked for. */
+export function challengeName(domain: string): string {
+  return `_acme-challenge.${domain}`;
+}
+
+const CHALLENGE_LABEL = wireName(challengeName('x')).slice(0, -3);
+
+/** What a question is about. */
+export interface Found {
+  /** the zone's name, as {@link wireName} gives it */
+  readonly apex: string;
+  /** where that begins in the name of the question; 0 if that is the zone itself */
+  readonly offset: number;
+}
+
+/** The zones of a relay: one for each of its domains, each with nothing but its own name. */
+export class Zones {
+  readonly #domains: ReadonlySet<string>;
+  readonly #parents: readonly string[];
+
+  /**
+   * @param domains whose challenges are served
+   * @param parents the same for every name one label below these. Accounts have such names; that all of them are served,
+   *     whether there is an account or not, tells nobody which there are.
+   */
+  constructor(domains: readonly string[], parents: readonly string[]) {
+    this.#domains = new Set(domains.map(wireName));
+    this.#parents = parents.map(wireName);
+  }
+
+  /** @param name as {@link wireName} gives it */
+  find(name: string): Found | undefined {
+    for (let offset = 0; offset < name.length; offset += 1 + name.charCodeAt(offset)) {
+      if (!name.startsWith(CHALLENGE_LABEL, offset)) continue;
+      const apex = name.slice(offset);
+      if (this.#serves(apex.slice(CHALLENGE_LABEL.length))) return { apex, offset };
+    }
+    return undefined;
+  }
+
+  #serves(domain: string): boolean {
+    return this.#domains.has(domain) || this.#parents.includes(domain.slice(1 + domain.charCodeAt(0)));
+  }
+}
+
+/* The texts that authorities wait to see, read from where all relays of a cluster keep them. */
+
+/** A challenge that an authority is to look at. */
+export interface PendingText {
+  /** where it asks, with dots between labels */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Reads all of them: there are few, and a query for each name would let strangers make the store work. */
+export type LoadTexts = () => Promise<readonly PendingText[]>;
+
+/** However many ask, they are read once in {@link DNS_TEXTS_MS}. */
+export class PendingTexts {
+  readonly #load: LoadTexts;
+  readonly #clock: Clock;
+  #texts: Promise<ChallengeTexts | undefined> | undefined;
+  #readAt = 0;
+
+  constructor(load: LoadTexts, clock: Clock) {
+    this.#load = load;
+    this.#clock = clock;
+  }
+
+  /** @returns `undefined` when they cannot be read at present. Never rejects. */
+  current(): Promise<ChallengeTexts | undefined> {
+    const now = this.#clock.monotonic();
+    if (this.#texts === undefined || now - this.#readAt >= DNS_TEXTS_MS) {
+      this.#readAt = now;
+      // The store reports itself that it fails.
+      this.#texts = this.#load().then(challengeTexts, () => undefined);
+    }
+    return this.#texts;
+  }
+}
+
+/* Proves domains by records in the DNS (RFC 8555 section 8.4). */
+
+/** ms for which relays and resolvers may go on to say that there is no challenge, and then some. */
+const DNS_SETTLE_MS = 2000;
+
+/**
+ * @param solver keeps challenges where all relays find them
+ * @returns the same, which waits until every relay has read them, and resolvers have forgotten that there was nothing
+ */
+export function dnsSolver(solver: ChallengeSolver, clock: Clock): ChallengeSolver {
+  return {
+    ...solver,
+    async present(challenge) {
+      await solver.present(challenge);
+      await new Promise<void>((resolve) => {
+        clock.setTimeout(resolve, DNS_SETTLE_MS);
+      });
+    },
+  };
+}
+
+/** What an authority looks for. */
+export function textOf({ host, keyAuthorization }: ChallengeRecord): PendingText {
+  const text = createHash('sha256').update(keyAuthorization).digest('base64url');
+  return { name: challengeName(host), text };
 }

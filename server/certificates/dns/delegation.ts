@@ -3,8 +3,12 @@
  * asks, is the relay's own.
  */
 import { Resolver } from 'node:dns/promises';
-import { DELEGATION_LOOKUP_MS } from '../../limits.ts';
-import { challengeName } from './zones.ts';
+import type { Clock } from '../../clock.ts';
+import { DELEGATION_LOOKUP_MS, DELEGATIONS_KNOWN_MAX } from '../../limits.ts';
+import type { Log } from '../../log.ts';
+import type { ChallengeSolver, Plan } from '../challenge-solver.ts';
+import { wildcardOf } from '../known-certificates.ts';
+import { challengeName } from './authority.ts';
 
 /** ms for each of the tries of a lookup. */
 const DELEGATION_TRY_MS = 2000;
@@ -49,4 +53,118 @@ function failureOf(code: string): Delegation {
     return { kind: 'failed', reason: 'the DNS port of the relay does not answer for it' };
   if (code === 'ETIMEOUT' || code === 'ECANCELLED') return { kind: 'failed', reason: 'no resolver answers' };
   return { kind: 'failed', reason: `the resolver cannot be asked (${code})` };
+}
+
+/* What is known of the delegations of domains: looked up when it matters, and remembered for a while. */
+
+/** ms for which a delegation that was seen is believed. */
+const DELEGATION_SEEN_MS = 3600_000;
+/** ms after which one that is missing is looked for again. */
+const DELEGATION_MISSING_MS = 60_000;
+
+interface Known {
+  readonly isOurs: boolean;
+  /** monotonic time in ms from which it is to be looked up again */
+  readonly until: number;
+}
+
+export interface DelegationsOptions {
+  readonly lookUp: LookUpDelegation;
+  /** host name of the relay */
+  readonly nameServer: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Delegations {
+  readonly #options: DelegationsOptions;
+  /** by domain, looked up longest ago first */
+  readonly #known = new Map<string, Known>();
+  readonly #lookingUp = new Map<string, Promise<boolean>>();
+
+  constructor(options: DelegationsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether authorities find challenges of a domain here. Never rejects. */
+  isOurs(domain: string): Promise<boolean> {
+    const known = this.#known.get(domain);
+    if (known !== undefined && this.#options.clock.monotonic() < known.until)
+      return Promise.resolve(known.isOurs);
+    const underWay = this.#lookingUp.get(domain) ?? this.#lookUp(domain, known?.isOurs);
+    this.#lookingUp.set(domain, underWay);
+    return underWay;
+  }
+
+  async #lookUp(domain: string, before: boolean | undefined): Promise<boolean> {
+    const found = await this.#options.lookUp(domain);
+    this.#lookingUp.delete(domain);
+    // A wildcard that is in use is not given up for a resolver that is away.
+    const isOurs = found.kind === 'ours' || (found.kind === 'failed' && before === true);
+    this.#remember(domain, isOurs, found.kind === 'ours' ? DELEGATION_SEEN_MS : DELEGATION_MISSING_MS);
+    if (isOurs !== before) this.#tell(domain, found);
+    return isOurs;
+  }
+
+  #remember(domain: string, isOurs: boolean, ms: number): void {
+    this.#known.delete(domain);
+    this.#known.set(domain, { isOurs, until: this.#options.clock.monotonic() + ms });
+    if (this.#known.size <= DELEGATIONS_KNOWN_MAX) return;
+    const [oldest = domain] = this.#known.keys();
+    this.#known.delete(oldest);
+  }
+
+  #tell(domain: string, found: Delegation): void {
+    const { log, nameServer } = this.#options;
+    const record = `${challengeName(domain)}. NS ${nameServer}.`;
+    if (found.kind === 'ours') log('delegation seen', { domain });
+    else log('delegation missing', { domain, record, reason: found.reason });
+  }
+}
+
+/* Which certificate a host gets: a wildcard where the DNS leads here for it, else one of its own. */
+
+export interface WildcardsOptions {
+  readonly delegations: Pick<Delegations, 'isOurs'>;
+  readonly dns: ChallengeSolver;
+  /** for a host alone */
+  readonly direct: readonly ChallengeSolver[];
+  readonly tunnelDomain: string;
+  /** accounts have domains one label below it */
+  readonly serviceDomain: string;
+}
+
+export class Wildcards {
+  readonly #options: WildcardsOptions;
+
+  constructor(options: WildcardsOptions) {
+    this.#options = options;
+  }
+
+  /** What there is to be before anybody asks for it. */
+  async always(): Promise<readonly string[]> {
+    const { delegations, tunnelDomain } = this.#options;
+    return (await delegations.isOurs(tunnelDomain)) ? [`*.${tunnelDomain}`] : [];
+  }
+
+  /** See {@link PlanFor}. */
+  async planFor(name: string): Promise<Plan> {
+    const { delegations, dns, direct, tunnelDomain } = this.#options;
+    const isWildcard = name.startsWith('*.');
+    const subject = isWildcard ? name : wildcardOf(name);
+    const domain = subject.slice(2);
+    const isDelegated = this.#mayBeDelegated(domain) && (await delegations.isOurs(domain));
+    if (isWildcard) return { subject, solvers: isDelegated ? [dns] : [] };
+    const alone: Plan = { subject: name, solvers: direct };
+    if (isDelegated) return { subject, solvers: [dns], otherwise: alone };
+    // The name that challenges of the wildcard are looked for at is also that of its domain's.
+    const isOfDomain = name === tunnelDomain && (await delegations.isOurs(name));
+    return isOfDomain ? { subject: name, solvers: [dns, ...direct] } : alone;
+  }
+
+  /** Whether this server is the authority for challenges of a domain if it is asked ({@link Zones}). */
+  #mayBeDelegated(domain: string): boolean {
+    const { tunnelDomain, serviceDomain } = this.#options;
+    return domain === tunnelDomain || domain.slice(domain.indexOf('.') + 1) === serviceDomain;
+  }
 }

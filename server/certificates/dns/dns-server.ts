@@ -1,14 +1,33 @@
 /** The relay as the authoritative server of the names that dns-01 challenges are looked for at (RFC 8555 section 8.4). */
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import {
+  type AddressInfo,
+  createServer,
+  isIP,
+  isIPv4,
+  isIPv6,
+  type Server,
+  type Socket as NetSocket,
+} from 'node:net';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { networkOf } from '../../address-network.ts';
 import type { Clock } from '../../clock.ts';
+import {
+  DNS_CONNECTION_IDLE_MS,
+  DNS_CONNECTIONS_MAX,
+  DNS_CONNECTIONS_OF_ONE_MAX,
+  DNS_QUERIES_BURST,
+  DNS_QUERIES_PER_MINUTE,
+  DNS_QUERY_MAX_BYTES,
+  DNS_WAITING_MAX,
+} from '../../limits.ts';
 import type { Listeners } from '../../listeners.ts';
 import type { Log } from '../../log.ts';
-import type { Authority } from './authority.ts';
-import { dnsAddresses } from './dns-addresses.ts';
-import { type LoadTexts, PendingTexts } from './pending-texts.ts';
-import { Responder } from './responder.ts';
-import { SourceLimits } from './source-limits.ts';
-import { TcpListener } from './tcp-listener.ts';
-import { UdpListener } from './udp-listener.ts';
+import { dnsQuestions } from '../../observe/counters.ts';
+import { RateLimiter } from '../../rate-limiter.ts';
+import { type Authority, type LoadTexts, PendingTexts, type Question } from './authority.ts';
+import { type Transport, writeTruncated } from './wire.ts';
 
 export interface DnsServerOptions {
   /** as `CULVERT_HOST` has it */
@@ -83,4 +102,339 @@ export class DnsServer {
       }
     }
   }
+}
+
+/* DNS over UDP: a packet, a response. */
+
+export class UdpListener {
+  readonly #socket: Socket;
+  readonly #responder: Responder;
+  readonly #closed: Promise<void>;
+  /** packets whose response has not left */
+  #waiting = 0;
+  #isLeaving = false;
+  #isClosed = false;
+
+  private constructor(socket: Socket, responder: Responder) {
+    this.#socket = socket;
+    this.#responder = responder;
+    this.#closed = new Promise((resolve) => {
+      socket.once('close', () => resolve());
+    });
+  }
+
+  /** @throws the system's error when the address is taken or not one of this machine */
+  static async bind(
+    address: string,
+    port: number,
+    responder: Responder,
+    listeners: Listeners,
+  ): Promise<UdpListener> {
+    const type = isIPv6(address) ? 'udp6' : 'udp4';
+    const socket = createSocket({ type, ipv6Only: type === 'udp6' });
+    try {
+      await listeners.openUdp(socket, { host: address, port });
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+    // A peer that is gone, a network that is down: the next packet may work.
+    socket.on('error', () => {});
+    const listener = new UdpListener(socket, responder);
+    socket.on('message', (packet, peer) => void listener.#take(packet, peer));
+    return listener;
+  }
+
+  /** Fulfilled when the last packet that it has taken has its response; another process has the same socket, and takes the others. */
+  leave(): Promise<void> {
+    this.#isLeaving = true;
+    this.#closeIfOver();
+    return this.#closed;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#socket.close();
+  }
+
+  #closeIfOver(): void {
+    if (this.#isLeaving && this.#waiting === 0) this.close();
+  }
+
+  async #take(packet: Buffer, peer: RemoteInfo): Promise<void> {
+    this.#waiting += 1;
+    await this.#respond(packet, peer);
+    this.#waiting -= 1;
+    this.#closeIfOver();
+  }
+
+  async #respond(packet: Buffer, { address, port }: RemoteInfo): Promise<void> {
+    const response = await this.#responder.respond(packet, address, 'udp');
+    if (response === undefined || port === 0 || this.#isClosed) return;
+    // What the system does not take at once waits in memory.
+    if (this.#socket.getSendQueueCount() >= DNS_WAITING_MAX) return;
+    await new Promise<void>((resolve) => {
+      this.#socket.send(response, port, address, () => resolve());
+    });
+  }
+}
+
+/* DNS over TCP: messages after their length, one after the other (RFC 1035 section 4.2.2, RFC 7766). */
+
+export class TcpListener {
+  readonly #server: Server;
+  readonly #responder: Responder;
+  readonly #clock: Clock;
+  /** with the network of each, oldest first */
+  readonly #sockets = new Map<NetSocket, string>();
+  #isLeaving = false;
+
+  private constructor(responder: Responder, clock: Clock) {
+    this.#responder = responder;
+    this.#clock = clock;
+    // Half-open, because a peer that has said all it has to still waits for the response.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  /**
+   * @param port 0 for a free one
+   * @throws the system's error when the address is taken or not one of this machine
+   */
+  static async bind(
+    address: string,
+    port: number,
+    responder: Responder,
+    clock: Clock,
+    listeners: Listeners,
+  ): Promise<TcpListener> {
+    const listener = new TcpListener(responder, clock);
+    await listeners.open('tcp', listener.#server, { host: address, port });
+    // Out of file descriptors, for example: the next accept may work.
+    listener.#server.on('error', () => {});
+    return listener;
+  }
+
+  /** The port that was bound. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Fulfilled when the connections that it has taken are over, each with the response to its query. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+
+  #accept(socket: NetSocket): void {
+    socket.on('error', () => socket.destroy());
+    const network = sourceNetwork(socket.remoteAddress ?? '');
+    const ofNetwork = [...this.#sockets.values()].filter((other) => other === network).length;
+    if (ofNetwork >= DNS_CONNECTIONS_OF_ONE_MAX) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.set(socket, network);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (this.#sockets.size > DNS_CONNECTIONS_MAX) this.#cutOldest();
+    void this.#serve(socket);
+  }
+
+  /** Whoever comes next is served: an attacker's connections make room for each other, too. */
+  #cutOldest(): void {
+    const [oldest] = this.#sockets.keys();
+    oldest?.destroy();
+    if (oldest !== undefined) this.#sockets.delete(oldest);
+  }
+
+  async #serve(socket: NetSocket): Promise<void> {
+    const cut = (): void => void socket.destroy();
+    // Bytes alone do not extend it: a query has to be complete, and its response taken.
+    let deadline = this.#clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
+    const splitter = new MessageSplitter();
+    try {
+      for await (const chunk of socket as AsyncIterable<Buffer>) {
+        for (const packet of splitter.push(chunk)) {
+          if (!(await this.#respond(socket, packet))) return;
+          if (this.#isLeaving) return socket.destroySoon();
+          deadline.cancel();
+          deadline = this.#clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
+        }
+      }
+      socket.destroySoon();
+    } catch {
+      // The connection is broken, or carries something else than queries.
+    } finally {
+      deadline.cancel();
+      if (!socket.writableEnded) socket.destroy();
+    }
+  }
+
+  /** @returns false when the peer is not worth more */
+  async #respond(socket: NetSocket, packet: Buffer): Promise<boolean> {
+    const response = await this.#responder.respond(packet, socket.remoteAddress ?? '', 'tcp');
+    if (response === undefined) return false;
+    // Only a response that was taken lets the next query be read.
+    await new Promise((resolve, reject) => {
+      socket.write(withLength(response), (error) => (error ? reject(error) : resolve(undefined)));
+    });
+    return true;
+  }
+}
+
+/* Messages of a TCP connection, each after two bytes with its length (RFC 1035 section 4.2.2). */
+
+const LENGTH_BYTES = 2;
+
+export class MessageSplitter {
+  /** bytes of a message that is not complete */
+  #rest: Buffer = Buffer.alloc(0);
+
+  /**
+   * @returns the messages that are complete with these bytes
+   * @throws RangeError at one that is longer than any query
+   */
+  *push(chunk: Buffer): Generator<Buffer> {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (bytes.length >= LENGTH_BYTES) {
+      const end = LENGTH_BYTES + bytes.readUInt16BE(0);
+      if (end > LENGTH_BYTES + DNS_QUERY_MAX_BYTES) throw new RangeError('too long a message');
+      if (bytes.length < end) break;
+      yield bytes.subarray(LENGTH_BYTES, end);
+      bytes = bytes.subarray(end);
+    }
+    this.#rest = bytes;
+  }
+}
+
+/** A message as it is sent. */
+export function withLength(message: Buffer): Buffer {
+  const packet = Buffer.alloc(LENGTH_BYTES + message.length);
+  packet.writeUInt16BE(message.length, 0);
+  message.copy(packet, LENGTH_BYTES);
+  return packet;
+}
+
+/* From a packet to its response, whichever way it came. */
+
+export interface ResponderOptions {
+  readonly authority: Authority;
+  readonly texts: PendingTexts;
+  readonly limits: Readonly<Record<Transport, SourceLimits>>;
+}
+
+interface Responded {
+  readonly response: Buffer | undefined;
+  readonly outcome: keyof typeof dnsQuestions;
+}
+
+const DROPPED: Responded = { response: undefined, outcome: 'dropped' };
+
+export class Responder {
+  readonly #options: ResponderOptions;
+  /** questions that wait for the store */
+  #waiting = 0;
+
+  constructor(options: ResponderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param address of whoever it is from, or says it is
+   * @returns `undefined` for a packet that gets no response. Never rejects.
+   */
+  async respond(packet: Buffer, address: string, transport: Transport): Promise<Buffer | undefined> {
+    const { response, outcome } = await this.#respond(packet, address, transport);
+    dnsQuestions[outcome] += 1;
+    return response;
+  }
+
+  async #respond(packet: Buffer, address: string, transport: Transport): Promise<Responded> {
+    if (packet.length > DNS_QUERY_MAX_BYTES || this.#waiting >= DNS_WAITING_MAX) return DROPPED;
+    const { authority, limits } = this.#options;
+    const read = authority.read(packet, transport);
+    if (read === undefined) return DROPPED;
+    const allowance = limits[transport].take(address);
+    const isRefused = Buffer.isBuffer(read);
+    if (allowance === 'serve')
+      return isRefused ? { response: read, outcome: 'refused' } : await this.#lookUp(read, transport);
+    if (allowance === 'drop' || transport === 'tcp' || isRefused) return DROPPED;
+    return { response: writeTruncated(read.query), outcome: 'truncated' };
+  }
+
+  async #lookUp(question: Question, transport: Transport): Promise<Responded> {
+    const { authority, texts } = this.#options;
+    this.#waiting += 1;
+    const current = await texts.current();
+    this.#waiting -= 1;
+    const response = authority.respond(question, current, transport);
+    return { response, outcome: current === undefined ? 'failed' : 'answered' };
+  }
+}
+
+/* How much a network may ask. */
+
+/** @returns the /24 of an IPv4 address, the /64 of an IPv6 address: resolvers, and attacks, have many addresses */
+export function sourceNetwork(address: string): string {
+  return isIPv4(address) ? `${address.slice(0, address.lastIndexOf('.'))}.0/24` : networkOf(address);
+}
+
+/** What becomes of a query: it is served, gets a response that leads to TCP, or none. */
+export type Allowance = 'serve' | 'truncate' | 'drop';
+
+export class SourceLimits {
+  readonly #buckets: RateLimiter;
+  #refused = 0;
+
+  constructor(clock: Clock) {
+    this.#buckets = new RateLimiter(clock, { perMinute: DNS_QUERIES_PER_MINUTE, burst: DNS_QUERIES_BURST });
+  }
+
+  /**
+   * A resolver in whose name somebody else sends too many queries still gets through: every second of them is told to come
+   * over TCP, which only the resolver itself can.
+   */
+  take(address: string): Allowance {
+    if (this.#buckets.take(sourceNetwork(address)) === 0) return 'serve';
+    this.#refused += 1;
+    return this.#refused % 2 === 0 ? 'truncate' : 'drop';
+  }
+}
+
+/* On which addresses DNS is served. */
+
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
+
+/**
+ * Each of them has a socket of its own: a response over UDP must come from the address that was asked, and the system's own
+ * resolver often has the port on a loopback address.
+ *
+ * @param host as `CULVERT_HOST` has it; all addresses of one kind are those that others can reach, or, where there are
+ *     none, loopback
+ * @throws the system's error when a host name has no address
+ */
+export async function dnsAddresses(host: string, interfaces = networkInterfaces): Promise<string[]> {
+  if (EVERY_ADDRESS.includes(host)) return reachable(host, interfaces());
+  if (isIP(host) !== 0) return [host];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** `::` includes IPv4, as for the listener of visitors. */
+function reachable(host: string, interfaces: ReturnType<typeof networkInterfaces>): string[] {
+  const all = Object.values(interfaces)
+    .flatMap((own) => own ?? [])
+    .filter(({ family }) => host === '::' || family === 'IPv4')
+    .filter((own) => !isLinkLocal(own));
+  const outside = all.filter(({ internal }) => !internal);
+  return (outside.length > 0 ? outside : all).map(({ address }) => address);
+}
+
+function isLinkLocal({ address }: NetworkInterfaceInfo): boolean {
+  return /^fe[89ab]/i.test(address);
 }

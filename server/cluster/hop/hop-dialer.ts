@@ -1,16 +1,20 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
-import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../../limits.ts';
-import type { Hop, UpgradeToPass } from '../../link/other-relays.ts';
+import { TurnedReads } from '../../../shared/scheduler/fair-reads.ts';
+import type { Hop, UpgradeToPass } from '../../clients/ownership.ts';
+import {
+  HOP_CONNECT_TIMEOUT_MS,
+  HOP_IDLE_MAX,
+  HOP_IDLE_MS,
+  HOP_RESPONSE_TIMEOUT_MS,
+  HOPS_ASKED_MAX,
+  KEEP_ALIVE_MS,
+  STALL_TIMEOUT_MS,
+} from '../../limits.ts';
 import { relayOf } from '../connection-id.ts';
-import { HopCarrier } from './hop-carrier.ts';
-import { HopConnection, type HopHandler } from './hop-connection.ts';
-import { HopPool } from './hop-pool.ts';
-import { HopResponse } from './hop-response.ts';
-import { HOP_TLS, hopKey, writeRequest } from './hop.ts';
-import type { RelayAddress } from '../member-record.ts';
-import type { Membership } from '../membership.ts';
+import type { Membership, RelayAddress } from '../members.ts';
+import { HOP_TLS, HopConnection, type HopHandler, hopKey, writeRequest } from './hop-connection.ts';
 
 export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;
@@ -140,3 +144,209 @@ export class HopDialer {
 
 /** Until the first request is sent. */
 const NOBODY: HopHandler = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };
+
+/* Connections to other relays that carry nothing at the moment. */
+
+export class HopPool {
+  /** by the incarnation of the relay; those used last are last */
+  readonly #idle = new Map<string, HopConnection[]>();
+
+  /** @returns the one that was used last, which is the least likely to be gone */
+  take(incarnation: string): HopConnection | undefined {
+    const connection = this.#idle.get(incarnation)?.pop();
+    connection?.setTimeout(0);
+    return connection;
+  }
+
+  /** Keeps a connection for {@link HOP_IDLE_MS}, or closes it if there are enough. */
+  keep(incarnation: string, connection: HopConnection): void {
+    if (!connection.isOpen) return;
+    const idle = this.#idle.get(incarnation) ?? [];
+    if (idle.length >= HOP_IDLE_MAX) return connection.destroy();
+    this.#idle.set(incarnation, idle);
+    idle.push(connection);
+    connection.setTimeout(HOP_IDLE_MS);
+    const lost = (): void => connection.destroy();
+    connection.handler = {
+      // Nothing was requested on it.
+      onPiece: lost,
+      onEnd: lost,
+      onDrain() {},
+      onClose: () => this.#forget(incarnation, connection),
+    };
+  }
+
+  /** Closes all of them. */
+  close(): void {
+    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
+  }
+
+  #forget(incarnation: string, connection: HopConnection): void {
+    const left = this.#idle.get(incarnation)?.filter((other) => other !== connection) ?? [];
+    if (left.length > 0) this.#idle.set(incarnation, left);
+    else this.#idle.delete(incarnation);
+  }
+}
+
+/*
+ * One data socket on a connection to another relay, from the side where it landed. It is the hop's hot path: bytes are
+ * written as they came, and reading pauses only while the system takes no more.
+ */
+
+export interface CarrierEvents {
+  /** Both directions have ended: the connection may carry the next one. */
+  free(): void;
+  /** Called once, when nothing of it is left on this side, either. */
+  done(): void;
+}
+
+export class HopCarrier implements HopHandler {
+  readonly #client: Duplex;
+  readonly #reads: TurnedReads;
+  readonly #connection: HopConnection;
+  readonly #events: CarrierEvents;
+  #endSent = false;
+  #relayEnded = false;
+  #clientClosed = false;
+
+  /**
+   * To be made the handler of the connection at once.
+   *
+   * @param client nothing listens to its data yet; its end is passed on, and it still receives what the relay has to say
+   */
+  constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
+    this.#client = client;
+    this.#connection = connection;
+    this.#events = events;
+    client.on('error', () => client.destroy());
+    client.on('drain', () => {
+      if (!this.#relayEnded) connection.resume();
+    });
+    this.#reads = new TurnedReads(client, () => client, {
+      onChunk: (chunk) => {
+        if (!this.#endSent && !connection.send([chunk])) this.#reads.pause();
+      },
+      onEnd: () => this.#sendEnd(),
+    });
+    client.once('close', () => this.#onClientClosed());
+    if (client.destroyed) this.#onClientClosed();
+    else this.#reads.resume();
+  }
+
+  onPiece(piece: Buffer): void {
+    const client = this.#client;
+    // A large chunk counts as too much even if the system has taken all of it at once.
+    if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();
+  }
+
+  onDrain(): void {
+    this.#reads.resume();
+  }
+
+  /** The relay ends a data socket as a whole, so its end ends the client's side, too. */
+  onEnd(): void {
+    this.#relayEnded = true;
+    if (!this.#endSent) this.#connection.oweEnd();
+    this.#endSent = true;
+    if (this.#client.writableLength === 0) this.#client.destroy();
+    else endWithin(STALL_TIMEOUT_MS, this.#client);
+    this.#connection.resume();
+    this.#events.free();
+    this.#tellDone();
+  }
+
+  onClose(): void {
+    if (this.#relayEnded) return;
+    this.#relayEnded = true;
+    this.#client.destroy();
+    this.#tellDone();
+  }
+
+  #onClientClosed(): void {
+    if (this.#clientClosed) return;
+    this.#clientClosed = true;
+    this.#reads.flush();
+    // After a clean end the relay still receives what is queued, and then ends by itself.
+    if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
+    else if (!this.#relayEnded) this.#connection.resume();
+    this.#tellDone();
+  }
+
+  #sendEnd(): void {
+    if (this.#endSent) return;
+    this.#endSent = true;
+    this.#connection.sendEnd();
+  }
+
+  #tellDone(): void {
+    if (this.#relayEnded && this.#clientClosed) this.#events.done();
+  }
+}
+
+/** Ends a connection once it has taken what is queued, or after so many ms. */
+function endWithin(ms: number, socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), ms);
+  socket.once('close', () => clearTimeout(timer));
+  socket.end(() => socket.destroy());
+}
+
+/* The response of a relay that was asked to take a data socket. */
+
+/** How the response begins when it has taken one. */
+const SWITCHING = Buffer.from('HTTP/1.1 101 ');
+
+/** `lost`: the connection has ended without a word. */
+type Verdict = 'taken' | 'refused' | 'lost';
+
+export class HopResponse implements HopHandler {
+  /** Decided within {@link HOP_RESPONSE_TIMEOUT_MS}. */
+  readonly verdict: Promise<Verdict>;
+  readonly #connection: HopConnection;
+  #read: Buffer = Buffer.alloc(0);
+  #hasEnded = false;
+  #hasClosed = false;
+  #decide: (verdict: Verdict) => void = () => {};
+
+  constructor(connection: HopConnection) {
+    this.#connection = connection;
+    this.verdict = new Promise((resolve) => {
+      const timer = setTimeout(() => resolve('refused'), HOP_RESPONSE_TIMEOUT_MS);
+      this.#decide = (verdict) => {
+        clearTimeout(timer);
+        resolve(verdict);
+      };
+    });
+    connection.handler = this;
+    if (!connection.isOpen) this.#decide('lost');
+  }
+
+  onPiece(piece: Buffer): void {
+    this.#read = Buffer.concat([this.#read, piece]);
+    if (this.#read.length < SWITCHING.length) return;
+    // What follows the head waits for the client.
+    this.#connection.pause();
+    this.#decide(this.#read.subarray(0, SWITCHING.length).equals(SWITCHING) ? 'taken' : 'refused');
+  }
+
+  onEnd(): void {
+    this.#hasEnded = true;
+    this.#decide('refused');
+  }
+
+  onDrain(): void {
+    // What was sent is far less than a connection can queue.
+  }
+
+  onClose(): void {
+    this.#hasClosed = true;
+    this.#decide(this.#read.length > 0 ? 'refused' : 'lost');
+  }
+
+  /** Tells another handler everything that has come so far. */
+  replay(handler: HopHandler): void {
+    handler.onPiece(this.#read, false);
+    if (this.#hasEnded) handler.onEnd();
+    else if (this.#hasClosed) handler.onClose();
+    else this.#connection.resume();
+  }
+}

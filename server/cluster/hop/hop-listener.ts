@@ -1,10 +1,11 @@
 /** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
-import { HOP_TLS, hopKey } from './hop.ts';
-import { HopReceiver, type TakeHop } from './hop-receiver.ts';
+import type { HopRequest } from '../../clients/ownership.ts';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
+import { HOP_TLS, HopConnection, type HopHandler, hopKey, readRequest } from './hop-connection.ts';
 
 export interface HopListenerOptions {
   /** address to listen on */
@@ -81,5 +82,141 @@ export class HopListener {
     const via = this.#from.get(socket);
     if (via === undefined) return void socket.destroy();
     HopReceiver.serve(socket, via, this.#take);
+  }
+}
+
+/* One connection from another relay, from the side where visitors wait: takes one data socket after the other from it. */
+
+/** What is done with a data socket that another relay has passed on. */
+export type TakeHop = (request: HopRequest, socket: Duplex) => void;
+
+export class HopReceiver implements HopHandler {
+  readonly #connection: HopConnection;
+  readonly #via: string;
+  readonly #take: TakeHop;
+  /** as much of the next request as has arrived */
+  #request: Buffer = Buffer.alloc(0);
+  /** the data socket it carries now, or carried last */
+  #stream: HopStream | undefined;
+  /** whether more of it may come */
+  #isReading = false;
+
+  private constructor(socket: Socket, via: string, take: TakeHop) {
+    this.#via = via;
+    this.#take = take;
+    this.#connection = new HopConnection(socket, this);
+  }
+
+  /**
+   * Takes what comes on a connection, until that ends.
+   *
+   * @param socket of a relay that has proved to be one of the cluster
+   * @param via its incarnation
+   */
+  static serve(socket: Socket, via: string, take: TakeHop): HopReceiver {
+    return new HopReceiver(socket, via, take);
+  }
+
+  onPiece(piece: Buffer, isLast: boolean): void {
+    if (this.#isReading) return this.#stream?.receive(piece);
+    this.#request = Buffer.concat([this.#request, piece]);
+    if (this.#request.length > HOP_LINE_MAX_BYTES) return this.#connection.destroy();
+    if (isLast) this.#begin();
+  }
+
+  #begin(): void {
+    const request = readRequest(this.#request, this.#via);
+    this.#request = Buffer.alloc(0);
+    if (request === undefined) return this.#connection.destroy();
+    this.#stream = new HopStream(this.#connection);
+    this.#isReading = true;
+    this.#take(request, this.#stream);
+  }
+
+  onEnd(): void {
+    this.#isReading = false;
+    this.#stream?.receiveEnd();
+  }
+
+  onDrain(): void {
+    this.#stream?.drained();
+  }
+
+  onClose(): void {
+    this.#stream?.destroy();
+  }
+}
+
+/* The end of a data socket that comes over a connection from another relay (hop-connection.ts). */
+
+export class HopStream extends Duplex {
+  readonly #connection: HopConnection;
+  #endSent = false;
+  #onDrain: (() => void) | undefined;
+
+  /** @param connection whose data socket begins */
+  constructor(connection: HopConnection) {
+    super({ allowHalfOpen: true, decodeStrings: true });
+    this.#connection = connection;
+    // Its user is told by `close`.
+    this.on('error', () => {});
+  }
+
+  /** Bytes have come. */
+  receive(piece: Buffer): void {
+    // After we have sent our end, the other relay may still send something until it has received that.
+    if (!this.destroyed && !this.push(piece)) this.#connection.pause();
+  }
+
+  /** No more bytes come. */
+  receiveEnd(): void {
+    if (!this.destroyed) this.push(null);
+  }
+
+  /** The connection has room again. */
+  drained(): void {
+    const onDrain = this.#onDrain;
+    this.#onDrain = undefined;
+    onDrain?.();
+  }
+
+  override _read(): void {
+    this.#connection.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.#send([chunk], callback);
+  }
+
+  override _writev(queued: readonly { readonly chunk: Buffer }[], callback: () => void): void {
+    this.#send(
+      queued.map(({ chunk }) => chunk),
+      callback,
+    );
+  }
+
+  #send(pieces: readonly Buffer[], callback: () => void): void {
+    this.#connection.hold();
+    if (this.#connection.send(pieces)) callback();
+    else this.#onDrain = callback;
+  }
+
+  override _final(callback: () => void): void {
+    this.#sendEnd();
+    callback();
+  }
+
+  /** If everything was handed to the system, it ends like a closed connection; otherwise it breaks like one. */
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    if (error !== null || this.writableLength > 0) this.#connection.destroy();
+    else this.#sendEnd();
+    this.#connection.resume();
+    callback(error);
+  }
+
+  #sendEnd(): void {
+    if (this.#endSent) return;
+    this.#endSent = true;
+    this.#connection.sendEnd();
   }
 }

@@ -9,9 +9,8 @@ import { duplexPair } from 'node:stream';
 import * as fc from 'fast-check';
 import type { Field } from '../../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
-import { HostResolver } from '../routing/host-resolver.ts';
-import { type EdgeContext, type Plan, planRequest } from '../routing/request-plan.ts';
-import { type Peer, tunnelRequestHead } from './request-head.ts';
+import { type Peer, tunnelRequestHead } from '../request-head.ts';
+import { type EdgeContext, HostResolver, type Plan, planRequest } from '../route.ts';
 
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const context: EdgeContext = {

@@ -1,22 +1,56 @@
 /** Opens a PostgreSQL database, which several relays may share. */
-import { Kysely, PostgresDialect } from 'kysely';
-import { Pool, type PoolConfig } from 'pg';
-import { systemClock } from '../../clock.ts';
 import {
+  Kysely,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
+import { type ClientConfig, type CustomTypesConfig, Pool, type PoolConfig, types as pgTypes } from 'pg';
+import { type Clock, systemClock } from '../../clock.ts';
+import {
+  KEEP_ALIVE_MS,
+  POSTGRES_CLOSE_TIMEOUT_MS,
+  POSTGRES_CONNECT_TIMEOUT_MS,
   POSTGRES_CONNECTIONS_MAX,
   POSTGRES_LOCK_TIMEOUT_MS,
   POSTGRES_MIGRATION_TIMEOUT_MS,
+  POSTGRES_QUERY_TIMEOUT_MS,
+  POSTGRES_RETRY_BASE_MS,
+  POSTGRES_RETRY_CAP_MS,
   POSTGRES_STATEMENT_TIMEOUT_MS,
+  POSTGRES_WAITING_MAX,
 } from '../../limits.ts';
 import type { Log } from '../../log.ts';
-import { nameOfDatabase } from '../address.ts';
+import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
 import { kyselyStore } from '../kysely-store.ts';
-import { type Creation, migrate } from '../migrate.ts';
-import { MIGRATIONS } from '../migrations.ts';
+import { type Creation, migrate, MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
+import { UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
-import { CONNECTION, type PostgresAddress } from './connection.ts';
-import { GuardedPool } from './guarded-pool.ts';
+
+/* What all connections to PostgreSQL have in common. */
+
+export type PostgresAddress = Extract<DatabaseAddress, { kind: 'postgres' }>;
+
+/** `bigint` columns hold what JavaScript counts exactly: times in ms, bytes, requests. */
+const types: CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pgTypes.builtins.INT8 ? Number : pgTypes.getTypeParser(oid, format),
+};
+
+/** The settings of every connection; the parameters of the address win. */
+export const CONNECTION: ClientConfig = {
+  types,
+  application_name: 'culvert-relay',
+  connectionTimeoutMillis: POSTGRES_CONNECT_TIMEOUT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  query_timeout: POSTGRES_QUERY_TIMEOUT_MS,
+  // What is acknowledged is on the disk, whatever the server's own default is.
+  options: '-c synchronous_commit=on',
+};
 
 const serving: PoolConfig = {
   ...CONNECTION,
@@ -67,3 +101,126 @@ function connectTo({ url }: PostgresAddress, settings: PoolConfig): Kysely<Datab
   const pool = new GuardedPool(new Pool({ ...settings, connectionString: url }), systemClock);
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }
+
+/* Connections to a server that may go away: limited in number, and never reused after a failure. */
+
+/** What is used of a pool of the `pg` library. */
+export interface RawPool {
+  connect(): Promise<RawClient>;
+  end(): Promise<void>;
+  readonly waitingCount: number;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** What is used of its connections. */
+export interface RawClient {
+  query(sql: string, parameters: unknown[]): Promise<unknown>;
+  /** @param destroy whether the connection is to be closed rather than used again */
+  release(destroy: boolean): void;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+export class GuardedPool implements PostgresPool {
+  readonly #pool: RawPool;
+  readonly #clock: Clock;
+  /** attempts to connect that have failed one after the other */
+  #failures = 0;
+  #failure: unknown;
+  /** monotonic ms before which there is no new attempt */
+  #retryAt = -Infinity;
+
+  constructor(pool: RawPool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+    // An idle connection was lost. Whoever needs one next will find out whether there is a server.
+    pool.on('error', ignore);
+  }
+
+  /**
+   * @throws Error with the reason; at once for some time after a failure, so that a server that is down costs little, and one
+   *   that comes back is not overrun
+   */
+  async connect(): Promise<PostgresPoolClient> {
+    if (this.#clock.monotonic() < this.#retryAt) throw this.#failure;
+    if (this.#pool.waitingCount >= POSTGRES_WAITING_MAX) {
+      throw new Error(`more than ${POSTGRES_WAITING_MAX} operations wait for a connection`);
+    }
+    try {
+      const client = await this.#pool.connect();
+      this.#failures = 0;
+      this.#retryAt = -Infinity;
+      return new GuardedClient(client);
+    } catch (error) {
+      this.#noteFailure(error);
+      throw error;
+    }
+  }
+
+  /** Closes all connections; one whose server does not answer is left to the end of the process. */
+  async end(): Promise<void> {
+    const timeout = new Promise<void>((resolve) => {
+      this.#clock.setTimeout(resolve, POSTGRES_CLOSE_TIMEOUT_MS);
+    });
+    await Promise.race([this.#pool.end(), timeout]);
+  }
+
+  #noteFailure(error: unknown): void {
+    // Attempts at the same time have failed for the same reason.
+    if (this.#clock.monotonic() < this.#retryAt) return;
+    this.#failure = error;
+    const wait = Math.min(POSTGRES_RETRY_CAP_MS, POSTGRES_RETRY_BASE_MS * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#retryAt = this.#clock.monotonic() + wait;
+  }
+}
+
+class GuardedClient implements PostgresPoolClient {
+  readonly #client: RawClient;
+  #lost = false;
+
+  constructor(client: RawClient) {
+    this.#client = client;
+    // Everything that waits for an answer is told, too.
+    client.on('error', this.#onError);
+  }
+
+  query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  query<R>(
+    query: string | PostgresCursor<R>,
+    parameters: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof query !== 'string') throw new Error('streaming is not supported');
+    return this.#run<R>(query, parameters);
+  }
+
+  release(): void {
+    this.#client.off('error', this.#onError);
+    this.#client.release(this.#lost);
+  }
+
+  readonly #onError = (): void => {
+    this.#lost = true;
+  };
+
+  async #run<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    // A rollback after a statement that was not answered would not be answered either; closing the connection rolls back.
+    if (this.#lost) throw new Error('the connection was lost');
+    try {
+      return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;
+    } catch (error) {
+      if (isAnswer(error)) throw error;
+      this.#lost = true;
+      throw new UnansweredError(error);
+    }
+  }
+}
+
+/** Whether a server has refused a statement, and said why, rather than not answered. */
+function isAnswer(error: unknown): boolean {
+  // https://www.postgresql.org/docs/current/errcodes-appendix.html; errors of the system have longer codes
+  return error instanceof Error && 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));
+}
+
+function ignore(): void {}

@@ -1,11 +1,10 @@
 /** Queries on invitations, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
-import { inTransaction, keepActs } from './audit-queries.ts';
-import { insertKey } from './key-queries.ts';
-import { insertAccount } from './new-account-queries.ts';
 import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
 import type { Database } from '../schema.ts';
+import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
+import { inTransaction, keepActs } from './audit-queries.ts';
+import { insertAccount, insertKey } from './key-queries.ts';
 
 /** See {@link Store.insertInvitations}. */
 export function insertInvitations(

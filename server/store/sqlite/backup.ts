@@ -13,15 +13,14 @@ import {
 import { dirname, resolve } from 'node:path';
 import type { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
-import type { Database } from '../schema.ts';
+import { MovedDatabaseError, refuseMoved } from '../database-address.ts';
 import { insertAudit } from '../queries/audit-queries.ts';
-import type { AuditRecord } from '../records.ts';
-import { MovedDatabaseError, refuseMoved } from '../relocation.ts';
-import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/secret-queries.ts';
-import { loadSqlite } from './load-sqlite.ts';
+import type { AuditRecord } from '../records.ts';
+import type { Database } from '../schema.ts';
+import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
-import { createPart } from './private-file.ts';
+import { createPart, loadSqlite } from './sqlite-files.ts';
 
 /**
  * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are made. The

@@ -1,5 +1,6 @@
 /** Kysely's SQLite dialect on Node's own driver: nothing to compile, nothing to download. */
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -8,12 +9,13 @@ import {
   type Driver,
   type Kysely,
   type QueryCompiler,
+  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { BEGIN, SqliteConnection } from './connection.ts';
-import type { FileGuard } from './file-guard.ts';
+import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
+import type { FileGuard } from './sqlite-files.ts';
 
 export class NodeSqliteDialect implements Dialect {
   readonly #database: DatabaseSync;
@@ -113,4 +115,76 @@ class NodeSqliteDriver implements Driver {
     this.#database.close();
     return Promise.resolve();
   }
+}
+
+/* A SQLite file as the connection through which Kysely sends its queries. */
+
+/** https://www.sqlite.org/rescode.html#busy; the low byte, the others tell the kind */
+const SQLITE_BUSY = 5;
+
+/** A transaction that reads first and writes later could not get the lock in between without starting again. */
+export const BEGIN = 'begin immediate';
+
+export class SqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync;
+  readonly #guard: FileGuard | undefined;
+  /** Since when every write has found the file locked by another process, monotonic ms. */
+  #lockedSince: number | undefined;
+
+  /** @param guard called before each write, for a database in a file */
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
+    this.#database = database;
+    this.#guard = guard;
+  }
+
+  /**
+   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is retried
+   * here, for at most {@link SQLITE_BUSY_MS}. If a file stays locked for longer, every further write fails at its first
+   * attempt, because reads wait in line behind it.
+   */
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const writes = isWrite(query) || query.sql === BEGIN;
+    if (writes) this.#guard?.check();
+    let since: number | undefined;
+    for (;;) {
+      try {
+        const result = this.#execute<R>(query);
+        if (writes) this.#lockedSince = undefined;
+        return result;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        since ??= performance.now();
+        if (writes) since = this.#lockedSince ??= since;
+        if (performance.now() >= since + SQLITE_BUSY_MS) throw error;
+      }
+      await sleep(SQLITE_RETRY_MS);
+    }
+  }
+
+  streamQuery(): never {
+    throw new Error('streaming is not supported');
+  }
+
+  #execute<R>(query: CompiledQuery): QueryResult<R> {
+    const statement = this.#database.prepare(query.sql);
+    const parameters = query.parameters as readonly SQLInputValue[];
+    if (!isWrite(query) || returnsRows(query)) return { rows: statement.all(...parameters) as R[] };
+    const { changes } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+}
+
+function returnsRows({ query }: CompiledQuery): boolean {
+  return 'returning' in query && query.returning !== undefined;
+}
+
+/** Whether it changes the database. */
+function isWrite({ query: { kind } }: CompiledQuery): boolean {
+  return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
+}
+
+/** Whether a statement failed because somebody else has the file locked. */
+export function isBusy(error: unknown): boolean {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+  return (code & 0xff) === SQLITE_BUSY;
 }

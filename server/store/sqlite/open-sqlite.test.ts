@@ -8,8 +8,8 @@ import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
-import { loadSqlite } from './load-sqlite.ts';
 import { openSqlite } from './open-sqlite.ts';
+import { loadSqlite } from './sqlite-files.ts';
 
 function modesOf(path: string): number[] {
   return ['', '-wal', '-shm'].map((suffix) => statSync(path + suffix).mode & 0o777);

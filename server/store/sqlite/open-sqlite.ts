@@ -4,17 +4,13 @@ import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
+import { refuseMoved } from '../database-address.ts';
 import { kyselyStore } from '../kysely-store.ts';
-import { type Creation, migrate, MissingDatabaseError } from '../migrate.ts';
-import { MIGRATIONS } from '../migrations.ts';
+import { type Creation, migrate, MIGRATIONS, MissingDatabaseError } from '../migrations.ts';
 import type { Database } from '../schema.ts';
-import { refuseMoved } from '../relocation.ts';
 import type { Store } from '../store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
-import { FileGuard } from './file-guard.ts';
-import { makeFolder } from './folder.ts';
-import { loadSqlite } from './load-sqlite.ts';
-import { makePrivate } from './private-file.ts';
+import { FileGuard, loadSqlite, makeFolder, makePrivate } from './sqlite-files.ts';
 
 /**
  * Opens a SQLite file, for the own user only, and brings it up to date.

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { aTunnel, anAccount } from '../../testing/fixtures.ts';
+import { anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
-import { openThreaded } from './open-threaded.ts';
+import { openThreaded } from './store-connection.ts';
 
 describe('a store on a thread of its own', () => {
   const owner = anAccount({ name: 'owner' });

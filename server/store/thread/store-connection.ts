@@ -4,8 +4,9 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
-import type { Operation } from '../operations.ts';
+import { type Operation, OPERATIONS } from '../operations.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
+import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
 
 /** In a build it is CommonJS, with which a thread starts faster. */
@@ -137,4 +138,21 @@ function failed(text: string): Promise<never> {
 
 function unanswered(text: string): StoreError {
   return new StoreError(new UnansweredError(new Error(text)));
+}
+
+/* The embedded database of a relay that serves: on a thread of its own, so that no visitor waits for its disk. */
+
+/**
+ * Opens a SQLite file on a thread of its own, creates it if missing, and brings it up to date.
+ *
+ * @param log told when the database begins to fail and when it works again
+ * @throws Error with a text for the operator
+ */
+export async function openThreaded(path: string, clock: Clock, log: Log): Promise<Store> {
+  const connection = await StoreConnection.open(path, clock, log);
+  const methods = Object.keys(OPERATIONS).map((operation) => [
+    operation,
+    (...args: readonly unknown[]) => connection.call(operation as Operation, args),
+  ]);
+  return Object.fromEntries(methods) as Store;
 }

@@ -1,13 +1,15 @@
 /** Hostile requests, to real servers, each behind its own tunnel. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Faults } from '../../tools/faults.ts';
-import type { Front } from '../../tools/fronts.ts';
-import { HonestVisitor, type Honest } from '../../tools/honest.ts';
-import { inParallel } from '../../tools/in-parallel.ts';
-import { talk } from '../../tools/talk.ts';
-import type { Sighting, Witness } from './witnesses.ts';
+import { startApacheSite, startNginxSite } from '../../../support/native-server.ts';
 import { Scope } from '../../../support/scope.ts';
-import { type HostileMessage, MARK, numbered } from './case.ts';
+import { startHttpService, startRawService } from '../../../support/services/listen.ts';
+import { inParallel } from '../../tools/attacked-relay.ts';
+import { type Front, talk } from '../../tools/fronts.ts';
+import { type Faults, type Honest, HonestVisitor } from '../../tools/honest.ts';
+import { type HostileMessage, MARK, numbered } from './cases.ts';
 
 /** A witness with the requests for the tunnel that leads to it; all have the same ones, but for the host. */
 export interface Target {
@@ -128,4 +130,151 @@ function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
 
 function describe({ front, witness, request }: Sent): string {
   return `${front.name} to ${witness.name}, ${JSON.stringify(request.what)} ${JSON.stringify(request.text.slice(0, 400))}`;
+}
+
+/** Which requests have come on a connection to a hostile service, and whether anything unasked was sent on it. */
+interface Connection {
+  readonly requests: Set<number>;
+  isOutOfStep: boolean;
+}
+
+/**
+ * What a hostile service was asked on which connection. Once it has sent a response that nobody asked for, that may be taken
+ * for the one to the next request on this connection, the next request's for the one after that, and so on. Proxies send the
+ * requests of several visitors on one connection, so it may happen to them without a tunnel, too.
+ */
+export class AnsweredRequests {
+  readonly #connections = new Map<object, Connection>();
+
+  /** A request has come. */
+  asked(connection: object, number: number): void {
+    this.#of(connection).requests.add(number);
+  }
+
+  /** Something was sent on a connection, after a response to the last request on it. */
+  sentUnasked(connection: object): void {
+    this.#of(connection).isOutOfStep = true;
+  }
+
+  /** Whether a request has come, and only on connections on which nothing unasked was sent. */
+  isInStep(number: number): boolean {
+    const connections = this.#with(number);
+    return connections.length > 0 && !connections.some(({ isOutOfStep }) => isOutOfStep);
+  }
+
+  /**
+   * Whether the service itself may have made somebody take the response to one request for that to another.
+   *
+   * @param other the number of the request that has got it; it need not have come to the service yet
+   */
+  mayStray(number: number, other: number): boolean {
+    const ofOther = this.#with(other);
+    return this.#with(number).some(
+      (connection) => connection.isOutOfStep && (ofOther.length === 0 || ofOther.includes(connection)),
+    );
+  }
+
+  #of(connection: object): Connection {
+    const known = this.#connections.get(connection) ?? { requests: new Set(), isOutOfStep: false };
+    this.#connections.set(connection, known);
+    return known;
+  }
+
+  #with(number: number): Connection[] {
+    return [...this.#connections.values()].filter(({ requests }) => requests.has(number));
+  }
+}
+
+/* Services that record which marked requests they have seen: three real servers, and one that only looks at bytes. */
+
+/** A mark that has reached a service. */
+export interface Sighting {
+  readonly server: string;
+  readonly kind: string;
+  readonly number: number;
+  /**
+   * Where the request came from, as each proxy and the relay have added it; `undefined` where only bytes were looked at. A
+   * request that one of them did not take for a request has fewer addresses.
+   */
+  readonly from: string | undefined;
+}
+
+export interface Witness {
+  readonly name: string;
+  readonly port: number;
+  /** all that it has seen */
+  sightings(): readonly Sighting[];
+}
+
+/** Fields of a marked request, as nginx and Apache log them. */
+const LOG_LINE = {
+  nginx: '$http_case|$http_x_forwarded_for',
+  apache: '%{Case}i|%{X-Forwarded-For}i',
+};
+
+export async function startWitnesses(scope: Scope): Promise<readonly Witness[]> {
+  const [nginx, apache] = [await startNginxSite(scope, LOG_LINE), await startApacheSite(scope, LOG_LINE)];
+  return [
+    await startNode(scope),
+    await startLooker(scope),
+    { name: 'nginx', port: nginx.port, sightings: () => fromLog('nginx', nginx.log) },
+    { name: 'apache', port: apache.port, sightings: () => fromLog('apache', apache.log) },
+  ];
+}
+
+/** Node's server; it responds with what it has seen. */
+async function startNode(scope: Scope): Promise<Witness> {
+  const name = 'node';
+  const seen: Sighting[] = [];
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const from = request.headersDistinct['x-forwarded-for']?.join();
+    const mark = String(request.headers['case']);
+    seen.push(...marksIn(mark, name, from));
+    const body = await text(request);
+    // What a body hides is a request only to those who read it as one.
+    const behind = `${body} ${request.rawTrailers.join(' ')}`;
+    seen.push(...marksIn(behind, name, from).filter(({ kind }) => kind === 'a'));
+    response.end(`seen: ${mark}\n`);
+  }
+  const { port } = await startHttpService(scope, (request, response) => {
+    answer(request, response).catch(() => request.destroy());
+  });
+  return { name, port, sightings: () => seen };
+}
+
+/** Looks for marks in bytes, whatever they are, so it cannot tell a hidden request from a body. */
+async function startLooker(scope: Scope): Promise<Witness> {
+  const name = 'bytes';
+  const connections: { bytes: string }[] = [];
+  const { port } = await startRawService(scope, (socket) => {
+    const connection = { bytes: '' };
+    connections.push(connection);
+    socket.on('data', (piece: Buffer) => {
+      connection.bytes += piece.toString('latin1');
+      if (piece.includes('\r\n\r\n')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+    socket.on('end', () => socket.end());
+  });
+  return {
+    name,
+    port,
+    sightings: () => connections.flatMap(({ bytes }) => marksIn(bytes, name, undefined)),
+  };
+}
+
+function fromLog(name: string, log: string): Sighting[] {
+  const lines = readFileSync(log, 'latin1').split('\n');
+  return lines.flatMap((line) => {
+    const [mark = '', from = ''] = line.split('|');
+    return marksIn(mark, name, from);
+  });
+}
+
+function marksIn(bytes: string, server: string, from: string | undefined): Sighting[] {
+  return [...bytes.matchAll(MARK)].map(([, kind = '', number]) => ({
+    server,
+    kind,
+    number: Number(number),
+    from,
+  }));
 }

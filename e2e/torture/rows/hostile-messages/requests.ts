@@ -1,7 +1,16 @@
 /** Requests of an attacker. */
-import { AFTER, CANARY, CONTROLS, distinct, type Fate, type HostileMessage, MAIN, shown } from './case.ts';
-import { chunkCases } from './chunks.ts';
-import { framingCases } from './framing.ts';
+import {
+  AFTER,
+  CANARY,
+  chunkCases,
+  CONTROLS,
+  distinct,
+  type Fate,
+  framingCases,
+  type HostileMessage,
+  MAIN,
+  shown,
+} from './cases.ts';
 
 export interface Hosts {
   /** of the tunnel it is sent to */

@@ -1,13 +1,14 @@
 /** Hostile responses, from a service behind its own tunnel. */
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Field, formatRequest } from '../../../support/raw-http.ts';
 import { Scope } from '../../../support/scope.ts';
-import type { Front } from '../../tools/fronts.ts';
+import { startRawService } from '../../../support/services/listen.ts';
+import { inParallel } from '../../tools/attacked-relay.ts';
+import { type Front, talk } from '../../tools/fronts.ts';
 import { HonestVisitor } from '../../tools/honest.ts';
-import { inParallel } from '../../tools/in-parallel.ts';
-import { talk } from '../../tools/talk.ts';
-import type { AnsweredRequests } from './answered-requests.ts';
-import { type HostileMessage, MARK } from './case.ts';
-import type { Phase } from './request-phase.ts';
+import { AFTER, CANARY, type HostileMessage, MARK, numbered, PAUSE } from './cases.ts';
+import { AnsweredRequests, type Phase } from './request-phase.ts';
 
 const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
@@ -119,4 +120,57 @@ function marksOfOthers(text: string, number: number): RegExpExecArray[] {
 
 function describe({ front, response, number }: Asked): string {
   return `${front.name}, ${JSON.stringify(response.what)} ${number} ${JSON.stringify(response.text.slice(0, 400))}`;
+}
+
+/* A service that gives hostile responses. */
+
+/** ms: longer than an attacker's visitor waits, so that somebody else may be asking meanwhile. */
+const PAUSE_MS = 150;
+const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
+
+export interface HostileService {
+  readonly port: number;
+  readonly requests: AnsweredRequests;
+}
+
+/** Starts a service that responds to `/answer/INDEX/NUMBER` with one of these. */
+export async function startHostileService(
+  scope: Scope,
+  responses: readonly HostileMessage[],
+): Promise<HostileService> {
+  const requests = new AnsweredRequests();
+  const { port } = await startRawService(scope, (socket) => {
+    let text = '';
+    socket.on('end', () => socket.end());
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1');
+      const end = text.lastIndexOf('\r\n\r\n');
+      if (end === -1) return;
+      for (const [, index, number] of text.slice(0, end).matchAll(ASKED)) {
+        const response = responses[Number(index)];
+        requests.asked(socket, Number(number));
+        if (response !== undefined) void write(socket, response, Number(number), requests);
+      }
+      text = text.slice(end);
+    });
+  });
+  return { port, requests };
+}
+
+/** After half of the responses the connection ends; after the others it stays for the next request. */
+async function write(
+  socket: Socket,
+  { text }: HostileMessage,
+  number: number,
+  requests: AnsweredRequests,
+): Promise<void> {
+  const [first = '', ...others] = text.split(PAUSE);
+  socket.write(numbered(first, number));
+  for (const part of others) {
+    await delay(PAUSE_MS);
+    // What comes in one piece with the response is nobody else's: the relay reads it and drops it.
+    if (part.includes(AFTER) || part.includes(CANARY)) requests.sentUnasked(socket);
+    socket.write(numbered(part, number));
+  }
+  if (number % 2 === 0) socket.end();
 }

@@ -2,16 +2,16 @@
 import {
   AFTER,
   CANARY,
+  chunkCases,
   CONTROLS,
   distinct,
   type Fate,
+  framingCases,
   type HostileMessage,
   MAIN,
   PAUSE,
   shown,
-} from './case.ts';
-import { chunkCases } from './chunks.ts';
-import { framingCases } from './framing.ts';
+} from './cases.ts';
 
 /** To one reader a body, to another the response to somebody else. */
 const HIDDEN = `HTTP/1.1 200 OK\r\nContent-Length: ${CANARY.length}\r\n\r\n${CANARY}`;

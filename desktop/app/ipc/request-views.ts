@@ -1,0 +1,169 @@
+import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { SignatureView, WebhookProvider } from '../../client/webhooks/provider.ts';
+
+/** A request that is edited in the window. Its secrets stay in main: `[redacted]` stands for them here. */
+
+/** A recorded request as it is before it is edited. */
+export interface EditView {
+  readonly method: string;
+  readonly target: string;
+  /** values as text */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** `undefined`: it is not text */
+  readonly body: string | undefined;
+  /** bytes of the body */
+  readonly bodySize: number;
+  /** there was more of the body than is kept, so it can only be replaced */
+  readonly isCut: boolean;
+  /** name of the service whose signature it can be given anew; `undefined` for what is no webhook, and without its secret */
+  readonly signer: string | undefined;
+}
+
+/** The same as it is to be sent. */
+export interface EditForm {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** `null`: the one that was recorded */
+  readonly body: string | null;
+  /** whether it gets a new signature */
+  readonly signs: boolean;
+}
+
+/** What is wrong with one part of it. */
+export interface EditProblemView {
+  /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
+  readonly part: string;
+  /** a sentence that names the part, its limit and what it takes */
+  readonly text: string;
+}
+
+/** What became of it. */
+export type SendResult =
+  /** number under which it is recorded, and its status; without one, no response came */
+  | { readonly sent: { readonly id: number; readonly status: number | undefined } }
+  | { readonly problems: readonly EditProblemView[] };
+
+/* What the window knows of the request log of a tunnel: changes, and what of it the user wants to see. */
+
+/** How far somebody has read a log. */
+export interface LogPoint {
+  /** moves when requests are hidden or shown again, or told of anew: what was read before no longer counts */
+  readonly epoch: number;
+  /** moves with every change */
+  readonly revision: number;
+}
+
+/** Where nothing is read yet. */
+export const LOG_START: LogPoint = { epoch: 0, revision: 0 };
+
+/** What has changed since somebody read. */
+export interface LogUpdate {
+  /** how far it goes */
+  readonly at: LogPoint;
+  /** whether it begins anew: what was read before is to be forgotten */
+  readonly isWhole: boolean;
+  /** whether there is more than this */
+  readonly isMore: boolean;
+  /** number of the oldest request there is: those before it are gone */
+  readonly oldest: number;
+  /** as they are now, in no order to rely on */
+  readonly requests: readonly RequestSummary[];
+}
+
+/** What of a log is shown. */
+export interface LogView {
+  /** id of a chip */
+  readonly part: string;
+  /** what is typed in the search */
+  readonly search: string;
+}
+
+/** All of it. */
+export const WHOLE_LOG: LogView = { part: 'all', search: '' };
+
+/** Requests that leave a request log as a file, and that come into one. */
+
+export interface ExportedRequests {
+  /** of the tunnel */
+  key: string;
+  /** their numbers */
+  ids: number[];
+  /** whether the values of secrets are in it */
+  reveal: boolean;
+}
+
+export interface WrittenHar {
+  /** of the file */
+  readonly path: string;
+  /** how many requests are in it */
+  readonly count: number;
+  /** how many are not, because what was recorded of them is no longer kept */
+  readonly missing: number;
+  /** secrets were left out */
+  readonly hidesSecrets: boolean;
+}
+
+export interface Imported {
+  /** numbers of the requests in the log, in their order */
+  readonly ids: readonly number[];
+  /** a sentence for each that cannot be sent */
+  readonly leftOut: readonly string[];
+  /** some have a word in place of secrets, which nobody here knows */
+  readonly hasRedacted: boolean;
+}
+
+/** Requests that are kept by name, as the window shows them. Their secrets stay in main. */
+
+export interface SetsView {
+  /** in the order in which they were made */
+  readonly sets: readonly SetView[];
+  /** whether they are there again when the app has quit; without a set, not known */
+  readonly isKept: boolean;
+}
+
+export interface SetView {
+  readonly id: string;
+  readonly name: string;
+  /** in the order in which they are sent */
+  readonly requests: readonly KeptView[];
+}
+
+export interface KeptView {
+  readonly id: string;
+  readonly method: string;
+  /** without secrets */
+  readonly target: string;
+}
+
+/** A request of a set. */
+export interface KeptRef {
+  /** of its set */
+  readonly set: string;
+  readonly request: string;
+}
+
+/* Signatures of webhooks, as the window shows them. */
+
+/** A secret that was set for a tunnel. The secret itself stays in main. */
+export interface SecretView {
+  readonly id: string;
+  /** wall-clock ms */
+  readonly addedAt: number;
+}
+
+/** What a signature says, and with which secrets it was checked. */
+export interface SignatureCheck {
+  readonly signature: SignatureView;
+  /** of the service */
+  readonly name: string;
+  /** of the service, newest first */
+  readonly secrets: readonly SecretView[];
+  /** whether secrets are kept when the app quits */
+  readonly isKept: boolean;
+}
+
+export interface NewSecret {
+  readonly provider: WebhookProvider;
+  readonly secret: string;
+}

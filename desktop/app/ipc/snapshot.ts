@@ -1,0 +1,220 @@
+/** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
+import type { HostHeader } from '../../../shared/value-rules.ts';
+import type { HopResult } from '../../client/diagnostics/hop.ts';
+import type { PulseSecond, RequestSummary } from '../../client/inspector/records.ts';
+import type { LanguageChoice, Locale } from '../messages/locale.ts';
+import type { LogPoint, LogView } from './request-views.ts';
+import type { KnockView, KnownProject, LockView, ProjectView, SummonShortcut } from './tunnel-views.ts';
+
+/** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
+export interface Snapshot {
+  readonly session: SessionView;
+  /** in the order of the list: newest first */
+  readonly tunnels: readonly TunnelView[];
+  /** tunnels of the account that this app does not serve, newest first */
+  readonly others: readonly OtherTunnelView[];
+  /** what is found out about the way to the relay, once somebody wants to know */
+  readonly checkup: CheckupView | undefined;
+  /** an invitation that was opened, about which the user has not decided */
+  readonly invitation: InvitationView | undefined;
+  /** what was dropped on the app, about which the user has not decided */
+  readonly drop: DropView | undefined;
+  /** a project that was opened, about which the user has not decided */
+  readonly project: ProjectView | undefined;
+  /** projects that were opened last, the last one first */
+  readonly projects: readonly KnownProject[];
+  /** ports that something on this machine listens on now, likeliest first */
+  readonly ports: readonly PortView[];
+  readonly settings: Settings;
+  /** how the app speaks to the user now */
+  readonly locale: Locale;
+  /** what the user has just done and can still take back, in that order */
+  readonly undos: readonly UndoView[];
+  /** grows whenever a set of requests changes */
+  readonly setsRevision: number;
+  /** a newer version of the app */
+  readonly update: UpdateView | undefined;
+  /** whether the system does not give the shortcut of the settings */
+  readonly isShortcutRefused: boolean;
+  /** whether this machine has a network */
+  readonly hasNetwork: boolean;
+}
+
+export interface UpdateView {
+  readonly version: string;
+  /** whether it is downloaded, so that a restart installs it; otherwise the user has to get it */
+  readonly isReady: boolean;
+}
+
+export interface UndoView {
+  readonly id: string;
+  /** what was done, as a sentence */
+  readonly text: string;
+}
+
+export type SessionView =
+  | {
+      readonly state: 'signed-out';
+      /** the relay of the last sign-in, to be offered again */
+      readonly relay: string | undefined;
+      /** why, if it was not the user who signed out */
+      readonly problem: Problem | undefined;
+      /** how a key can be stored on this machine, best first; without `system` if it offers no encryption */
+      readonly keeps: readonly KeyKept[];
+    }
+  | { readonly state: 'signing-in'; readonly relay: string }
+  | {
+      readonly state: 'signed-in';
+      readonly relay: string;
+      readonly account: AccountView;
+      /** where the key is: kept by the system, in a plain file the user asked for, or only until the app quits */
+      readonly keyKept: KeyKept;
+      /** the relay cannot be reached for now */
+      readonly problem: Problem | undefined;
+    };
+
+/** An invitation to a relay. Its address is a secret, which the page is not told. */
+export type InvitationView = {
+  /** another one has another */
+  readonly id: string;
+  /** origin of the relay */
+  readonly relay: string;
+} & (
+  | { readonly state: 'looking' }
+  | {
+      readonly state: 'open';
+      /** name of the account that it is for, as the relay says */
+      readonly account: string;
+      readonly endsAt: number;
+      /** how the key can be stored on this machine, best first */
+      readonly keeps: readonly KeyKept[];
+    }
+  | { readonly state: 'failed'; readonly problem: Problem }
+);
+
+/** Something that was dropped on the app: a folder that can be shared, or what cannot. */
+export type DropView = {
+  /** another one has another */
+  readonly id: string;
+} & (
+  | {
+      readonly state: 'folder';
+      readonly name: string;
+      /** whether a `culvert.yml` is in it */
+      readonly isProject: boolean;
+    }
+  | { readonly state: 'refused'; readonly problem: Problem }
+);
+
+export type KeyKept = 'system' | 'file' | 'session';
+
+export interface AccountView {
+  readonly name: string;
+  readonly plan: string;
+  /** domain below which tunnels get their names, such as `tunnels.example.com` */
+  readonly nameDomain: string;
+  readonly allowsNames: boolean;
+  /** seconds */
+  readonly defaultTtl: number;
+  /** seconds */
+  readonly maxTtl: number;
+}
+
+/** What happened, and what to do about it: two short sentences. */
+export interface Problem {
+  /** stable, for tests and for choosing an icon */
+  readonly code: string;
+  readonly text: string;
+}
+
+export type TunnelStatus =
+  | { readonly name: 'connecting' }
+  | { readonly name: 'online' }
+  | { readonly name: 'reconnecting'; readonly retryAt: number; readonly why: string }
+  /** ended; `again`: whether Start recreates it */
+  | { readonly name: 'ended'; readonly reason: string; readonly why: string };
+
+export interface TunnelView {
+  /** of this app, the same when the tunnel is started again */
+  readonly key: string;
+  readonly status: TunnelStatus;
+  /** the address to hand out, with its scheme; of an ended tunnel, the last one */
+  readonly url: string;
+  readonly slug: string;
+  /** the requested name, or empty: a tunnel without one gets another address when started again */
+  readonly name: string;
+  readonly localPort: number;
+  /** name of the folder that it leads to in place of a port */
+  readonly folder: string | undefined;
+  /** what was found there, such as `Vite` */
+  readonly framework: string | undefined;
+  /** nothing answers on the local port, or it refuses the host name: what to do */
+  readonly localProblem: Problem | undefined;
+  readonly hostHeader: HostHeader;
+  /** who may come in */
+  readonly lock: LockView;
+  /** visitors who wait to be let in, the longest waiting first */
+  readonly knocks: readonly KnockView[];
+  readonly isIdle: boolean;
+  /** seconds */
+  readonly ttl: number;
+  readonly expiresAt: number;
+  readonly requests: number;
+  /** bytes from visitors */
+  readonly bytesIn: number;
+  /** bytes to visitors */
+  readonly bytesOut: number;
+  /** the last few requests, newest first */
+  readonly recent: readonly RequestSummary[];
+  /** seconds of the last minute in which there was traffic, earliest first */
+  readonly pulse: readonly PulseSecond[];
+  /** how far its request log has come */
+  readonly log: LogPoint;
+  /** what of it the user wants to see */
+  readonly logView: LogView;
+}
+
+/** A check of the way from this machine through the relay, hop by hop. */
+export interface CheckupView {
+  /** another one has another */
+  readonly id: string;
+  /** the tunnel that fails; `undefined` for the relay alone */
+  readonly slug: string | undefined;
+  /** in the order in which they came */
+  readonly results: readonly HopResult[];
+  readonly isRunning: boolean;
+}
+
+/** A tunnel that the command, another program or another machine has opened. */
+export interface OtherTunnelView extends Pick<
+  TunnelView,
+  'key' | 'slug' | 'url' | 'localPort' | 'lock' | 'isIdle' | 'ttl' | 'expiresAt' | 'requests'
+> {
+  /** whether its client is there */
+  readonly isOnline: boolean;
+  /** whether a program of this user serves it on this machine */
+  readonly isHere: boolean;
+  /** whether it is being stopped */
+  readonly isStopping: boolean;
+}
+
+export interface PortView {
+  readonly port: number;
+  /** name of the program, such as `node` */
+  readonly process: string | undefined;
+  readonly framework: string | undefined;
+}
+
+export interface Settings {
+  readonly startsAtLogin: boolean;
+  readonly notifies: boolean;
+  readonly theme: 'system' | 'light' | 'dark';
+  /** of every text, date and number */
+  readonly language: LanguageChoice;
+  /** what quitting does to tunnels that are online */
+  readonly onQuit: 'ask' | 'close' | 'leave';
+  /** whether long lines of bodies are wrapped where they are shown */
+  readonly wrapsBodies: boolean;
+  /** what shows the window from anywhere */
+  readonly summonShortcut: SummonShortcut;
+}

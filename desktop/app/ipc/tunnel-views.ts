@@ -1,0 +1,137 @@
+/** Domains of the account, as the app shows them (docs/protocol.md section 12). */
+import type { DnsRecord, DomainStatus } from '../../../shared/domains.ts';
+
+export interface DomainView {
+  /** of the relay */
+  readonly id: string;
+  readonly domain: string;
+  readonly status: DomainStatus;
+  /** what has to be entered where its DNS is kept */
+  readonly records: readonly Readonly<DnsRecord>[];
+}
+
+/** A domain that the relay has just looked at. */
+export interface CheckedDomainView extends DomainView {
+  /** what is still missing; none if it is as it should be */
+  readonly problems: readonly { readonly text: string; readonly found: readonly string[] }[];
+}
+
+/** Who may come into a tunnel, as the app offers and shows it (docs/protocol.md section 11). */
+
+/** What the app can ask of visitors: one of five. */
+export type Lock =
+  | { readonly kind: 'anyone' }
+  | { readonly kind: 'links' }
+  | { readonly kind: 'knock' }
+  | { readonly kind: 'password'; readonly password: string }
+  | { readonly kind: 'addresses'; readonly allow: readonly string[] };
+
+export type LockKind = Lock['kind'];
+
+/** A part of what is asked of visitors; `users` are names with passwords, in the browser's own dialog. */
+export type LockPart = 'addresses' | 'users' | 'password' | 'links' | 'knock';
+
+/** What a tunnel asks of its visitors. */
+export type LockView =
+  | { readonly kind: 'anyone' }
+  | { readonly kind: 'links' }
+  | { readonly kind: 'knock' }
+  | {
+      readonly kind: 'password';
+      /** `undefined` if it was not set here, or this app no longer knows it: the relay shows it to nobody */
+      readonly password: string | undefined;
+    }
+  | { readonly kind: 'addresses'; readonly allow: readonly string[] }
+  /** what the form does not offer, set by a project, the command or another program */
+  | {
+      readonly kind: 'other';
+      readonly parts: readonly LockPart[];
+      /** `undefined` if there is none, or this app does not know it */
+      readonly password: string | undefined;
+    };
+
+/** A link that lets its visitors in. Its address is shown once, when it is made. */
+export interface LinkView {
+  readonly id: string;
+  /** what it is for, or whom; may be empty */
+  readonly note: string;
+  /** wall-clock ms */
+  readonly expiresAt: number;
+}
+
+/** A visitor who asks to be let in. */
+export interface KnockView {
+  readonly id: string;
+  /** IP address */
+  readonly address: string;
+  /** `User-Agent` as sent; may be empty */
+  readonly agent: string;
+}
+
+/** A visitor who was let in. */
+export interface AdmittedView extends KnockView {
+  /** wall-clock ms */
+  readonly endsAt: number;
+}
+
+/* The tunnels of a `culvert.yml`, as the window offers them. */
+
+/** A project that was opened, about which the user has not decided. */
+export type ProjectView = {
+  /** another one has another */
+  readonly id: string;
+  /** of its folder */
+  readonly name: string;
+} & (
+  | { readonly state: 'open'; readonly tunnels: readonly ProjectTunnelView[] }
+  /** in lines, for people */
+  | { readonly state: 'refused'; readonly why: string }
+);
+
+export interface ProjectTunnelView {
+  /** its name in the file */
+  readonly label: string;
+  /** the name or domain that it asks for; `undefined` for a random name */
+  readonly address: string | undefined;
+  /** a local address such as `http://localhost:3000`, or the folder as the file names it */
+  readonly leadsTo: string;
+  /** who may come in; `undefined` where that cannot be told */
+  readonly lock: LockView | undefined;
+  /** duration string; `undefined` for the relay's default */
+  readonly ttl: string | undefined;
+  readonly status: ProjectTunnelStatus;
+}
+
+export type ProjectTunnelStatus =
+  | { readonly name: 'ready' | 'starting' | 'started' }
+  /** a tunnel of the account has its name or domain already */
+  | { readonly name: 'online' }
+  /** it cannot be started here */
+  | { readonly name: 'blocked'; readonly why: string }
+  /** it could not be started; it can be tried again */
+  | { readonly name: 'failed'; readonly why: string };
+
+/** What became of the tunnels that were to be started. */
+export interface StartedTunnels {
+  readonly started: number;
+  readonly failed: number;
+}
+
+/** A project that was opened before. */
+export interface KnownProject {
+  /** of its folder */
+  readonly name: string;
+  /** path of its folder */
+  readonly folder: string;
+}
+
+/** Shortcuts that summon the window from anywhere, as Electron writes them, in the order in which they are offered. */
+export const SUMMON_SHORTCUTS = [
+  'CommandOrControl+Alt+Shift+C',
+  'CommandOrControl+Shift+Space',
+  'CommandOrControl+Alt+Space',
+  'Alt+Shift+C',
+  'off',
+] as const;
+
+export type SummonShortcut = (typeof SUMMON_SHORTCUTS)[number];

@@ -1,0 +1,66 @@
+/** What a visitor uses, in words: for an owner who decides whether to let somebody in. */
+import { t } from '../messages/translate.ts';
+import type { TunnelView } from './snapshot.ts';
+
+/** In this order: most browsers also claim to be an older one. */
+const PROGRAMS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
+  [/^(?=.*\bVersion\/\d).*\bSafari\//s, 'Safari'],
+  [/^curl\//, 'curl'],
+  [/^Wget\//, 'Wget'],
+  [/^git\//, 'git'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/**
+ * @param agent a `User-Agent` field, which anybody can write as they like
+ * @returns `Chrome on Windows`; as much of it as is known
+ */
+export function agentWords(agent: string): string {
+  const program = nameOf(PROGRAMS, agent);
+  const system = nameOf(SYSTEMS, agent);
+  if (program !== undefined)
+    return system === undefined ? program : t('agent.programOn', { program, system });
+  return system === undefined ? t('agent.unknown') : t('agent.someOn', { system });
+}
+
+function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(agent))?.[1];
+}
+
+/**
+ * The Content-Security-Policy of the page, sent as a header by the app's own scheme: only the page's own files, no
+ * network, no inline code or style, no frames, no forms.
+ */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  // The one of screens/body/safe-html.ts.
+  'trusted-types inert-html',
+].join('; ');
+
+/** Where a tunnel leads, in a sentence: `folder dist`, or `port 3000`. */
+export function leadsTo({ folder, localPort }: Pick<TunnelView, 'folder' | 'localPort'>): string {
+  return folder === undefined
+    ? t('common.leadsToPort', { port: localPort })
+    : t('common.leadsToFolder', { folder });
+}

@@ -1,0 +1,97 @@
+/** A request of a log as it is kept in a set, with its secrets, and how it comes back into a log to be sent. */
+import { editable } from '../../../client/inspector/edit.ts';
+import type { ImportedRequest } from '../../../client/inspector/imported.ts';
+import type { RequestDetail } from '../../../client/inspector/records.ts';
+import { RECORDED_BODY_MAX_BYTES } from '../../../client/limits.ts';
+import type { SendResult } from '../../ipc/request-views.ts';
+import { t } from '../../messages/translate.ts';
+import { CallFailure } from '../failure.ts';
+import { localHost } from '../requests/transfer.ts';
+import type { Signatures } from '../signing/signatures.ts';
+import type { DeskTunnel } from '../tunnels/tunnel-item.ts';
+
+export interface KeptRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly target: string;
+  /** in order; values as bytes, a character each */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** base64 */
+  readonly body: string;
+}
+
+const SWITCHING_PROTOCOLS = 101;
+
+/**
+ * @param id that it is to have in its set
+ * @param detail with its secrets
+ * @throws CallFailure for a request of which less is known than was sent, and for what cannot be sent again
+ */
+export function keptRequest(id: string, detail: RequestDetail): KeptRequest {
+  if (detail.status === SWITCHING_PROTOCOLS)
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptUpgrade', { id: detail.id }) });
+  if (detail.request.isTruncated) {
+    const values = { id: detail.id, max: RECORDED_BODY_MAX_BYTES / 1024 };
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptCut', values) });
+  }
+  if (!isWhole(detail))
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptOpen', { id: detail.id }) });
+  const { method, target, fields } = editable(detail);
+  return { id, method, target, fields, body: Buffer.from(detail.request.body).toString('base64') };
+}
+
+/** Whether all of its body has come: the local service may have answered, or broken off, before that. */
+function isWhole({ request: { fields, body }, durationMs, isBroken }: RequestDetail): boolean {
+  const value = (wanted: string): string | undefined =>
+    fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  const length = value('content-length');
+  if (length !== undefined) return body.length === Number(length);
+  return value('transfer-encoding') === undefined || (durationMs !== undefined && !isBroken);
+}
+
+/** The same as it goes into a log. */
+export function importedOf({ method, target, fields, body }: KeptRequest): ImportedRequest {
+  return {
+    method,
+    target,
+    fields,
+    body: Buffer.from(body, 'base64'),
+    isCut: false,
+    response: undefined,
+  };
+}
+
+/* Requests of a set, sent to the local service of a tunnel another day. */
+
+type Receiving = Pick<DeskTunnel, 'key' | 'form' | 'log' | 'tunnel'>;
+
+/**
+ * Brings a kept request into the log of a tunnel, to be looked at, edited and sent. Nothing is sent.
+ *
+ * @returns its number
+ * @throws CallFailure for a tunnel to a folder
+ */
+export function openKept(tunnel: Receiving, request: KeptRequest): number {
+  requirePort(tunnel);
+  return tunnel.log.add(importedOf(request), localHost(tunnel));
+}
+
+/**
+ * Sends a kept request, signed anew where the secret of its service is set. It comes into the log with its response.
+ *
+ * @throws CallFailure for a tunnel to a folder; ReplayRefused
+ */
+export async function sendKept(
+  tunnel: Receiving,
+  request: KeptRequest,
+  signatures: Pick<Signatures, 'send'>,
+): Promise<Extract<SendResult, { sent: unknown }>> {
+  requirePort(tunnel);
+  const id = await signatures.send(tunnel, importedOf(request), localHost(tunnel));
+  return { sent: { id, status: tunnel.log.detail(id, false)?.status } };
+}
+
+function requirePort({ form }: Receiving): void {
+  if (form.folder !== undefined)
+    throw new CallFailure({ code: 'not-imported', text: t('problem.importFolder') });
+}

@@ -1,0 +1,432 @@
+/** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
+import { join } from 'node:path';
+import type { Clock, Timer } from '../../client/clock.ts';
+import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
+import { currentLocale, t } from '../messages/translate.ts';
+import { RequestSets, type RequestSetsOptions } from './collections/collections.ts';
+import { folderName, Signal } from './connection.ts';
+import { Checkup } from './diagnostics.ts';
+import { Domains } from './domains.ts';
+import { Drops } from './drops.ts';
+import type { Handlers } from './handlers/handle.ts';
+import { createHandlers } from './handlers/handlers.ts';
+import { followAutostart, followLanguage } from './handlers/more-handlers.ts';
+import {
+  KNOCK_NOTICES_MAX,
+  NOTICE_TICK_MS,
+  POLL_HIDDEN_MS,
+  POLL_VISIBLE_MS,
+  PORTS_INTERVAL_MS,
+  RECENT_PROJECTS_MAX,
+  SNAPSHOT_INTERVAL_MS,
+  TRAY_INTERVAL_MS,
+} from './limits.ts';
+import { keyRefusedNotice, knockNotice, type Notice, Notices } from './notices.ts';
+import type { Platform } from './platform.ts';
+import type { PortScan } from './ports/port-scan.ts';
+import { Projects } from './projects.ts';
+import { Invitations } from './session/invitations.ts';
+import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts';
+import { nameDomainOf, SignIn } from './session/sign-in.ts';
+import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
+import { AppStore, JsonFile } from './settings/app-store.ts';
+import { Signatures } from './signing/signatures.ts';
+import { SigningSecrets } from './signing/signing-secrets.ts';
+import { Feed } from './snapshot.ts';
+import { type TrayModel, trayModel } from './tray.ts';
+import { tunnelView } from './tunnel-view.ts';
+import { PasswordStore } from './tunnels/access.ts';
+import { Admission } from './tunnels/approvals.ts';
+import { OtherTunnels } from './tunnels/other-tunnels.ts';
+import { TunnelDesk } from './tunnels/tunnel-list.ts';
+import { UndoList } from './undo-list.ts';
+
+export interface Core {
+  readonly handlers: Handlers;
+  readonly store: AppStore;
+  readonly desk: TunnelDesk;
+  readonly undos: UndoList;
+  readonly snapshots: Feed<Snapshot>;
+  readonly tray: Feed<TrayModel>;
+  /** The app speaks another language from now on. */
+  readonly localeChanged: Signal;
+  /** what the user is to be told outside the window */
+  readonly notices: Signal<Notice>;
+  /** Shows an invitation that a link has, and asks the user. */
+  openInvitation(address: string): void;
+  /** Shows what was dropped on the tray, and asks the user. */
+  drop(paths: readonly string[]): void;
+  /** The user wants the app to quit. */
+  readonly quitRequested: Signal;
+  /** The user wants the downloaded version, now. */
+  readonly updateRequested: Signal;
+  /** There is a newer version of the app. */
+  setUpdate(update: UpdateView): void;
+  /** Continues where the app was when it ended: signs in, serves tunnels. To be called once everything listens. */
+  start(): Promise<void>;
+  /** Whether somebody can see the window. */
+  setVisible(isVisible: boolean): void;
+  /** Whether the user has the window in front of them: then it says everything, and no notice is given. */
+  setInFront(isInFront: boolean): void;
+  /** Tells the user something outside the window, unless they want no notices or need none. */
+  notify(notice: Notice): void;
+  /** This machine is going to sleep: the app tells relays, so that they need not notice by its silence. */
+  suspend(): void;
+  /** The network has changed, or this machine is awake again. */
+  wake(): void;
+}
+
+/** @throws if the app's own files cannot be read at all */
+export async function createCore(platform: Platform): Promise<Core> {
+  const { clock } = platform;
+  const store = await openStore(platform);
+  followLanguage(store, platform);
+  const vault = openVault(platform, 'key.json');
+  const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
+  let scan: PortScan | undefined;
+  /** What was served, and known of local services, when the latest look at ports began. */
+  let asked: ReadonlySet<object | undefined> = new Set();
+  /** The same for the look that `scan` comes from: `scan` says nothing about what began later. */
+  let judged: ReadonlySet<object | undefined> = new Set();
+  let isVisible = false;
+  let isInFront = false;
+  const notices = new Signal<Notice>();
+  const quitRequested = new Signal();
+  const localeChanged = new Signal();
+  const updateRequested = new Signal();
+  let update: UpdateView | undefined;
+  const tunnelNotices = new Notices();
+  const notify = (notice: Notice): void => {
+    if (store.data.settings.notifies && !isInFront) notices.emit(notice);
+  };
+  const inBackground = (what: string, work: Promise<void>): void => {
+    work.catch((error: unknown) => platform.report(what, error));
+  };
+
+  const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
+  const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
+  const desk = new TunnelDesk(
+    {
+      now: () => clock.now(),
+      serve: platform.serve,
+      createLog: (target) => platform.createLog(target),
+      undos,
+      connection: () => signIn.connection,
+      inventPassword: platform.inventPassword,
+      onKnock({ key, tunnel, knocks }, knock) {
+        if (knocks.length <= KNOCK_NOTICES_MAX) notify(knockNotice(key, tunnel.slug, knock));
+      },
+      async save(tunnels, passwordsNow) {
+        const { view } = signIn;
+        await store.change({ tunnels });
+        await passwordStore.keep(passwordsNow, view.state === 'signed-in' ? view.keyKept : undefined);
+      },
+      onKeyRefused() {
+        if (signIn.connection === undefined) return;
+        notify(keyRefusedNotice());
+        inBackground('signing out', signIn.keyRefused());
+      },
+      onSaveFailed: (error) => platform.report('saving tunnels', error),
+    },
+    store.data.tunnels,
+    passwords,
+  );
+  const wish = (): 'session' | 'system' => {
+    const { view } = signIn;
+    return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
+  };
+  const secrets = await SigningSecrets.open(
+    { vault: openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
+    store.data.tunnels,
+  );
+  const sets = await openSets(platform, { wish, undos });
+  const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
+  const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
+  const checkup = new Checkup({
+    connection: () => signIn.connection,
+    examine: platform.examine,
+    onError: (error) => platform.report('finding out why', error),
+  });
+  const others = new OtherTunnels({
+    connection: () => signIn.connection,
+    undos,
+    servedHere: () => platform.servedHere(),
+  });
+  const projects = new Projects({
+    desk,
+    others,
+    connection: () => signIn.connection,
+    async remember(folder) {
+      const before = store.data.projects.filter((other) => other !== folder);
+      await store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
+    },
+  });
+  const admission = new Admission({
+    desk,
+    connection: () => signIn.connection,
+    copy: (text) => platform.copy(text),
+  });
+  const snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: makeSnapshot });
+  const tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(makeSnapshot()) });
+  const poller = new Poller({
+    clock,
+    work: poll,
+    pauseMs: () => (isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
+    onError: (error) => platform.report('asking the relay', error),
+  });
+  const ports = new Poller({
+    clock,
+    work: lookAtPorts,
+    pauseMs: () => PORTS_INTERVAL_MS,
+    onError: (error) => platform.report('looking at ports', error),
+  });
+  signIn.changed.listen(() => {
+    if (signIn.connection === undefined) {
+      checkup.stop();
+      projects.clear();
+    }
+    showChange();
+  });
+  desk.changed.listen(() => {
+    if (desk.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
+    showChange();
+  });
+  undos.changed.listen(showChange);
+  checkup.changed.listen(() => snapshots.changed());
+  others.changed.listen(() => snapshots.changed());
+  invitations.changed.listen(showChange);
+  drops.changed.listen(() => snapshots.changed());
+  sets.changed.listen(() => snapshots.changed());
+  projects.changed.listen(() => snapshots.changed());
+  signIn.signedIn.listen(({ connection, isSameAccount }) => {
+    others.clear();
+    projects.clear();
+    inBackground('saving tunnels', desk.resume(connection, isSameAccount));
+    if (!isSameAccount) inBackground('forgetting secrets', forgetSecrets());
+    poller.now();
+  });
+
+  async function forgetSecrets(): Promise<void> {
+    await secrets.setAside();
+  }
+
+  function makeSnapshot(): Snapshot {
+    return {
+      session: signIn.view,
+      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
+      others: signIn.connection === undefined ? [] : others.views,
+      checkup: checkup.view,
+      invitation: invitations.view,
+      drop: drops.view,
+      project: projects.view,
+      projects: store.data.projects.map((folder) => ({ name: folderName(folder), folder })),
+      ports: scan?.ports ?? [],
+      settings: store.data.settings,
+      locale: currentLocale(),
+      undos: undos.views,
+      setsRevision: sets.revision,
+      update,
+      isShortcutRefused: platform.summonKey.isRefused,
+      hasNetwork: platform.hasNetwork(),
+    };
+  }
+
+  function showChange(): void {
+    snapshots.changed();
+    tray.changed();
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      await signIn.verify();
+      const { connection } = signIn;
+      if (connection === undefined) return;
+      await others.retry(connection.api);
+      const live = await desk.refresh();
+      if (signIn.connection !== connection) return;
+      const { ownIds } = desk;
+      // A check opens a tunnel for a moment.
+      if (ownIds !== undefined && checkup.view?.isRunning !== true) await others.show(live, ownIds);
+      await signIn.reached(undefined);
+      const domain = live.map(nameDomainOf).find((name) => name !== undefined);
+      if (domain !== undefined) await signIn.learnDomain(domain);
+    } catch (error) {
+      await signIn.reached(error);
+    }
+  }
+
+  async function lookAtPorts(): Promise<void> {
+    if (!isVisible) return;
+    asked = new Set(desk.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
+    scan = await platform.scanPorts();
+    // Nobody looks again while the window is hidden, and the tray and notices must not rely on an old look.
+    judged = isVisible ? asked : new Set();
+    showChange();
+  }
+
+  function wake(): void {
+    desk.wake();
+    showChange();
+    poller.now();
+  }
+
+  async function readSystemSettings(): Promise<void> {
+    if (await followAutostart(store, platform.autostart)) snapshots.changed();
+  }
+
+  function lookForNotices(): void {
+    for (const notice of tunnelNotices.look(makeSnapshot().tunnels, clock.now(), isInFront)) notify(notice);
+    clock.setTimeout(lookForNotices, NOTICE_TICK_MS);
+  }
+
+  return {
+    async start() {
+      platform.summonKey.use(store.data.settings.summonShortcut);
+      await signIn.restore();
+      poller.now();
+      ports.now();
+      lookForNotices();
+    },
+    handlers: createHandlers({
+      platform,
+      signIn,
+      invitations,
+      desk,
+      others,
+      checkup,
+      admission,
+      drops,
+      projects,
+      domains: new Domains(() => signIn.connection, undos),
+      signatures: new Signatures(secrets, () => clock.now()),
+      secrets,
+      sets,
+      inventPassword: platform.inventPassword,
+      store,
+      undos,
+      feed: snapshots,
+      onLocale() {
+        tray.changed();
+        localeChanged.emit();
+      },
+      wake,
+      update: () => updateRequested.emit(),
+      quit: () => quitRequested.emit(),
+    }),
+    store,
+    desk,
+    undos,
+    snapshots,
+    tray,
+    notices,
+    openInvitation(address) {
+      inBackground('opening an invitation', invitations.open(address));
+    },
+    drop(paths) {
+      inBackground('looking at what was dropped', drops.show(paths));
+    },
+    localeChanged,
+    quitRequested,
+    updateRequested,
+    setUpdate(value) {
+      update = value;
+      snapshots.changed();
+    },
+    setVisible(value) {
+      if (value === isVisible) return;
+      isVisible = value;
+      if (!value) {
+        judged = new Set();
+        showChange();
+        return;
+      }
+      inBackground('reading settings of the system', readSystemSettings());
+      poller.now();
+      ports.now();
+    },
+    setInFront(value) {
+      isInFront = value;
+    },
+    notify,
+    suspend() {
+      desk.suspend();
+    },
+    wake,
+  };
+}
+
+/** A file of its own for a secret. */
+function openVault({ encryption, dataDirectory }: Platform, name: string): KeyVault {
+  const file = { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined };
+  return new KeyVault(encryption, new JsonFile({ path: join(dataDirectory, name), ...file }));
+}
+
+async function openSets(
+  platform: Platform,
+  options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
+): Promise<RequestSets> {
+  const vault = openVault(platform, 'request-sets.json');
+  const { value, asideAt } = await RequestSets.open({ vault, ...options });
+  if (asideAt !== undefined)
+    platform.tell({ code: 'sets-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
+  return value;
+}
+
+async function openStore(platform: Platform): Promise<AppStore> {
+  const file = new JsonFile({
+    path: join(platform.dataDirectory, 'culvert.json'),
+    version: APP_DATA_VERSION,
+    read: readAppData,
+    initial: INITIAL_APP_DATA,
+  });
+  const { value, asideAt } = await file.load();
+  if (asideAt !== undefined) {
+    platform.tell({
+      code: 'settings-bad',
+      text: t('session.settingsUnreadable', { path: asideAt }),
+    });
+  }
+  return new AppStore(file, value);
+}
+
+export interface PollerOptions {
+  readonly clock: Clock;
+  readonly work: () => Promise<void>;
+  /** Called after each time. */
+  readonly pauseMs: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Does something again and again, one at a time, with a pause that may change. */
+export class Poller {
+  readonly #options: PollerOptions;
+  #timer: Timer | undefined;
+  #isWorking = false;
+  #isDue = false;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  /** Does it now, or once more right after the one under way. */
+  now(): void {
+    this.#isDue = true;
+    if (!this.#isWorking) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, work, pauseMs, onError } = this.#options;
+    this.#timer?.cancel();
+    this.#isWorking = true;
+    while (this.#isDue) {
+      this.#isDue = false;
+      try {
+        await work();
+      } catch (error) {
+        onError(error);
+      }
+    }
+    this.#isWorking = false;
+    this.#timer = clock.setTimeout(() => this.now(), pauseMs());
+  }
+}

@@ -1,0 +1,83 @@
+/** Finds out why something does not work: the hops of `culvert doctor`, shown as they are checked. */
+import { randomUUID } from 'node:crypto';
+import type { HopResult, LocalService } from '../../client/diagnostics/hop.ts';
+import type { CheckupView } from '../ipc/snapshot.ts';
+import { type Connection, Signal, signedIn } from './connection.ts';
+
+/**
+ * Checks the way from this machine through the relay to a local port.
+ *
+ * @param local the local service; `undefined` for none
+ * @param tell called with every result as it comes
+ * @returns whether nothing has failed
+ */
+export type Examine = (
+  connection: Connection,
+  local: LocalService | undefined,
+  interrupted: AbortSignal,
+  tell: (result: HopResult) => void,
+) => Promise<boolean>;
+
+export interface CheckupOptions {
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  readonly examine: Examine;
+  /** A check has ended in a way that it should not. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class Checkup {
+  /** The view has changed. */
+  readonly changed = new Signal();
+  readonly #options: CheckupOptions;
+  #view: CheckupView | undefined;
+  #running: AbortController | undefined;
+
+  constructor(options: CheckupOptions) {
+    this.#options = options;
+  }
+
+  /** What was found so far; `undefined` while nobody wants to know. */
+  get view(): CheckupView | undefined {
+    return this.#view;
+  }
+
+  /** Begins, in place of one that may be under way. @param of the tunnel that fails, with what it leads to; none for the relay alone */
+  start(of: { readonly slug: string; readonly local: LocalService | undefined } | undefined): void {
+    const connection = signedIn(this.#options.connection());
+    this.stop();
+    const running = new AbortController();
+    this.#running = running;
+    this.#show({ id: randomUUID(), slug: of?.slug, results: [], isRunning: true });
+    this.#examine(connection, of?.local, running.signal).catch(this.#options.onError);
+  }
+
+  /** Nobody wants to know any more. */
+  stop(): void {
+    this.#running?.abort();
+    this.#running = undefined;
+    if (this.#view !== undefined) this.#show(undefined);
+  }
+
+  async #examine(
+    connection: Connection,
+    local: LocalService | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = (how: (view: CheckupView) => CheckupView): void => {
+      if (!signal.aborted && this.#view !== undefined) this.#show(how(this.#view));
+    };
+    try {
+      await this.#options.examine(connection, local, signal, (result) =>
+        change((view) => ({ ...view, results: [...view.results, result] })),
+      );
+    } finally {
+      change((view) => ({ ...view, isRunning: false }));
+    }
+  }
+
+  #show(view: CheckupView | undefined): void {
+    this.#view = view;
+    this.changed.emit();
+  }
+}

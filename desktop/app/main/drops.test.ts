@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
+import type { FakeServed } from '../../testing/fake-platform.ts';
+import { PAYLOADS } from './handlers/handle.ts';
+
+/** What a visitor would get: the engine's request to the local service. */
+async function visit({ form }: FakeServed, path = '/'): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  request({ host: '127.0.0.1', port: form.port, path, headers: { host: form.hostHeader } }, (response) => {
+    text(response).then(resolve, reject);
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+const refused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+
+describe('a folder that is dropped', () => {
+  let above: string;
+  let site: string;
+  const apps: App[] = [];
+
+  beforeEach(() => {
+    above = mkdtempSync(join(tmpdir(), 'culvert-drop-'));
+    site = join(above, 'site');
+    mkdirSync(site);
+    writeFileSync(join(site, 'index.html'), 'hello from a folder');
+  });
+  afterEach(() => {
+    for (const { core } of apps.splice(0))
+      for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
+    rmSync(above, { recursive: true });
+  });
+
+  async function open(app: Promise<App> = signedIn()): Promise<App> {
+    const opened = await app;
+    apps.push(opened);
+    return opened;
+  }
+
+  /** Drops the folder and says yes. */
+  async function share(app: App): Promise<{ key: string; served: FakeServed }> {
+    await app.call('folder:drop', { paths: [site] });
+    const { drop } = app.core.snapshots.make();
+    const { key } = await app.call('folder:share', { id: drop?.id ?? '' });
+    return { key, served: await until(() => app.serve.all.at(-1)) };
+  }
+
+  it('is named, and not shared before its user says so', async () => {
+    const app = await open();
+    const before = app.api.calls.length;
+    await app.call('folder:drop', { paths: [site] });
+    const { drop, tunnels } = app.core.snapshots.make();
+    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
+    assert.deepEqual([tunnels.length, app.api.calls.length - before], [0, 0]);
+    await app.call('folder:dismiss', { id: drop?.id ?? '' });
+    assert.equal(app.core.snapshots.make().drop, undefined);
+    await assert.rejects(app.call('folder:share', { id: drop?.id ?? '' }), failsWith('no-folder'));
+    assert.equal(app.core.desk.tunnels.length, 0);
+  });
+
+  it('is shared once, however often that is asked for', async () => {
+    const app = await open();
+    await app.call('folder:drop', { paths: [site] });
+    const id = app.core.snapshots.make().drop?.id ?? '';
+    const first = app.call('folder:share', { id });
+    await assert.rejects(app.call('folder:share', { id }), failsWith('no-folder'));
+    await first;
+    assert.equal(app.core.desk.tunnels.length, 1);
+  });
+
+  it('is served to visitors only, as a card that names it', async () => {
+    const app = await open();
+    const { served } = await share(app);
+    const { drop, tunnels } = app.core.snapshots.make();
+    assert.deepEqual([drop, tunnels[0]?.folder], [undefined, 'site']);
+    assert.equal(await visit(served), 'hello from a folder');
+    const stranger = { ...served, form: { ...served.form, hostHeader: 'localhost' } };
+    assert.equal(await visit(stranger), 'Not through the tunnel\n');
+    assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
+  });
+
+  it('is what a check of its way ends at', async () => {
+    const app = await open();
+    const { key } = await share(app);
+    await app.call('checkup:start', { key });
+    assert.deepEqual(app.examined.at(-1)?.local, { folder: site });
+  });
+
+  it('is no longer served once it is stopped, and is again when that is undone', async () => {
+    const app = await open();
+    const { key, served } = await share(app);
+    await app.call('tunnel:stop', { key });
+    assert.equal(served.isStopped, true);
+    await assert.rejects(visit(served), refused);
+    const [undo] = app.core.snapshots.make().undos;
+    await app.call('undo:take', { id: undo?.id ?? '' });
+    const back = await until(() => app.serve.all[1]);
+    assert.equal(await visit(back), 'hello from a folder');
+    assert.equal(back.form.hostHeader, served.form.hostHeader, 'its requests can be repeated');
+  });
+
+  it('is no longer served when its hour is over, and is when it is started again', async () => {
+    const app = await open();
+    const { key, served } = await share(app);
+    served.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
+    await assert.rejects(visit(served), refused);
+    await app.call('tunnel:start', { key });
+    assert.equal(await visit(await until(() => app.serve.all[1])), 'hello from a folder');
+  });
+
+  it('is served again after a restart of the app, or says why not', async () => {
+    const app = await open();
+    await share(app);
+    const second = await open(start(again(app)));
+    assert.equal(await visit(await until(() => second.serve.all[0])), 'hello from a folder');
+    rmSync(site, { recursive: true });
+    const third = await open(start(again(second)));
+    const status = await until(() => {
+      const now = third.core.snapshots.make().tunnels[0]?.status;
+      return now?.name === 'ended' ? now : undefined;
+    });
+    assert.match(status.why, /cannot be read \(ENOENT\)/);
+    // It is back: the tunnel that the relay still has is served.
+    mkdirSync(site);
+    const creates = third.api.calls.filter((call) => call.startsWith('create')).length;
+    await third.call('tunnel:start', { key: third.core.desk.tunnels[0]?.key ?? '' });
+    await until(() => third.serve.all[0]);
+    assert.equal(third.api.calls.filter((call) => call.startsWith('create')).length, creates);
+  });
+
+  it('is not taken if it is none, several, unreadable or of nobody', async () => {
+    const app = await open();
+    const file = join(site, 'index.html');
+    const cases: [string[], RegExp][] = [
+      [[file], /index\.html" is not a folder\. Choose one folder/],
+      [[site, above], /several things\. Drop one folder/],
+      [[''], /not a folder of this computer\. Drop one folder/],
+      [[], /not a folder of this computer\. Drop one folder/],
+      [[join(above, 'nothing')], /cannot be read \(ENOENT\)\. Choose one folder/],
+    ];
+    for (const [paths, words] of cases) {
+      await app.call('folder:drop', { paths });
+      const { drop } = app.core.snapshots.make();
+      assert.ok(drop?.state === 'refused', basename(paths[0] ?? ''));
+      assert.match(drop.problem.text, words);
+      await assert.rejects(app.call('folder:share', { id: drop.id }), failsWith('no-folder'));
+    }
+    const out = await open(start());
+    await out.call('folder:drop', { paths: [site] });
+    const { drop } = out.core.snapshots.make();
+    assert.match(drop?.state === 'refused' ? drop.problem.text : '', /Sign in first/);
+  });
+
+  it('may be chosen in a dialog of the system, once at a time', async () => {
+    const app = await open();
+    await app.call('folder:choose', undefined);
+    assert.equal(app.core.snapshots.make().drop, undefined, 'the user wanted none');
+    const asked = Promise.withResolvers<string>();
+    let dialogs = 0;
+    Object.assign(app.platform, {
+      chooseFolder: () => {
+        dialogs += 1;
+        return asked.promise;
+      },
+    });
+    const first = app.call('folder:choose', undefined);
+    await app.call('project:choose', undefined);
+    asked.resolve(site);
+    await first;
+    assert.equal(dialogs, 1);
+    const { drop } = app.core.snapshots.make();
+    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
+  });
+
+  it('with a culvert.yml offers the project in its place', async () => {
+    const app = await open();
+    writeFileSync(join(site, 'culvert.yml'), 'tunnels: {web: {port: 3000}}');
+    await app.call('folder:drop', { paths: [site] });
+    const { drop } = app.core.snapshots.make();
+    assert.ok(drop?.state === 'folder' && drop.isProject);
+    await app.call('project:open', { id: drop.id });
+    const now = app.core.snapshots.make();
+    assert.deepEqual([now.drop, now.project?.name, now.tunnels.length], [undefined, 'site', 0]);
+    await assert.rejects(app.call('project:open', { id: drop.id }), failsWith('no-folder'));
+  });
+
+  it('is never one that the page names', () => {
+    assert.throws(() => PAYLOADS['tunnel:create'].validateSync({ ...FORM, folder: site }), /folder/);
+    assert.throws(() => PAYLOADS['folder:drop'].validateSync({ paths: ['', '', ''] }), /at most|less than/);
+  });
+});

@@ -1,0 +1,135 @@
+/** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user says so. */
+import { randomUUID } from 'node:crypto';
+import { OPEN } from '../../../shared/access.ts';
+import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
+import type { DropView } from '../ipc/snapshot.ts';
+import { told } from '../messages/message-text.ts';
+import { t } from '../messages/translate.ts';
+import { folderName, Signal } from './connection.ts';
+import { CallFailure } from './failure.ts';
+import { hasProject } from './projects.ts';
+import { FOLDER_PORT } from './tunnels/folder-service.ts';
+import type { TunnelDesk } from './tunnels/tunnel-list.ts';
+
+export interface DropsOptions {
+  readonly desk: Pick<TunnelDesk, 'create'>;
+  readonly isSignedIn: () => boolean;
+}
+
+interface Dropped {
+  /** of the folder; `undefined` for what cannot be shared */
+  readonly path: string | undefined;
+  readonly view: DropView;
+}
+
+/** For how long a folder is shared. */
+const SHARED_TTL = '1h';
+export class Drops {
+  /** The view has changed. */
+  readonly changed = new Signal();
+  readonly #options: DropsOptions;
+  #dropped: Dropped | undefined;
+  #isSharing = false;
+  /** counts what was dropped: the last one is shown, however long another takes to be looked at */
+  #count = 0;
+
+  constructor(options: DropsOptions) {
+    this.#options = options;
+  }
+
+  /** The one that the user is asked about. */
+  get view(): DropView | undefined {
+    return this.#dropped?.view;
+  }
+
+  /**
+   * Shows what was dropped. Nothing is shared. Another one takes its place, unless it is being shared.
+   *
+   * @param paths of what was dropped at once; empty for what is none, such as a picture of a page
+   */
+  async show(paths: readonly string[]): Promise<void> {
+    if (this.#isSharing) return;
+    this.#count += 1;
+    const count = this.#count;
+    const dropped = await this.#look(paths);
+    if (count === this.#count && !this.#isSharing) this.#show(dropped);
+  }
+
+  /**
+   * Shares the folder that the user has seen.
+   *
+   * @returns the key of its tunnel
+   * @throws CallFailure, RelayRefusal, RelayUnreachable: then it can be tried again
+   */
+  async share(id: string): Promise<string> {
+    const path = this.#pathOf(id);
+    this.#isSharing = true;
+    try {
+      const { key } = await this.#options.desk.create(
+        {
+          port: FOLDER_PORT,
+          name: '',
+          ttl: SHARED_TTL,
+          idle: false,
+          hostHeader: 'keep',
+          folder: path,
+        },
+        OPEN,
+      );
+      this.#show(undefined);
+      return key;
+    } finally {
+      this.#isSharing = false;
+    }
+  }
+
+  /**
+   * The user wants something else of the folder that is shown.
+   *
+   * @returns its path; it is no longer shown
+   * @throws CallFailure
+   */
+  take(id: string): string {
+    const path = this.#pathOf(id);
+    this.#show(undefined);
+    return path;
+  }
+
+  /** The user does not want it. */
+  dismiss(id: string): void {
+    if (!this.#isSharing && this.view?.id === id) this.#show(undefined);
+  }
+
+  #pathOf(id: string): string {
+    const { path, view } = this.#dropped ?? {};
+    if (path !== undefined && view?.id === id && !this.#isSharing) return path;
+    throw new CallFailure({ code: 'no-folder', text: t('problem.dropAgain') });
+  }
+
+  async #look(paths: readonly string[]): Promise<Dropped> {
+    const id = randomUUID();
+    const refused = (code: string, text: string): Dropped => ({
+      path: undefined,
+      view: { id, state: 'refused', problem: { code, text } },
+    });
+    const [dropped = '', ...others] = paths;
+    if (!this.#options.isSignedIn()) return refused('signed-out', t('problem.dropSignIn'));
+    if (others.length > 0) return refused('several', t('problem.dropSeveral'));
+    if (dropped === '') return refused('no-path', t('problem.dropNoFolder'));
+    try {
+      const path = await locateFolder(dropped);
+      return {
+        path,
+        view: { id, state: 'folder', name: folderName(path), isProject: await hasProject(path) },
+      };
+    } catch (error) {
+      if (!(error instanceof FolderUnreadable)) throw error;
+      return refused('unreadable', t('problem.dropOther', { why: told(error.said) }));
+    }
+  }
+
+  #show(dropped: Dropped | undefined): void {
+    this.#dropped = dropped;
+    this.changed.emit();
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { NotificationConstructorOptions } from 'electron';
+import { fakeEmitter } from '../../../testing/electron/emitter.ts';
+import { knockNotice, newVersionNotice } from '../notices.ts';
+import { Notifier, type ShownNotification } from './notifier.ts';
+
+function notifierOn(platform: NodeJS.Platform) {
+  const options: NotificationConstructorOptions[] = [];
+  const seen = {
+    shows: [] as (string | undefined)[],
+    extended: [] as string[],
+    answers: [] as string[],
+    releases: 0,
+    closed: 0,
+  };
+  const notification = fakeEmitter({ show() {}, close: () => void (seen.closed += 1) });
+  const notifier = new Notifier({
+    create(given) {
+      options.push(given);
+      return notification as unknown as ShownNotification;
+    },
+    platform,
+    isSupported: () => true,
+    onShow: (key) => void seen.shows.push(key),
+    onExtend: (key) => void seen.extended.push(key),
+    onAnswer: (key, knock, admits) => void seen.answers.push(`${key} ${knock} ${admits}`),
+    onReleases: () => void (seen.releases += 1),
+  });
+  return { notifier, notification, options, seen };
+}
+
+describe('Notifier', () => {
+  const NOTICE = { kind: 'expires-soon', key: 'k', title: 't', text: 'After that.' } as const;
+
+  it('has a button to extend if the system has buttons', () => {
+    const { notifier, notification, options, seen } = notifierOn('darwin');
+    notifier.notify(NOTICE);
+    assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
+    notification.emit('action', { actionIndex: 0 });
+    notification.emit('click');
+    assert.deepEqual(seen, { shows: [undefined], extended: ['k'], answers: [], releases: 0, closed: 0 });
+  });
+
+  it('shows where a new version is if the app does not install it', () => {
+    const { notifier, notification, seen } = notifierOn('linux');
+    notifier.notify(newVersionNotice('0.2.0'));
+    notification.emit('click');
+    assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1, closed: 0 });
+  });
+
+  it('extends at a click if there are no buttons, and says so', () => {
+    const { notifier, notification, options, seen } = notifierOn('linux');
+    notifier.notify(NOTICE);
+    assert.match(options[0]?.body ?? '', /Click to extend/);
+    notification.emit('click');
+    assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0, closed: 0 });
+  });
+
+  it('shows the window at a click on any other', () => {
+    const { notifier, notification, seen } = notifierOn('linux');
+    notifier.notify({ ...NOTICE, kind: 'expired' });
+    notification.emit('click');
+    notification.emit('action', { actionIndex: 0 });
+    assert.deepEqual(seen, { shows: [undefined], extended: [], answers: [], releases: 0, closed: 0 });
+  });
+
+  const KNOCK = knockNotice('k', 'shop', {
+    id: 'n1',
+    address: '192.0.2.7',
+    agent: 'Mozilla/5.0 (Windows NT 10.0) Chrome/156.0',
+  });
+
+  it('says who knocks, and has buttons to admit and to refuse if the system has buttons', () => {
+    const { notifier, notification, options, seen } = notifierOn('darwin');
+    notifier.notify(KNOCK);
+    const [shown] = options;
+    assert.deepEqual(
+      [shown?.title, shown?.body],
+      ['Somebody wants to see shop', 'Chrome on Windows, from 192.0.2.7.'],
+    );
+    assert.deepEqual(
+      shown?.actions?.map(({ text }) => text),
+      ['Admit', 'Refuse'],
+    );
+    notification.emit('action', { actionIndex: 0 });
+    notification.emit('action', { actionIndex: 1 });
+    notification.emit('action', { actionIndex: 7 });
+    notification.emit('click');
+    assert.deepEqual(seen.answers, ['k n1 true', 'k n1 false']);
+    assert.deepEqual(seen.shows, ['k']);
+  });
+
+  it('replaces a notice about the same, and takes back all that were read', () => {
+    const { notifier, seen } = notifierOn('win32');
+    const shown = (kind: 'lost' | 'back' | 'expired', key?: string) =>
+      notifier.notify({ kind, key, title: 't', text: '' });
+    shown('lost');
+    shown('expired', 'k');
+    assert.equal(seen.closed, 0);
+    shown('back');
+    assert.equal(seen.closed, 1);
+    notifier.withdraw();
+    assert.equal(seen.closed, 3);
+    notifier.withdraw();
+    assert.equal(seen.closed, 3);
+  });
+
+  it('lets nobody in by a click: it shows who waits', () => {
+    const { notifier, notification, options, seen } = notifierOn('linux');
+    notifier.notify(KNOCK);
+    assert.match(options[0]?.body ?? '', /Click to answer\.$/);
+    assert.equal(options[0]?.actions, undefined);
+    notification.emit('click');
+    assert.deepEqual([seen.answers, seen.shows], [[], ['k']]);
+  });
+});

@@ -1,0 +1,111 @@
+import type { Notification as ElectronNotification, NotificationConstructorOptions } from 'electron';
+import { t } from '../../messages/translate.ts';
+import type { Notice } from '../notices.ts';
+
+/** What is used of a notification. */
+export type ShownNotification = Pick<ElectronNotification, 'on' | 'show' | 'close'>;
+
+export interface NotifierOptions {
+  readonly create: (options: NotificationConstructorOptions) => ShownNotification;
+  readonly platform: NodeJS.Platform;
+  readonly isSupported: () => boolean;
+  /** Shows the window, on the card of a tunnel if it is about one. */
+  readonly onShow: (key: string | undefined) => void;
+  readonly onExtend: (key: string) => void;
+  /** A visitor is let into a tunnel, or not. */
+  readonly onAnswer: (key: string, knock: string, admits: boolean) => void;
+  /** Shows where new versions are. */
+  readonly onReleases: () => void;
+}
+
+/** Only macOS and Windows show buttons. */
+const WITH_BUTTONS: ReadonlySet<NodeJS.Platform> = new Set(['darwin', 'win32']);
+
+/** Notifications that can still be clicked. */
+const SHOWN_MAX = 100;
+
+/** What a notice is about: of notices about the same, one is shown. */
+const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
+  'first-visitor': 'visitor',
+  'expires-soon': 'time',
+  expired: 'time',
+  lost: 'connection',
+  back: 'connection',
+  knock: 'knock',
+  'key-refused': 'key',
+  'tray-hint': 'tray',
+  'new-version': 'version',
+};
+
+/** What one does with a notification. */
+interface Reaction {
+  readonly buttons: readonly { readonly text: string; readonly press: () => void }[];
+  readonly click: () => void;
+  /** the text where there are no buttons, with what a click does */
+  readonly instead: string;
+}
+
+/** Shows notices. Without buttons, a click on "expires soon" does what the button would; nobody is let in by a click. */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  /** A notification without a reference is garbage-collected, and its click is lost. One per subject and kind is enough. */
+  readonly #shown = new Map<string, ShownNotification>();
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+  }
+
+  notify(notice: Notice): void {
+    const { create, platform, isSupported } = this.#options;
+    if (!isSupported()) return;
+    const { kind, key, knock, title, text } = notice;
+    const { buttons, click, instead } = this.#reaction(notice);
+    const hasButtons = buttons.length > 0 && WITH_BUTTONS.has(platform);
+    const notification = create({
+      title,
+      body: hasButtons ? text : instead,
+      ...(hasButtons ? { actions: buttons.map((button) => ({ type: 'button', text: button.text })) } : {}),
+    });
+    notification.on('action', ({ actionIndex }) => buttons[actionIndex]?.press());
+    const [button] = buttons;
+    notification.on('click', kind === 'expires-soon' && !hasButtons ? (button?.press ?? click) : click);
+    this.#keep(`${SUBJECTS[kind]} ${key ?? ''} ${knock ?? ''}`, notification);
+    notification.show();
+  }
+
+  /** Takes back every notice: the user has read them. */
+  withdraw(): void {
+    for (const notification of this.#shown.values()) notification.close();
+    this.#shown.clear();
+  }
+
+  #reaction({ kind, key, knock, text }: Notice): Reaction {
+    const { onShow, onExtend, onAnswer, onReleases } = this.#options;
+    const click = kind === 'new-version' ? onReleases : () => onShow(knock === undefined ? undefined : key);
+    if (key !== undefined && kind === 'expires-soon') {
+      const extend = { text: t('notice.extend'), press: () => onExtend(key) };
+      return { buttons: [extend], click, instead: t('notice.clickToExtend', { text }) };
+    }
+    if (key !== undefined && knock !== undefined) {
+      const answer = (admits: boolean) => () => onAnswer(key, knock, admits);
+      return {
+        buttons: [
+          { text: t('notice.admit'), press: answer(true) },
+          { text: t('notice.refuse'), press: answer(false) },
+        ],
+        click,
+        instead: t('notice.clickToAnswer', { text }),
+      };
+    }
+    return { buttons: [], click, instead: text };
+  }
+
+  /** A notice replaces an earlier one about the same. */
+  #keep(subject: string, notification: ShownNotification): void {
+    this.#shown.get(subject)?.close();
+    this.#shown.delete(subject);
+    this.#shown.set(subject, notification);
+    const [oldest] = this.#shown.keys();
+    if (this.#shown.size > SHOWN_MAX && oldest !== undefined) this.#shown.delete(oldest);
+  }
+}

@@ -1,0 +1,158 @@
+/** The system around the app's core, as Electron gives it. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import type { App, SafeStorage } from 'electron';
+import { systemClock } from '../../../client/clock.ts';
+import { findTunnels } from '../../../client/inspector/inspector-client.ts';
+import { runtimeFolder } from '../../../client/inspector/inspector-protocol.ts';
+import { inventPassword } from '../../../client/invented-password.ts';
+import { Network } from '../../../client/network/network.ts';
+import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
+import { ApiClient } from '../../../client/relay/api-client.ts';
+import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
+import type { About } from '../../ipc/ipc.ts';
+import type { Platform } from '../platform.ts';
+import { createPortScan } from '../ports/scan.ts';
+import { examineWithDoctor } from '../run-diagnostics.ts';
+import type { Encryption } from '../session/key-vault.ts';
+import { type Autostart, HIDDEN_ARGUMENT, xdgAutostart } from '../system/autostart.ts';
+import type { ProjectLinks } from '../system/deep-link.ts';
+import { SummonKey } from '../system/global-shortcut.ts';
+import { createEngineLog } from '../tunnels/engine-log.ts';
+import { serveWithEngine } from '../tunnels/folder-service.ts';
+
+export interface ElectronPlatformOptions {
+  readonly electron: Pick<
+    typeof Electron,
+    'app' | 'clipboard' | 'dialog' | 'globalShortcut' | 'nativeTheme' | 'net' | 'safeStorage' | 'shell'
+  >;
+  readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr'>;
+  readonly about: About;
+  readonly links: ProjectLinks;
+}
+
+/** @throws NetworkSettingError if the environment describes a way to relays that cannot be used */
+export function electronPlatform(options: ElectronPlatformOptions): Platform {
+  const { electron, process, about, links } = options;
+  const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;
+  const { env, platform } = process;
+  const network = new Network(readNetworkSettings(env));
+  const report = (what: string, error: unknown): void => {
+    process.stderr.write(
+      `culvert: ${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  };
+  return {
+    clock: systemClock,
+    dataDirectory: app.getPath('userData'),
+    encryption: systemEncryption(safeStorage, platform),
+    autostart:
+      platform === 'linux'
+        ? xdgAutostart(
+            env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'),
+            env['APPIMAGE'] ?? process.execPath,
+          )
+        : loginItem(app),
+    about,
+    links,
+    connect: (relay, key) => new ApiClient(relay, key, network),
+    lookAtInvitation: (invitation) => lookAtInvitation(invitation, network),
+    takeInvitation: (invitation) => takeInvitation(invitation, network),
+    examine: examineWithDoctor(network),
+    serve: serveWithEngine(network),
+    createLog: createEngineLog,
+    servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
+    scanPorts: createPortScan(platform, () => ownProcesses(app)),
+    hasNetwork: () => net.isOnline(),
+    preferredLanguages: () => app.getPreferredSystemLanguages(),
+    inventPassword: () => inventPassword(),
+    copy: (text) => clipboard.writeText(text),
+    async chooseFileToWrite(name) {
+      const { canceled, filePath } = await dialog.showSaveDialog({
+        defaultPath: join(app.getPath('downloads'), name),
+        properties: ['createDirectory', 'showOverwriteConfirmation'],
+      });
+      return canceled ? undefined : filePath;
+    },
+    async chooseFolder() {
+      const { canceled, filePaths } = await dialog.showOpenDialog({ properties: ['openDirectory'] });
+      return canceled ? undefined : filePaths[0];
+    },
+    async chooseHarToRead() {
+      const { canceled, filePaths } = await dialog.showOpenDialog({
+        defaultPath: app.getPath('downloads'),
+        filters: [{ name: 'HAR', extensions: ['har', 'json'] }],
+        properties: ['openFile'],
+      });
+      return canceled ? undefined : filePaths[0];
+    },
+    open: (url) => shell.openExternal(url),
+    tell({ text }) {
+      dialog
+        .showMessageBox({ type: 'warning', message: 'Culvert', detail: text, buttons: ['OK'] })
+        .catch((error: unknown) => report('showing a message', error));
+    },
+    summonKey: new SummonKey(electron.globalShortcut),
+    setTheme(theme) {
+      nativeTheme.themeSource = theme;
+    },
+    report,
+  };
+}
+
+function ownProcesses(app: Pick<Electron.App, 'getAppMetrics'>): ReadonlySet<number> {
+  return new Set(app.getAppMetrics().map(({ pid }) => pid));
+}
+
+/**
+ * The key store of the operating system. On Linux without one, Electron encrypts with a key that everybody knows
+ * (`basic_text`), which does not count as encryption.
+ */
+export function systemEncryption(
+  safeStorage: Pick<
+    SafeStorage,
+    'isAsyncEncryptionAvailable' | 'encryptStringAsync' | 'decryptStringAsync' | 'getSelectedStorageBackend'
+  >,
+  platform: NodeJS.Platform,
+): Encryption {
+  return {
+    async isReal() {
+      if (!(await safeStorage.isAsyncEncryptionAvailable())) return false;
+      if (platform !== 'linux') return true;
+      const backend = safeStorage.getSelectedStorageBackend();
+      return backend !== 'basic_text' && backend !== 'unknown';
+    },
+    encrypt: (text) => safeStorage.encryptStringAsync(text),
+    async decrypt(bytes) {
+      return (await safeStorage.decryptStringAsync(bytes)).result;
+    },
+  };
+}
+
+/** Start at login on macOS and Windows. */
+export function loginItem(app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>): Autostart {
+  const args = [HIDDEN_ARGUMENT];
+  return {
+    isOn() {
+      const { openAtLogin, executableWillLaunchAtLogin } = app.getLoginItemSettings({ args });
+      // Windows has a switch of its own for that, in the Task Manager; macOS does not have this property.
+      return Promise.resolve(openAtLogin && (executableWillLaunchAtLogin as boolean | undefined) !== false);
+    },
+    set(isOn) {
+      app.setLoginItemSettings({ openAtLogin: isOn, args });
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Whether the system, not a person, has started the app: then it shows no window. macOS hands over no arguments. */
+export function isStartedAtLogin(
+  app: Pick<App, 'getLoginItemSettings'>,
+  platform: NodeJS.Platform,
+  argv: readonly string[],
+): boolean {
+  return (
+    argv.includes(HIDDEN_ARGUMENT) || (platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin)
+  );
+}

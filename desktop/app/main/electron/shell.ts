@@ -1,0 +1,198 @@
+/** What the user sees of the app: window, tray and notifications, fed by the core. */
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import type { Pushes, TunnelForm } from '../../ipc/ipc.ts';
+import type { Core } from '../core.ts';
+import { type Notice, trayHint } from '../notices.ts';
+import type { Platform } from '../platform.ts';
+import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
+import { Summon } from '../system/global-shortcut.ts';
+import { act } from '../tray.ts';
+import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
+import type { FolderChoice } from './menus.ts';
+import { Notifier } from './notifier.ts';
+import { barColour, TrayIconView, trayImages } from './tray-icon.ts';
+
+export interface ShellOptions {
+  readonly electron: Pick<
+    typeof Electron,
+    'app' | 'BrowserWindow' | 'Menu' | 'nativeImage' | 'nativeTheme' | 'Notification' | 'screen' | 'Tray'
+  >;
+  readonly core: Core;
+  readonly platform: Pick<Platform, 'clock' | 'tell' | 'report' | 'setTheme' | 'summonKey'>;
+  readonly system: NodeJS.Platform;
+  /** `$XDG_CURRENT_DESKTOP` */
+  readonly desktops: string;
+  /** directory of preload and images */
+  readonly files: string;
+  readonly isQuitting: () => boolean;
+}
+
+export class Shell {
+  readonly #options: ShellOptions;
+  readonly #window: MainWindow;
+  readonly #tray: Electron.Tray;
+  readonly #notifier: Notifier;
+  #endFeed: (() => void) | undefined;
+
+  constructor(options: ShellOptions) {
+    this.#options = options;
+    const { electron, core, system, files, isQuitting, platform } = options;
+    const { BrowserWindow, Menu, nativeImage, nativeTheme, Notification, Tray } = electron;
+    this.#notifier = new Notifier({
+      create: (notification) => new Notification(notification),
+      platform: system,
+      isSupported: () => Notification.isSupported(),
+      onShow: (key) => this.#showTunnel(key),
+      onExtend: (key) => this.#act({ do: 'extend', key, ttl: '1h' }),
+      onAnswer: (key, id, admits) => this.#act({ do: admits ? 'admit' : 'refuse', key, id }),
+      onReleases: () => this.#act({ do: 'releases' }),
+    });
+    const areas = electron.screen.getAllDisplays().map(({ workArea }) => workArea);
+    const kept = keptPlace(core.store.data.window, areas);
+    this.#window = new MainWindow({
+      window: new BrowserWindow(windowOptions(join(files, 'preload.cjs'), join(files, 'icon.png'), kept)),
+      hasOwnPlace: kept.x !== undefined,
+      onPlace: (window) => this.#inBackground('saving the place', core.store.change({ window })),
+      isQuitting,
+      now: () => platform.clock.monotonic(),
+      onVisible: (isVisible) => this.#onVisible(isVisible),
+      onFront: (isInFront) => this.#onFront(isInFront),
+      onClosedToTray: () => this.#sayTray(),
+      trayPlace: () => this.#trayPlace(),
+    });
+    this.#window.loaded.catch((error: unknown) => platform.report('loading the window', error));
+    const image = trayImages(files, system, barColour(nativeTheme, system, options.desktops), (path) =>
+      nativeImage.createFromPath(path),
+    );
+    const summon = new Summon({
+      newest: () => core.desk.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
+      now: () => platform.clock.monotonic(),
+      showWindow: () => this.showWindow(),
+      showAddress: (address) => this.#showAddress(address),
+    });
+    platform.summonKey.pressed.listen(() => summon.press());
+    this.#tray = new Tray(image('idle'));
+    const view = new TrayIconView({
+      tray: this.#tray,
+      platform: system,
+      image,
+      buildMenu: (template) => Menu.buildFromTemplate(template),
+      act: (action) => this.#act(action),
+      onClick: () => this.#window.toggle(),
+      onDrop: (paths) => {
+        core.drop(paths);
+        this.showWindow();
+      },
+    });
+    view.show(core.tray.make());
+    core.tray.listen((model) => view.show(model));
+    nativeTheme.on('updated', () => view.repaint());
+    platform.setTheme(core.store.data.settings.theme);
+  }
+
+  get isVisible(): boolean {
+    return this.#window.isVisible;
+  }
+
+  /** see {@link MainWindow.frame} */
+  get frame(): Electron.WebFrameMain | undefined {
+    return this.#window.frame;
+  }
+
+  notify(notice: Notice): void {
+    this.#notifier.notify(notice);
+  }
+
+  /**
+   * @param argv what the app was started with: perhaps a link
+   * @param isAtLogin whether the system has started it, which shows no window
+   */
+  begin(argv: readonly string[], isAtLogin: boolean): void {
+    const link = findDeepLink(argv);
+    if (link !== undefined) this.openLink(link);
+    else if (!isAtLogin) this.showWindow();
+  }
+
+  showWindow(): void {
+    this.#window.show();
+  }
+
+  /** Shows what a link asks for; with anything else it only shows the window. */
+  openLink(link: string): void {
+    const read = readDeepLink(link);
+    if (read?.opens === 'form') return this.#openForm(read.form);
+    if (read?.opens === 'invitation') this.#options.core.openInvitation(read.address);
+    this.showWindow();
+  }
+
+  /** Asks for a folder, and shows what there is to do with it. */
+  choose(channel: FolderChoice): void {
+    this.#act({ do: 'choose', channel });
+  }
+
+  #showAddress(address: Pushes['address:show']): void {
+    this.showWindow();
+    this.#inBackground('showing an address', this.#window.push('address:show', address));
+  }
+
+  #showTunnel(key: string | undefined): void {
+    this.showWindow();
+    if (key !== undefined) this.#inBackground('showing a tunnel', this.#window.push('tunnel:show', { key }));
+  }
+
+  #openForm(form: Partial<TunnelForm>): void {
+    this.showWindow();
+    this.#inBackground('opening the form', this.#window.push('form:open', form));
+  }
+
+  #act(action: Parameters<typeof act>[0]): void {
+    const { core, platform } = this.#options;
+    const done = act(action, {
+      handlers: core.handlers,
+      platform,
+      showWindow: () => this.showWindow(),
+      openForm: () => this.#openForm({}),
+    });
+    this.#inBackground('tray', done);
+  }
+
+  /** Only a visible window is told of every change; one that becomes visible again is told the current state. */
+  #onVisible(isVisible: boolean): void {
+    const { core } = this.#options;
+    core.setVisible(isVisible);
+    this.#endFeed?.();
+    this.#endFeed = undefined;
+    if (!isVisible) return;
+    this.#endFeed = core.snapshots.listen((snapshot) => this.#push(snapshot));
+    this.#push(core.snapshots.make());
+  }
+
+  /** What notices say is in the window. */
+  #onFront(isInFront: boolean): void {
+    this.#options.core.setInFront(isInFront);
+    if (isInFront) this.#notifier.withdraw();
+  }
+
+  #push(snapshot: ReturnType<Core['snapshots']['make']>): void {
+    this.#inBackground('telling the window', this.#window.push('snapshot:changed', snapshot));
+  }
+
+  #sayTray(): void {
+    const { store } = this.#options.core;
+    if (store.data.hasSaidTray) return;
+    this.#notifier.notify(trayHint());
+    this.#inBackground('saving settings', store.change({ hasSaidTray: true }));
+  }
+
+  #trayPlace(): { tray: Electron.Rectangle; area: Electron.Rectangle } | undefined {
+    const { system, electron } = this.#options;
+    if (system === 'linux') return undefined;
+    const tray = this.#tray.getBounds();
+    return { tray, area: electron.screen.getDisplayMatching(tray).workArea };
+  }
+
+  #inBackground(what: string, work: Promise<void>): void {
+    work.catch((error: unknown) => this.#options.platform.report(what, error));
+  }
+}

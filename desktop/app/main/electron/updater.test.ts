@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { FakeClock } from '../../../testing/fake-clock.ts';
+import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS } from '../limits.ts';
+import { keepUpToDate, type Updater, type UpdateWay, updateWay } from './updater.ts';
+
+const SIGNED = 'provider: generic\npublisherName:\n  - CN=Culvert, O=Culvert\n';
+
+describe('updateWay', () => {
+  const cases: [string, UpdateWay, Partial<Parameters<typeof updateWay>[0]>][] = [
+    ['macOS', 'install', { platform: 'darwin' }],
+    ['Windows, of a signed installer', 'install', { platform: 'win32', updateConfig: SIGNED }],
+    [
+      'Windows, of a signed installer of one name',
+      'install',
+      { platform: 'win32', updateConfig: 'publisherName: Culvert\n' },
+    ],
+    ['Windows, unsigned', 'tell', { platform: 'win32', updateConfig: 'provider: generic\nurl: https://x\n' }],
+    ['Windows, signed by nobody', 'tell', { platform: 'win32', updateConfig: 'publisherName: null\n' }],
+    ['Windows, of an empty list', 'tell', { platform: 'win32', updateConfig: 'publisherName: []\nurl: x\n' }],
+    ['Windows, without its file', 'tell', { platform: 'win32' }],
+    ['an AppImage, which nothing verifies', 'tell', { platform: 'linux', env: { APPIMAGE: '/a' } }],
+    ['what a package manager has installed', 'leave', { platform: 'linux' }],
+    ['an app in development', 'leave', { isPackaged: false, platform: 'darwin' }],
+  ];
+  for (const [name, way, given] of cases) {
+    it(`${name}: ${way}`, () => {
+      const installation = {
+        isPackaged: true,
+        platform: 'linux',
+        env: {},
+        updateConfig: '',
+        ...given,
+      } as const;
+      assert.equal(updateWay(installation), way);
+    });
+  }
+});
+
+/** An app whose updater finds and does what the test says. */
+function appWith(way: UpdateWay) {
+  const clock = new FakeClock();
+  const said: string[] = [];
+  const updater = Object.assign(new EventEmitter(), {
+    logger: console,
+    autoDownload: true,
+    autoInstallOnAppQuit: true,
+    allowDowngrade: true,
+    checkForUpdates() {
+      said.push('check');
+      updater.emit('update-available', { version: '0.2.0' });
+      return Promise.resolve(null);
+    },
+    quitAndInstall: () => void said.push('install'),
+  });
+  keepUpToDate({
+    way,
+    updater: () => updater as unknown as Updater,
+    clock,
+    isInUse: () => false,
+    onInstall: () => void said.push('restart'),
+    onNewVersion: (version) => void said.push(version),
+    onReady: (version) => void said.push(`ready ${version}`),
+  });
+  return { clock, said, updater };
+}
+
+describe('keepUpToDate', () => {
+  it('downloads and installs what the system verifies, and nothing older', () => {
+    const { clock, said, updater } = appWith('install');
+    clock.advance(UPDATE_FIRST_MS);
+    updater.emit('update-downloaded', { version: '0.2.0' });
+    assert.deepEqual(said, ['check', 'ready 0.2.0', 'restart', 'install']);
+    assert.deepEqual(
+      [updater.autoDownload, updater.autoInstallOnAppQuit, updater.allowDowngrade],
+      [true, true, false],
+    );
+  });
+
+  it('only announces a new version if nothing verifies it, once', () => {
+    const { clock, said, updater } = appWith('tell');
+    assert.deepEqual([updater.autoDownload, updater.autoInstallOnAppQuit], [false, false]);
+    clock.advance(UPDATE_FIRST_MS);
+    clock.advance(UPDATE_INTERVAL_MS);
+    updater.emit('update-downloaded');
+    assert.deepEqual(said, ['check', '0.2.0', 'check']);
+  });
+
+  it('leaves apps alone that somebody else updates', () => {
+    const { clock, said, updater } = appWith('leave');
+    clock.advance(UPDATE_INTERVAL_MS);
+    assert.deepEqual([said, updater.eventNames()], [[], []]);
+  });
+});

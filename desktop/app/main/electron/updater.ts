@@ -1,0 +1,138 @@
+import type { AppUpdater } from 'electron-updater';
+import type { Clock, Timer } from '../../../client/clock.ts';
+import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS, UPDATE_RETRY_MS } from '../limits.ts';
+
+/** What is used of electron-updater. */
+export type Updater = Pick<
+  AppUpdater,
+  | 'logger'
+  | 'autoDownload'
+  | 'autoInstallOnAppQuit'
+  | 'allowDowngrade'
+  | 'checkForUpdates'
+  | 'quitAndInstall'
+  | 'on'
+>;
+
+/** What an app does about a newer version: installs it, announces it, or leaves that to others. */
+export type UpdateWay = 'install' | 'tell' | 'leave';
+
+export interface UpdaterOptions {
+  /** see {@link updateWay} */
+  readonly way: UpdateWay;
+  /** Called only if there is something to do. */
+  readonly updater: () => Updater;
+  readonly clock: Clock;
+  /** see {@link UpdateGate} */
+  readonly isInUse: () => boolean;
+  /** The app is about to restart. */
+  readonly onInstall: () => void;
+  /** There is a newer version, which this app does not install. Called once for each. */
+  readonly onNewVersion: (version: string) => void;
+  /** A newer version was downloaded. @param install restarts into it, now */
+  readonly onReady: (version: string, install: () => void) => void;
+}
+
+/** Facts about how an app was installed. */
+export interface Installation {
+  readonly isPackaged: boolean;
+  readonly platform: NodeJS.Platform;
+  readonly env: NodeJS.ProcessEnv;
+  /** text of the app's `app-update.yml`; `''` where there is none */
+  readonly updateConfig: string;
+}
+
+/** electron-builder writes the publisher of its signature; without one electron-updater verifies nothing. */
+const PUBLISHER = /^publisherName:(?: +(?!null\b|~|\[)\S|\r?\n *- +\S)/m;
+
+/**
+ * An app replaces itself only if the system verifies that the new one is by the same people: macOS always compares
+ * signatures, on Windows electron-updater does so for a signed app. Otherwise whoever controls the download server could run
+ * code on every machine. Apps installed by a package manager on Linux are left to it; an app in development has no newer
+ * version.
+ */
+export function updateWay({ isPackaged, platform, env, updateConfig }: Installation): UpdateWay {
+  if (!isPackaged) return 'leave';
+  if (platform === 'linux') return env['APPIMAGE'] === undefined ? 'leave' : 'tell';
+  return platform === 'darwin' || PUBLISHER.test(updateConfig) ? 'install' : 'tell';
+}
+
+/** Looks for new versions where electron-builder.yml publishes them, and acts as {@link updateWay} says. */
+export function keepUpToDate(options: UpdaterOptions): void {
+  const { way, clock, isInUse, onInstall, onNewVersion, onReady } = options;
+  if (way === 'leave') return;
+  const updater = options.updater();
+  const gate = new UpdateGate({
+    clock,
+    isInUse,
+    async check() {
+      await updater.checkForUpdates();
+    },
+    install,
+  });
+  function install(): void {
+    onInstall();
+    // Silently, and started again afterwards.
+    updater.quitAndInstall(true, true);
+  }
+  updater.logger = null;
+  updater.autoDownload = way === 'install';
+  updater.autoInstallOnAppQuit = way === 'install';
+  // An old version with a known vulnerability is signed, too.
+  updater.allowDowngrade = false;
+  if (way === 'install') {
+    updater.on('update-downloaded', ({ version }) => {
+      onReady(version, install);
+      gate.downloaded();
+    });
+  } else {
+    const told = new Set<string>();
+    updater.on('update-available', ({ version }) => {
+      if (told.has(version)) return;
+      told.add(version);
+      onNewVersion(version);
+    });
+  }
+  // A failed check also rejects, which is handled there; an unhandled `error` event would end the app.
+  updater.on('error', () => {});
+}
+
+export interface UpdateGateOptions {
+  readonly clock: Clock;
+  /** Looks for a newer version and downloads it. @throws if that fails, which the next look makes up for */
+  readonly check: () => Promise<void>;
+  /** Restarts into the version that was downloaded. */
+  readonly install: () => void;
+  /** Whether somebody would notice a restart: a tunnel is live, or somebody looks at the window. */
+  readonly isInUse: () => boolean;
+}
+
+/** Keeps the app up to date, and never restarts it while a tunnel could carry traffic. */
+export class UpdateGate {
+  readonly #options: UpdateGateOptions;
+  #timer: Timer | undefined;
+
+  constructor(options: UpdateGateOptions) {
+    this.#options = options;
+    this.#timer = options.clock.setTimeout(() => void this.#look(), UPDATE_FIRST_MS);
+  }
+
+  /** A newer version is ready; it is installed when the app quits in any case. */
+  downloaded(): void {
+    this.#timer?.cancel();
+    if (!this.#options.isInUse()) {
+      this.#options.install();
+      return;
+    }
+    this.#timer = this.#options.clock.setTimeout(() => this.downloaded(), UPDATE_RETRY_MS);
+  }
+
+  async #look(): Promise<void> {
+    this.#timer = this.#options.clock.setTimeout(() => void this.#look(), UPDATE_INTERVAL_MS);
+    try {
+      await this.#options.check();
+    } catch {
+      // No network, or no published version: the next look finds it.
+    }
+  }
+}

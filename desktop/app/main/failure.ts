@@ -1,0 +1,176 @@
+/** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
+import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
+import { ImportRefused } from '../../client/inspector/imported.ts';
+import { ReplayRefused } from '../../client/inspector/replay.ts';
+import {
+  AccessUnsupported,
+  DomainUnsupported,
+  refusesKey,
+  RelayRefusal,
+  RelayUnreachable,
+} from '../../client/relay/errors.ts';
+import { RelayAddressError } from '../../client/relay/relay-address.ts';
+import type { CallError } from '../ipc/ipc.ts';
+import type { Problem } from '../ipc/snapshot.ts';
+import { told } from '../messages/message-text.ts';
+import { t } from '../messages/translate.ts';
+
+/** A failure that main itself reports to the page. */
+export class CallFailure extends Error {
+  readonly error: CallError;
+
+  constructor(error: CallError) {
+    super(error.text);
+    this.name = 'CallFailure';
+    this.error = error;
+  }
+}
+
+/**
+ * What is shown while calls to the relay of a signed-in app fail: its address has worked, so there is nothing to check.
+ *
+ * @returns `undefined` for a bug, which is not such a failure
+ */
+export function relayProblem(error: unknown): Problem | undefined {
+  const failure = toCallError(error);
+  if (failure === undefined) return undefined;
+  const { code, text } = failure;
+  if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
+  return { code, text: t('problem.keepsTrying', { why: sentence(told(error.said)) }) };
+}
+
+/** @returns `undefined` for a bug, which is not such a failure */
+export function toCallError(error: unknown): CallError | undefined {
+  if (error instanceof CallFailure) return error.error;
+  if (error instanceof RelayAddressError)
+    return { code: 'relay-address', field: 'relay', text: sentence(told(error.said)) };
+  if (error instanceof DomainUnsupported)
+    return { code: 'relay-too-old', field: 'domain', text: sentence(told(error.said)) };
+  if (error instanceof AccessUnsupported)
+    return { code: 'relay-too-old', field: 'lock', text: sentence(told(error.said)) };
+  if (error instanceof ImportRefused) return { code: 'not-imported', text: told(error.said) };
+  if (error instanceof ReplayRefused) return { code: error.code, text: told(error.said) };
+  if (error instanceof RelayUnreachable) return unreachable(error);
+  if (error instanceof RelayRefusal) return refusal(error);
+  return undefined;
+}
+
+function unreachable(error: RelayUnreachable): CallError {
+  const text = sentence(told(error.said));
+  if (hasCertificateCause(error)) {
+    return {
+      code: 'certificate',
+      field: 'relay',
+      text: t('problem.askRelay', { why: text }),
+    };
+  }
+  const isReached = error.cause === undefined;
+  return isReached
+    ? { code: 'no-relay', field: 'relay', text: t('problem.checkAddress', { why: text }) }
+    : { code: 'unreachable', field: 'relay', text: t('problem.checkAddressAndNetwork', { why: text }) };
+}
+
+function hasCertificateCause(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|UNABLE_TO_VERIFY/.test(code)) return true;
+  }
+  return false;
+}
+
+function refusal(error: RelayRefusal): CallError {
+  const { status, retryAfterMs } = error;
+  const message = told(error.said);
+  if (refusesKey(error)) {
+    return {
+      code: 'key-refused',
+      field: 'key',
+      text: t('problem.keyUnknown'),
+    };
+  }
+  switch (status) {
+    case 400:
+      return badField(error);
+    case 403:
+      return error.is(API_ERRORS.planTooLow)
+        ? {
+            code: 'plan-too-low',
+            field: 'name',
+            text: t('problem.namesNeedPlan'),
+          }
+        : { code: 'not-allowed', text: sentence(message) };
+    case 404:
+      if (error.is(API_ERRORS.domainNotFound))
+        return { code: 'domain-gone', field: 'domain', text: t('problem.domainGone') };
+      if (error.is(API_ERRORS.invitationNotFound)) {
+        return {
+          code: 'invitation-ended',
+          field: 'relay',
+          text: t('problem.invitationGone'),
+        };
+      }
+      return error.is(API_ERRORS.tunnelNotFound)
+        ? { code: 'tunnel-gone', text: t('problem.tunnelGone') }
+        : {
+            code: 'no-relay',
+            field: 'relay',
+            text: t('problem.notRelay'),
+          };
+    case 409:
+      if (error.code?.startsWith('domain-') === true)
+        return { code: error.code, field: 'domain', text: sentence(message) };
+      if (error.code === API_ERRORS.nameReserved.code)
+        return {
+          code: 'name-reserved',
+          field: 'name',
+          text: t('problem.nameReserved'),
+        };
+      if (error.code !== undefined && !error.is(API_ERRORS.nameTaken))
+        return { code: error.code, text: sentence(message) };
+      return {
+        code: 'name-taken',
+        field: 'name',
+        text: t('problem.nameTaken'),
+      };
+    case 429:
+      return {
+        code: 'rate-limit',
+        text: t('problem.rateLimit', { seconds: waitSeconds(retryAfterMs) }),
+      };
+    default:
+      return status >= 500
+        ? {
+            code: 'relay-trouble',
+            text: t('problem.relayTrouble', { message, seconds: waitSeconds(retryAfterMs) }),
+          }
+        : { code: 'refused', text: sentence(t('problem.refused', { message })) };
+  }
+}
+
+function badField(error: RelayRefusal): CallError {
+  const message = told(error.said);
+  if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
+  if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
+  if (error.is(VARIABLE_API_ERRORS.invalidDomain))
+    return { code: 'bad-domain', field: 'domain', text: sentence(message) };
+  if (error.is(VARIABLE_API_ERRORS.invalidAccess))
+    return { code: 'bad-lock', field: 'lock', text: sentence(message) };
+  if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
+  return { code: 'refused', text: sentence(t('problem.refused', { message })) };
+}
+
+/** The text of one of its two errors contains a limit, so it cannot be used to recognise a refusal without a code. */
+function isAboutTtl(error: RelayRefusal): boolean {
+  if (error.code === undefined) return error.message.includes('ttl');
+  return error.is(API_ERRORS.invalidTtl) || error.is(VARIABLE_API_ERRORS.ttlTooLong);
+}
+
+/** @returns s; 0 if the relay has not said how long to wait */
+function waitSeconds(ms: number | undefined): number {
+  return ms === undefined ? 0 : Math.max(1, Math.ceil(ms / 1000));
+}
+
+function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

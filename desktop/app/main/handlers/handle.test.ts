@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
+import type { Channels } from '../../ipc/ipc.ts';
+import {
+  COPIED_TEXT_MAX_CHARS,
+  DOMAIN_TEXT_MAX_CHARS,
+  EDIT_TEXT_MAX_CHARS,
+  IMPORT_TEXT_MAX_CHARS,
+  INVITATION_MAX_CHARS,
+  KEY_MAX_CHARS,
+  LOG_PART_NAME_MAX_CHARS,
+  LOG_REQUESTS_MAX,
+  OWN_ID_MAX_CHARS,
+  PATH_MAX_CHARS,
+  RELAY_ID_MAX_CHARS,
+  RELAY_MAX_CHARS,
+  SEARCH_MAX_CHARS,
+  SET_NAME_MAX_CHARS,
+  SIGNING_SECRET_ID_MAX_CHARS,
+  SIGNING_SECRET_MAX_CHARS,
+  TTL_MAX_CHARS,
+  TUNNEL_KEY_MAX_CHARS,
+} from '../limits.ts';
+import { PAYLOADS } from './handle.ts';
+
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
+const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
+/** Nothing of it is left in a name (UTS #46). */
+const SOFT_HYPHEN = '\u00ad';
+const exported = (count: number) => ({
+  key: 'k',
+  ids: Array.from({ length: count }, () => 1),
+  reveal: false,
+});
+const letters = (length: number): string => 'x'.repeat(length);
+
+describe('what the page may send', () => {
+  const limits: [string, number, keyof Channels, (length: number) => object][] = [
+    ['relay', RELAY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, relay: letters(length) })],
+    ['key', KEY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, key: letters(length) })],
+    ['key', TUNNEL_KEY_MAX_CHARS, 'tunnel:stop', (length) => ({ key: letters(length) })],
+    ['ttl', TTL_MAX_CHARS, 'tunnel:create', (length) => ({ ...FORM, ttl: `${'0'.repeat(length - 2)}1h` })],
+    [
+      'note',
+      LINK_NOTE_MAX_LENGTH,
+      'link:create',
+      (length) => ({ key: 'k', note: letters(length), ttl: '1h' }),
+    ],
+    ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
+    ['id', OWN_ID_MAX_CHARS, 'undo:take', (length) => ({ id: letters(length) })],
+    ['paths[0]', PATH_MAX_CHARS, 'folder:drop', (length) => ({ paths: [letters(length)] })],
+    ['name', SET_NAME_MAX_CHARS, 'set:rename', (length) => ({ set: 's', name: letters(length) })],
+    ['address', INVITATION_MAX_CHARS, 'invitation:open', (length) => ({ address: letters(length) })],
+    [
+      'secret',
+      SIGNING_SECRET_MAX_CHARS,
+      'signature:add-secret',
+      (length) => ({ key: 'k', provider: 'github', secret: letters(length) }),
+    ],
+    [
+      'id',
+      SIGNING_SECRET_ID_MAX_CHARS,
+      'signature:remove-secret',
+      (length) => ({ key: 'k', id: letters(length) }),
+    ],
+    [
+      'domain',
+      DOMAIN_TEXT_MAX_CHARS,
+      'domain:add',
+      (length) => ({ domain: 'a.example'.padEnd(length, SOFT_HYPHEN) }),
+    ],
+    ['text', COPIED_TEXT_MAX_CHARS, 'text:copy', (length) => ({ text: letters(length) })],
+    ['text', IMPORT_TEXT_MAX_CHARS, 'import:text', (length) => ({ key: 'k', text: letters(length) })],
+    [
+      'edit.body',
+      EDIT_TEXT_MAX_CHARS,
+      'bench:send',
+      (length) => ({
+        key: 'k',
+        id: 1,
+        edit: { method: '', target: '', fields: [['', '']], body: letters(length), signs: false },
+      }),
+    ],
+    [
+      'search',
+      SEARCH_MAX_CHARS,
+      'log:view',
+      (length) => ({ key: 'k', part: 'all', search: letters(length) }),
+    ],
+    [
+      'part',
+      LOG_PART_NAME_MAX_CHARS,
+      'log:view',
+      (length) => ({ key: 'k', part: letters(length), search: '' }),
+    ],
+  ];
+  for (const [field, max, channel, payload] of limits) {
+    it(`${channel}: ${field} of ${max} characters, and no more`, () => {
+      assert.equal(PAYLOADS[channel].isValidSync(payload(max)), true);
+      assert.throws(
+        () => PAYLOADS[channel].validateSync(payload(max + 1)),
+        (error: Error & { path?: string }) => error.path === field && error.message.includes(String(max)),
+      );
+    });
+  }
+
+  it('log:export: 1 to 10,000 requests', () => {
+    assert.equal(PAYLOADS['log:export'].isValidSync(exported(LOG_REQUESTS_MAX)), true);
+    for (const count of [0, LOG_REQUESTS_MAX + 1])
+      assert.equal(PAYLOADS['log:export'].isValidSync(exported(count)), false);
+  });
+});

@@ -1,0 +1,109 @@
+/** Composition root of the desktop app: builds the parts, connects them, and starts. */
+import { join } from 'node:path';
+import electronUpdater from 'electron-updater';
+import { t } from '../messages/translate.ts';
+import { type Core, createCore } from './core.ts';
+import { createQuit, readAbout, readLinks, readUpdateConfig } from './electron/about.ts';
+import * as electron from './electron/electron.ts';
+import { collectLinks, listenToSystem } from './electron/events.ts';
+import { registerHandlers } from './electron/ipc.ts';
+import { denyNavigation, denyPermissions } from './electron/main-window.ts';
+import { applicationMenu, offerContextMenu } from './electron/menus.ts';
+import { registerPageScheme, servePage } from './electron/page-scheme.ts';
+import { electronPlatform, isStartedAtLogin } from './electron/platform.ts';
+import { Shell } from './electron/shell.ts';
+import { keepUpToDate, updateWay } from './electron/updater.ts';
+import { newVersionNotice } from './notices.ts';
+import { APP_ID } from './system/app-id.ts';
+import { LINK_SCHEME } from './system/deep-link.ts';
+import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
+
+const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
+
+/** desktop/build puts everything that the app needs at run time beside its main file. */
+const FILES = __dirname;
+
+registerPageScheme(protocol);
+denyNavigation(app);
+offerContextMenu(app, (template) => Menu.buildFromTemplate(template));
+// Windows shows notifications of an installed app only under this name.
+if (process.platform === 'win32') app.setAppUserModelId(APP_ID);
+app.setAsDefaultProtocolClient(LINK_SCHEME);
+const links = collectLinks(app);
+if (app.requestSingleInstanceLock()) app.whenReady().then(start).catch(fail);
+else app.quit();
+
+function fail(error: unknown): void {
+  dialog.showErrorBox(t('problem.cannotStart'), error instanceof Error ? error.message : String(error));
+  app.exit(1);
+}
+
+async function start(): Promise<void> {
+  denyPermissions(session.defaultSession);
+  servePage(protocol, join(FILES, 'renderer'));
+  const platform = electronPlatform({
+    electron,
+    process,
+    about: readAbout(FILES, process.versions),
+    links: readLinks(FILES),
+  });
+  const core: Core = await createCore(platform);
+  const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
+  const shell = new Shell({
+    electron,
+    core,
+    platform,
+    system: process.platform,
+    desktops: process.env['XDG_CURRENT_DESKTOP'] ?? '',
+    files: FILES,
+    isQuitting: () => quit.isDone,
+  });
+  const setMenu = (): void =>
+    Menu.setApplicationMenu(
+      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),
+    );
+  setMenu();
+  core.localeChanged.listen(setMenu);
+  core.notices.listen((notice) => shell.notify(notice));
+  core.quitRequested.listen(() => void quit.request());
+  registerHandlers(ipcMain, core.handlers, () => shell.frame, platform.report);
+  listenToSystem(app, powerMonitor, links, {
+    onShow: () => shell.showWindow(),
+    onLink: (link) => shell.openLink(link),
+    onSuspend: () => core.suspend(),
+    onWake: () => core.wake(),
+    onShutdown: () => quit.allow(),
+    onQuit() {
+      if (!quit.isDone) void quit.request();
+      return quit.isDone;
+    },
+  });
+  new NetworkWatch({
+    clock: platform.clock,
+    isOnline: () => net.isOnline(),
+    fingerprint: addressFingerprint,
+    onChange: () => core.wake(),
+  }).start();
+  keepUpToDate({
+    way: updateWay({
+      isPackaged: app.isPackaged,
+      platform: process.platform,
+      env: process.env,
+      updateConfig: app.isPackaged ? readUpdateConfig(process.resourcesPath) : '',
+    }),
+    updater: () => electronUpdater.autoUpdater,
+    clock: platform.clock,
+    isInUse: () => core.desk.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
+    onInstall: () => quit.allow(),
+    onNewVersion(version) {
+      core.setUpdate({ version, isReady: false });
+      core.notify(newVersionNotice(version));
+    },
+    onReady(version, install) {
+      core.setUpdate({ version, isReady: true });
+      core.updateRequested.listen(install);
+    },
+  });
+  await core.start();
+  shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
+}

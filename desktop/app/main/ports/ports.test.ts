@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onPosix } from '../../../../shared/testing/posix.ts';
+import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESS_FILES_MAX, PROCESSES_MAX } from '../limits.ts';
+import { firstFiles, latestProcesses, listListeners, readTcpTable, SocketOwners } from './linux.ts';
+import { type Listener, portScan } from './port-scan.ts';
+import { listWithLsof, listWithNetstat } from './programs.ts';
+import { guessFramework } from './scan.ts';
+
+const listener = (change: Partial<Listener>): Listener => ({
+  port: 3000,
+  pid: 7,
+  process: 'node',
+  command: 'node server.js',
+  manifest: undefined,
+  ...change,
+});
+
+describe('guessFramework', () => {
+  const cases: [string, string | undefined, Partial<Listener>][] = [
+    ['Vite', 'Vite', { command: 'node /app/node_modules/.bin/vite --host' }],
+    ['Next.js', 'Next.js', { command: 'next-server (v16.0.0)', process: 'next-server' }],
+    ['Django', 'Django', { command: 'python manage.py runserver 8000', process: 'python' }],
+    ['Rails', 'Rails', { command: 'puma 6.4 (tcp://localhost:3000) [shop]', process: 'ruby' }],
+    ['a package.json', 'Express', { manifest: '{"dependencies":{"express":"^5"}}' }],
+    ['a broken package.json', 'Node', { manifest: '{"dependencies":' }],
+    ['Node', 'Node', {}],
+    ['nothing known', undefined, { command: 'postgres', process: 'postgres' }],
+  ];
+  for (const [title, framework, change] of cases) {
+    it(`finds ${title}`, () => assert.equal(guessFramework(listener(change)), framework));
+  }
+});
+
+describe('portScan', () => {
+  it('puts what is likeliest first, each port once, and leaves out Culvert and the system', () => {
+    const scan = portScan(
+      [
+        listener({ port: 22, pid: undefined, process: undefined, command: '' }),
+        listener({ port: 5432, process: 'postgres', command: 'postgres' }),
+        listener({ port: 9000, pid: undefined, process: undefined, command: '' }),
+        listener({ port: 5173, command: 'vite' }),
+        listener({ port: 5173, command: 'vite' }),
+        listener({ port: 4000, pid: 99 }),
+      ],
+      true,
+      new Set([99]),
+      guessFramework,
+    );
+    assert.deepEqual(
+      scan.ports.map(({ port }) => port),
+      [5173, 5432, 9000],
+    );
+    assert.ok(scan.listening.has(22) && scan.listening.has(4000));
+  });
+
+  it('offers 200 ports, and knows all of them', () => {
+    const listeners = Array.from({ length: PORTS_MAX + 1 }, (_, index) => listener({ port: 3000 + index }));
+    const scan = portScan(listeners, true, new Set(), guessFramework);
+    assert.deepEqual([scan.ports.length, scan.listening.size], [200, 201]);
+  });
+});
+
+describe('ports on Linux', () => {
+  const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1435 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0
+   1: 0100007F:1435 0100007F:A0B2 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 100 0 0 10 0
+`;
+
+  it('are the listening ones of the table', () => {
+    assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
+  });
+
+  /** A `/proc` in which process `pid` has the socket of the table. */
+  function makeProc(pid: number, manifest: string): string {
+    const root = mkdtempSync(join(tmpdir(), 'culvert-proc-'));
+    roots.push(root);
+    const app = join(root, 'app');
+    const process = join(root, String(pid));
+    mkdirSync(join(root, 'net'));
+    mkdirSync(join(process, 'fd'), { recursive: true });
+    mkdirSync(app);
+    writeFileSync(join(root, 'net/tcp'), TABLE);
+    writeFileSync(join(process, 'cmdline'), '/usr/bin/node\0server.js\0');
+    writeFileSync(join(process, 'comm'), 'MainThread\n');
+    writeFileSync(join(app, 'package.json'), manifest);
+    symlinkSync('socket:[4711]', join(process, 'fd/20'));
+    symlinkSync(app, join(process, 'cwd'));
+    return root;
+  }
+
+  const roots: string[] = [];
+  const writers: number[] = [];
+  afterEach(() => {
+    for (const writer of writers.splice(0)) closeSync(writer);
+    for (const root of roots.splice(0)) rmSync(root, { recursive: true });
+  });
+
+  onPosix('come with the package.json of their programs up to 256 KiB', async () => {
+    const [within] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES)));
+    assert.equal(within?.manifest?.length, MANIFEST_MAX_BYTES);
+    const [beyond] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES + 1)));
+    assert.deepEqual([beyond?.pid, beyond?.manifest], [42, undefined]);
+  });
+
+  onPosix('come with their programs if those are among the latest 3,000', () => {
+    const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
+    const looked = latestProcesses(['self', ...pids.toSorted()]);
+    assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
+  });
+
+  it('come with their programs if they are among the first 1,000 open files of those', () => {
+    const files = Array.from({ length: PROCESS_FILES_MAX + 1 }, (_, index) => String(index));
+    const looked = firstFiles(files.toSorted());
+    assert.deepEqual([looked.length, looked[0], looked.at(-1)], [1000, '0', '999']);
+  });
+
+  onPosix('come without a package.json that is a pipe, which nothing ever comes out of', async () => {
+    const root = makeProc(42, '');
+    const manifest = join(root, 'app/package.json');
+    rmSync(manifest);
+    execFileSync('mkfifo', [manifest]);
+    // Who reads it all the same waits until this is closed.
+    writers.push(openSync(manifest, constants.O_RDWR | constants.O_NONBLOCK));
+    const [found] = await listListeners(root);
+    assert.deepEqual([found?.pid, found?.manifest], [42, undefined]);
+  });
+
+  onPosix('are searched among all open files only when one is new', async () => {
+    const root = makeProc(42, '{}');
+    const owners = new SocketOwners(root);
+    const pids = async (...inodes: string[]) => {
+      const found = await owners.find(new Set(inodes));
+      return inodes.map((inode) => found.get(inode));
+    };
+    assert.deepEqual(await pids('4711'), [42]);
+    symlinkSync('socket:[4713]', join(root, '42/fd/21'));
+    rmSync(join(root, '42/fd/20'));
+    assert.deepEqual(await pids('4711'), [42]);
+    assert.deepEqual(await pids('4711', '4713'), [undefined, 42]);
+  });
+
+  onPosix('are searched again when their program is gone', async () => {
+    const root = makeProc(42, '{}');
+    const owners = new SocketOwners(root);
+    const inodes = new Set(['4711']);
+    assert.equal((await owners.find(inodes)).get('4711'), 42);
+    renameSync(join(root, '42'), join(root, '43'));
+    assert.equal((await owners.find(inodes)).get('4711'), 43);
+  });
+
+  onPosix('come with their programs', async () => {
+    const root = makeProc(42, '{}');
+    assert.deepEqual(await listListeners(root), [
+      { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js', manifest: '{}' },
+    ]);
+  });
+
+  it('are those of this machine', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const server = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      const address = server.address();
+      assert.ok(address !== null && typeof address === 'object');
+      const found = (await listListeners()).find(({ port }) => port === address.port);
+      assert.equal(found?.pid, process.pid);
+    } finally {
+      server.close();
+    }
+    // It examines every process of the machine, of which others may be many and busy.
+  });
+});
+
+describe('ports from programs', () => {
+  it('are read from lsof and ps', async () => {
+    const outputs = ['p42\ncnode\nf20\nn127.0.0.1:5173\nf21\nn[::1]:5173\n', '   42 node /app/.bin/vite\n'];
+    const found = await listWithLsof(() => Promise.resolve(outputs.shift() ?? ''));
+    assert.deepEqual(
+      found.map(({ port, pid, process, command }) => [port, pid, process, command]),
+      [
+        [5173, 42, 'node', 'node /app/.bin/vite'],
+        [5173, 42, 'node', 'node /app/.bin/vite'],
+      ],
+    );
+  });
+
+  it('are read from netstat and tasklist, in any language', async () => {
+    const outputs: Record<string, string> = {
+      netstat: [
+        '  TCP    0.0.0.0:5173    0.0.0.0:0    ABHÖREN         42',
+        '  TCP    127.0.0.1:5173  127.0.0.1:9  HERGESTELLT     42',
+        '  TCP    [::]:3000       [::]:0       LISTENING       43',
+        '  UDP    0.0.0.0:5353    *:*                          44',
+      ].join('\r\n'),
+      tasklist: '"node.exe","42","Console","1","50.000 K"\r\n',
+    };
+    const found = await listWithNetstat((program, args) => {
+      // Of `-p TCP` Windows makes IPv4 alone.
+      if (program === 'netstat') assert.deepEqual(args, ['-ano']);
+      return Promise.resolve(outputs[program] ?? '');
+    });
+    assert.deepEqual(
+      found.map(({ port, process }) => [port, process]),
+      [
+        [5173, 'node'],
+        [3000, undefined],
+      ],
+    );
+  });
+});

@@ -1,0 +1,279 @@
+/** Projects that are opened: their tunnels are shown first, and started once the user says which. */
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readDomain } from '../../../shared/domains.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import {
+  leadsElsewhere,
+  locateFolders,
+  PROJECT_FILE,
+  readProjectIn,
+} from '../../client/config/project-file.ts';
+import {
+  type Project,
+  ProjectFileError,
+  type ProjectTunnel,
+  type WithheldTunnel,
+} from '../../client/config/project.ts';
+import { localUrl } from '../../client/config/tunnel-spec.ts';
+import { saidOf } from '../../client/messages.ts';
+import { RelayUnreachable } from '../../client/relay/errors.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import { FOLDER_LOOKS } from '../../client/share/folder-handler.ts';
+import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
+import type { KeptForm } from '../ipc/ipc.ts';
+import type { ProjectTunnelStatus, ProjectView, StartedTunnels } from '../ipc/tunnel-views.ts';
+import { told } from '../messages/message-text.ts';
+import { t } from '../messages/translate.ts';
+import { type Connection, folderName, Signal, signedIn } from './connection.ts';
+import { CallFailure, toCallError } from './failure.ts';
+import { lockView, shownAccess } from './tunnels/access.ts';
+import { FOLDER_PORT } from './tunnels/folder-service.ts';
+import type { OtherTunnels } from './tunnels/other-tunnels.ts';
+import type { TunnelDesk } from './tunnels/tunnel-list.ts';
+
+export interface ProjectsOptions {
+  readonly desk: Pick<TunnelDesk, 'create' | 'tunnels'>;
+  readonly others: Pick<OtherTunnels, 'tunnels'>;
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  /** Remembers a folder whose project was opened. */
+  readonly remember: (folder: string) => Promise<void>;
+}
+
+interface Shown {
+  readonly id: string;
+  readonly name: string;
+  /** empty for what cannot be opened */
+  readonly tunnels: readonly ShownTunnel[];
+  readonly problem: string | undefined;
+}
+
+interface ShownTunnel extends FoundTunnel {
+  status: ProjectTunnelStatus;
+}
+
+export class Projects {
+  /** The view has changed. */
+  readonly changed = new Signal();
+  readonly #options: ProjectsOptions;
+  #shown: Shown | undefined;
+  #isStarting = false;
+  /** counts what was opened: the last one is shown, however long another takes to be read */
+  #count = 0;
+
+  constructor(options: ProjectsOptions) {
+    this.#options = options;
+  }
+
+  /** The one that the user is asked about. */
+  get view(): ProjectView | undefined {
+    if (this.#shown === undefined) return undefined;
+    const { id, name, tunnels, problem } = this.#shown;
+    if (problem !== undefined) return { id, name, state: 'refused', why: problem };
+    return {
+      id,
+      name,
+      state: 'open',
+      tunnels: tunnels.map(({ spec, status }) => ({
+        label: spec.label,
+        address: spec.domain ?? spec.name,
+        leadsTo: localUrl(spec),
+        lock: 'access' in spec ? lockView(shownAccess(spec.access), undefined) : undefined,
+        ttl: spec.ttl,
+        status: canStart(status) && this.#isThere(spec) ? { name: 'online' } : status,
+      })),
+    };
+  }
+
+  /**
+   * Shows the tunnels of a project. Nothing is started. Another one takes its place, unless it is being started.
+   *
+   * @param folder that has the `culvert.yml`
+   */
+  async open(folder: string): Promise<void> {
+    if (this.#isStarting) return;
+    this.#count += 1;
+    const count = this.#count;
+    const shown = await this.#read(folder);
+    if (count !== this.#count || this.#isStarting) return;
+    this.#show(shown);
+    if (shown.problem === undefined) await this.#options.remember(folder);
+  }
+
+  /**
+   * Starts tunnels one after the other. Those that could not be started stay, with why; the others that were asked for are no
+   * longer shown once all are started.
+   *
+   * @param labels names of the tunnels in the file; what is there already, or cannot be started, is left out
+   * @throws CallFailure
+   */
+  async start(id: string, labels: readonly string[]): Promise<StartedTunnels> {
+    const shown = this.#shown;
+    if (shown?.id !== id || this.#isStarting)
+      throw new CallFailure({ code: 'no-project', text: t('project.openAgain') });
+    signedIn(this.#options.connection());
+    const wanted = shown.tunnels.filter(
+      ({ spec, status }) => labels.includes(spec.label) && canStart(status),
+    );
+    this.#isStarting = true;
+    try {
+      for (const tunnel of wanted) {
+        // The user does not want the rest, or the relay cannot be reached for it either.
+        if (this.#shown !== shown || !(await this.#start(tunnel))) break;
+      }
+    } finally {
+      this.#isStarting = false;
+    }
+    const count = (name: ProjectTunnelStatus['name']) =>
+      wanted.filter(({ status }) => status.name === name).length;
+    const result = { started: count('started'), failed: count('failed') };
+    if (result.failed === 0 && this.#shown === shown) this.#show(undefined);
+    return result;
+  }
+
+  /** The user does not want it; what is being started is, and nothing after it. */
+  dismiss(id: string): void {
+    if (this.#shown?.id === id) this.#show(undefined);
+  }
+
+  /** Nobody is signed in, or somebody else. */
+  clear(): void {
+    if (this.#shown !== undefined) this.#show(undefined);
+  }
+
+  async #read(folder: string): Promise<Shown> {
+    const shown = { id: randomUUID(), name: folderName(folder), tunnels: [], problem: undefined };
+    const connection = this.#options.connection();
+    if (connection === undefined) return { ...shown, problem: t('problem.dropSignIn') };
+    try {
+      const found = await readTunnels(await locateFolder(folder), connection.relay);
+      const tunnels = found.map((tunnel): ShownTunnel => ({
+        ...tunnel,
+        status:
+          'blocked' in tunnel.start ? { name: 'blocked', why: tunnel.start.blocked } : { name: 'ready' },
+      }));
+      return { ...shown, tunnels };
+    } catch (error) {
+      if (error instanceof ProjectFileError || error instanceof FolderUnreadable)
+        return { ...shown, problem: told(saidOf(error)) };
+      throw error;
+    }
+  }
+
+  /** @returns whether to go on with others */
+  async #start(tunnel: ShownTunnel): Promise<boolean> {
+    const { spec, start } = tunnel;
+    if ('blocked' in start || this.#isThere(spec)) return true;
+    this.#set(tunnel, { name: 'starting' });
+    try {
+      await this.#options.desk.create(formOf(start), start.access, this.#isLeft(spec));
+      this.#set(tunnel, { name: 'started' });
+      return true;
+    } catch (error) {
+      const failure = toCallError(error);
+      this.#set(tunnel, { name: 'failed', why: failure?.text ?? t('problem.wrong') });
+      if (failure === undefined) throw error;
+      return !(error instanceof RelayUnreachable);
+    }
+  }
+
+  /** Whether a tunnel of the account that is served has what this one asks for. */
+  #isThere(spec: FoundTunnel['spec']): boolean {
+    const { desk, others } = this.#options;
+    return (
+      desk.tunnels.some(({ isEnded, tunnel }) => !isEnded && isSame(tunnel, spec)) ||
+      others.tunnels.some((tunnel) => tunnel.online && isSame(tunnel, spec))
+    );
+  }
+
+  /** Whether there is one whose program has ended without it: as with the command, it is the one that is meant. */
+  #isLeft(spec: FoundTunnel['spec']): boolean {
+    return this.#options.others.tunnels.some(
+      (tunnel) => !tunnel.online && spec.name !== undefined && tunnel.name === spec.name,
+    );
+  }
+
+  #set(tunnel: ShownTunnel, status: ProjectTunnelStatus): void {
+    tunnel.status = status;
+    this.changed.emit();
+  }
+
+  #show(shown: Shown | undefined): void {
+    this.#shown = shown;
+    this.changed.emit();
+  }
+}
+
+function canStart({ name }: ProjectTunnelStatus): boolean {
+  return name === 'ready' || name === 'failed';
+}
+
+function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
+  if (spec.name !== undefined && name === spec.name) return true;
+  if (spec.domain === undefined || urls.domain === undefined) return false;
+  const wanted = readDomain(spec.domain);
+  return 'name' in wanted && new URL(urls.domain).hostname === wanted.name;
+}
+
+function formOf(spec: ProjectTunnel): KeptForm {
+  const { port, name = '', ttl = '', idle, hostHeader, domain, folder, localHost, localHttps, wait } = spec;
+  const kept = { name, ttl, idle, hostHeader, domain };
+  return folder === undefined
+    ? { ...kept, port, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
+    : { ...kept, port: FOLDER_PORT, folder };
+}
+
+/* Reads a project for the app: with the reader of the command, and what of it the app does not start. */
+
+/** A tunnel of the file, and whether the app can start it. */
+export interface FoundTunnel {
+  /** with the path of its folder as the file has it */
+  readonly spec: ProjectTunnel | WithheldTunnel;
+  /** what to start, with the path of its folder from the root; or why not */
+  readonly start: ProjectTunnel | { readonly blocked: string };
+}
+
+/** Whether a folder has a `culvert.yml`; one that does not say has none. */
+export async function hasProject(folder: string): Promise<boolean> {
+  try {
+    // Waited for here, because it is read in one go, which must not wait for a server that is gone.
+    return await FOLDER_LOOKS.take(async () => (await stat(join(folder, PROJECT_FILE))).isFile());
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param folder that has the file
+ * @param relay the one that the user is signed in to
+ * @returns the tunnels in the order of the file, but for those that cannot be started for want of a variable, which come last
+ * @throws ProjectFileError for what is wrong with the file, or a folder without one
+ */
+export async function readTunnels(folder: string, relay: RelayAddress): Promise<readonly FoundTunnel[]> {
+  if (!(await hasProject(folder))) throw new ProjectFileError(t('project.none'));
+  const project = readProjectIn(folder, { withholds: true });
+  if (project.relay !== undefined && project.relay.origin !== relay.origin)
+    throw new ProjectFileError(t('project.otherRelay', { relay: project.relay.origin, own: relay.origin }));
+  const found: FoundTunnel[] = [];
+  for (const spec of project.tunnels) found.push({ spec, start: await startable(project, spec) });
+  for (const spec of project.withheld)
+    found.push({ spec, start: { blocked: t('project.unset', { why: spec.why.map(told).join('; ') }) } });
+  return found;
+}
+
+async function startable(project: Project, spec: ProjectTunnel): Promise<FoundTunnel['start']> {
+  if (leadsElsewhere(spec)) return { blocked: t('project.otherMachine', { host: spec.localHost }) };
+  if (spec.folder === undefined) return spec;
+  try {
+    // Where it leads to may not answer, which only this notices.
+    await locateFolder(join(dirname(project.path), spec.folder));
+    const [located] = locateFolders(project.path, [spec]);
+    return located ?? spec;
+  } catch (error) {
+    if (error instanceof FolderUnreadable || error instanceof ProjectFileError)
+      return { blocked: told(saidOf(error)) };
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Har } from '../../../client/inspector/har.ts';
+import { addImported } from '../../../client/inspector/import-text.ts';
+import { ImportRefused } from '../../../client/inspector/imported.ts';
+import { RequestLog } from '../../../client/inspector/request-log.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../../client/limits.ts';
+import { failsWith, FORM, signedIn } from '../../../testing/core-app.ts';
+import { fakeSystem } from '../../../testing/fake-platform.ts';
+import { DEFAULT_LOCALE } from '../../messages/locale.ts';
+import { setLocale } from '../../messages/translate.ts';
+import { toCallError } from '../failure.ts';
+import { HAR_MAX_BYTES } from '../limits.ts';
+import { createEngineLog } from '../tunnels/engine-log.ts';
+import { exportHar, importFile, importInto, writeProblem } from './transfer.ts';
+
+const TUNNEL = { slug: '../Shop-1', public_url: 'https://shop.example/' };
+
+/** A log with these requests, as the window asks for them. */
+function logOf(...requests: readonly string[]) {
+  const log = new RequestLog();
+  for (const request of requests) log.open().toLocal(Buffer.from(request));
+  return { detail: (id: number, reveal: boolean) => log.detail(id, { reveal }) };
+}
+
+describe('a HAR that the window exports', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'culvert-har-'));
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  function toFile(name: string) {
+    const offered: string[] = [];
+    const path = join(directory, name);
+    const chooseFileToWrite = (text: string): Promise<string> => {
+      offered.push(text);
+      return Promise.resolve(path);
+    };
+    const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
+    return { offered, path, read, chooseFileToWrite };
+  }
+
+  const SECRET = 'GET /b?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  it('has the chosen requests, oldest first, in a file that only its owner can read', async () => {
+    const log = logOf('GET /a HTTP/1.1\r\nHost: x\r\n\r\n', SECRET, 'GET /c HTTP/1.1\r\nHost: x\r\n\r\n');
+    const file = toFile('some.har');
+    const written = await exportHar({ log, tunnel: TUNNEL }, [7, 2, 1], false, file);
+    assert.deepEqual(written, { path: file.path, count: 2, missing: 1, hidesSecrets: true });
+    assert.deepEqual(
+      file.read().log.entries.map(({ request }) => request.url),
+      ['https://shop.example/a', 'https://shop.example/b?token=[redacted]'],
+    );
+    assert.deepEqual(file.offered, ['hop-1.har']);
+    if (process.platform !== 'win32') assert.equal(statSync(file.path).mode & 0o777, 0o600);
+  });
+
+  it('has secrets once they are shown', async () => {
+    const file = toFile('one.har');
+    const written = await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], true, file);
+    assert.equal(written?.hidesSecrets, false);
+    assert.equal(file.read().log.entries[0]?.request.url, 'https://shop.example/b?token=s3cret');
+  });
+
+  it('is not written if the user does not name a file', async () => {
+    const never = { chooseFileToWrite: () => Promise.resolve(undefined) };
+    assert.equal(await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], false, never), undefined);
+  });
+
+  it('says why it cannot be written', async () => {
+    const nowhere = toFile('');
+    const exported = { log: logOf(SECRET), tunnel: TUNNEL };
+    await assert.rejects(exportHar(exported, [1], false, nowhere), failsWith('not-written'));
+    await assert.rejects(exportHar(exported, [9], false, nowhere), failsWith('no-such-request'));
+    assert.equal(nowhere.offered.length, 1);
+  });
+
+  it('takes 32 MiB, and no more', async () => {
+    const detail = logOf(SECRET).detail(1, true) ?? assert.fail('the request was not recorded');
+    const body = new Uint8Array(1024 * 1024).fill(0x61);
+    const log = { detail: (id: number) => ({ ...detail, id, request: { ...detail.request, body } }) };
+    const file = toFile('large.har');
+    const ids = Array.from({ length: HAR_MAX_BYTES / body.length }, (_, index) => index + 1);
+    const tunnel = { ...TUNNEL };
+    await assert.rejects(
+      exportHar({ log, tunnel }, ids, false, file),
+      /at most 32 MiB, as much as the first 31/,
+    );
+    const written = await exportHar({ log, tunnel }, ids.slice(1), false, file);
+    assert.equal(written?.count, 31);
+  });
+});
+
+function bench(form: { folder?: string; hostHeader?: string } = {}) {
+  const log = new RequestLog();
+  const tunnel = {
+    form: { ...FORM, ...form },
+    tunnel: { public_url: 'https://shop.example/' },
+    log: { add: (...added: DropFirst<Parameters<typeof addImported>>) => addImported(log, ...added) },
+  };
+  return { log, tunnel };
+}
+
+type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
+
+function har(count: number, header = 'a'): string {
+  const entries = Array.from({ length: count }, (_, index) => ({
+    request: { method: 'GET', url: `https://x.example/${index}`, headers: [{ name: 'X', value: header }] },
+  }));
+  return JSON.stringify({ log: { entries } });
+}
+
+const refused = (reason: RegExp) => (error: unknown) =>
+  error instanceof ImportRefused && reason.test(error.message);
+
+const chosen = (path: string | undefined) => ({ chooseHarToRead: () => Promise.resolve(path) });
+
+describe('requests that the window imports', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'culvert-import-'));
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('are in the log as the local service would get them', async () => {
+    const { log, tunnel } = bench();
+    const imported = await importInto(
+      tunnel,
+      "curl -d 'a=1' -H 'Cookie: a=[redacted]' https://elsewhere.example/hook",
+    );
+    assert.deepEqual(imported, { ids: [1], leftOut: [], hasRedacted: true });
+    const detail = log.detail(1);
+    assert.deepEqual([detail?.method, detail?.target, detail?.isImported], ['POST', '/hook', true]);
+    assert.deepEqual(detail?.request.fields[0], ['Host', 'shop.example']);
+    const local = bench({ hostHeader: 'local' });
+    await importInto(local.tunnel, 'curl https://elsewhere.example/');
+    assert.deepEqual(local.log.detail(1)?.request.fields[0], ['Host', 'localhost:3000']);
+  });
+
+  it('come from a file that the user names, or from none', async () => {
+    const { log, tunnel } = bench();
+    const path = join(directory, 'a.har');
+    writeFileSync(path, har(2));
+    assert.equal(await importFile(tunnel, chosen(undefined)), undefined);
+    assert.deepEqual((await importFile(tunnel, chosen(path)))?.ids, [1, 2]);
+    assert.deepEqual(
+      log.list().map(({ target }) => target),
+      ['/1', '/0'],
+    );
+  });
+
+  it('are 100 at a time, and none if there are more', async () => {
+    const { log, tunnel } = bench();
+    await assert.rejects(
+      importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
+      refused(/There are more than 100 requests/),
+    );
+    assert.deepEqual(log.list(), []);
+    assert.equal((await importInto(tunnel, har(IMPORTED_REQUESTS_MAX))).ids.length, IMPORTED_REQUESTS_MAX);
+  });
+
+  it('are told of when they are left out', async () => {
+    const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
+    assert.deepEqual(leftOut, ['Request 1 is left out: The value of X takes no line break.']);
+    assert.deepEqual(ids, []);
+  });
+
+  it('are told of in the language of the user', async () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const { leftOut } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
+    assert.deepEqual(leftOut, [
+      'Anfrage 1 ist ausgelassen: Der Wert von X darf keinen Zeilenumbruch enthalten.',
+    ]);
+    const error = await importInto(bench().tunnel, 'curl -F a=b x.example').catch(toCallError);
+    assert.deepEqual(error, {
+      code: 'not-imported',
+      text: '-F von curl geht hier nicht: Geben Sie den Body mit --data-raw an.',
+    });
+  });
+
+  it('are refused with the reason', async () => {
+    const { tunnel, log } = bench();
+    await assert.rejects(importInto(tunnel, 'wget x'), ImportRefused);
+    await assert.rejects(importInto(bench({ folder: '/x' }).tunnel, har(1)), refused(/leads to a folder/));
+    await assert.rejects(importFile(tunnel, chosen(directory)), refused(/is not a file/));
+    await assert.rejects(
+      importFile(tunnel, chosen(join(directory, 'no.har'))),
+      refused(/cannot read .*no\.har/),
+    );
+    const large = join(directory, 'large.har');
+    writeFileSync(large, '');
+    truncateSync(large, IMPORT_MAX_BYTES + 1);
+    await assert.rejects(importFile(tunnel, chosen(large)), refused(/has 33 MiB, and 32 MiB are taken/));
+    assert.deepEqual(log.list(), []);
+  });
+
+  it('say nothing of the local service', async () => {
+    const system = fakeSystem();
+    const app = await signedIn({ ...system, platform: { ...system.platform, createLog: createEngineLog } });
+    const { key } = await app.call('tunnel:create', FORM);
+    app.serve.last.onProblem({ code: 'local-refused', text: 'Nobody is there.' });
+    const response = { status: 200, headers: [] };
+    const request = { method: 'GET', url: 'https://x.example/', headers: [] };
+    const text = JSON.stringify({ log: { entries: [{ request, response }] } });
+    assert.deepEqual((await app.call('import:text', { key, text })).ids, [1]);
+    const [tunnel] = app.core.snapshots.make().tunnels;
+    assert.equal(tunnel?.recent[0]?.status, 200);
+    assert.equal(tunnel.localProblem?.code, 'local-refused');
+    assert.deepEqual(tunnel.pulse, []);
+  });
+});
+
+describe('a file that cannot be written', () => {
+  it('is said in words, or in those of the system', () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    assert.equal(writeProblem(full), 'there is no room left');
+    assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');
+  });
+});

@@ -1,0 +1,169 @@
+/** Requests of a tunnel's log as a HAR, in a file that the user names. */
+import { readFile, stat } from 'node:fs/promises';
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { REDACTED } from '../../../../shared/version.ts';
+import { DurableFile } from '../../../client/config/durable-file.ts';
+import { type Har, harEntry, type HarEntry, harOfEntries } from '../../../client/inspector/har.ts';
+import { importText } from '../../../client/inspector/import-text.ts';
+import { ImportRefused } from '../../../client/inspector/imported.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../../client/limits.ts';
+import { replacementHost } from '../../../client/local/local-error.ts';
+import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
+import { told } from '../../messages/message-text.ts';
+import { t, type TextKey } from '../../messages/translate.ts';
+import { CallFailure } from '../failure.ts';
+import { HAR_MAX_BYTES } from '../limits.ts';
+import type { Platform } from '../platform.ts';
+import { localTarget } from '../tunnels/folder-service.ts';
+import type { DeskTunnel } from '../tunnels/tunnel-item.ts';
+
+type Exported = { readonly log: Pick<DeskTunnel['log'], 'detail'> } & {
+  readonly tunnel: Pick<DeskTunnel['tunnel'], 'slug' | 'public_url'>;
+};
+
+/**
+ * Writes requests, oldest first, to a file that only its owner can read.
+ *
+ * @param reveal whether the values of secrets are in it
+ * @returns `undefined` if the user does not want a file
+ * @throws CallFailure
+ */
+export async function exportHar(
+  tunnel: Exported,
+  ids: readonly number[],
+  reveal: boolean,
+  { chooseFileToWrite }: Pick<Platform, 'chooseFileToWrite'>,
+): Promise<WrittenHar | undefined> {
+  const har = await harOfRequests(tunnel, ids, reveal);
+  const { entries, comment } = har.log;
+  // A slug comes from the relay, and must not name another folder.
+  const path = await chooseFileToWrite(`${tunnel.tunnel.slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
+  if (path === undefined) return undefined;
+  try {
+    await new DurableFile(path).write(JSON.stringify(har));
+  } catch (error) {
+    throw new CallFailure({
+      code: 'not-written',
+      text: t('problem.fileNotWritten', { path, why: writeProblem(error) }),
+    });
+  }
+  return {
+    path,
+    count: entries.length,
+    missing: ids.length - entries.length,
+    hidesSecrets: comment !== undefined,
+  };
+}
+
+async function harOfRequests(
+  { log, tunnel }: Exported,
+  ids: readonly number[],
+  reveal: boolean,
+): Promise<Har> {
+  const entries: HarEntry[] = [];
+  let size = 0;
+  for (const id of ids.toSorted((one, other) => one - other)) {
+    const detail = log.detail(id, reveal);
+    if (detail === undefined) continue;
+    const entry = harEntry(detail, tunnel.public_url);
+    size += Buffer.byteLength(JSON.stringify(entry));
+    if (size > HAR_MAX_BYTES) throw tooLarge(entries.length);
+    entries.push(entry);
+    // Visitors are served meanwhile.
+    await otherWork();
+  }
+  if (entries.length > 0) return harOfEntries(entries);
+  throw new CallFailure({
+    code: 'no-such-request',
+    text: t('problem.requestsGone'),
+  });
+}
+
+function tooLarge(count: number): CallFailure {
+  const text = t('problem.harTooLarge', { max: HAR_MAX_BYTES / 1024 / 1024, count });
+  return new CallFailure({ code: 'too-large', text });
+}
+
+/* Requests that were written down elsewhere, brought into the log of a tunnel. Nothing is sent. */
+
+type Importing = Pick<DeskTunnel, 'form'> & {
+  readonly log: Pick<DeskTunnel['log'], 'add'>;
+  readonly tunnel: Pick<DeskTunnel['tunnel'], 'public_url'>;
+};
+
+const MIB = 1024 * 1024;
+
+/**
+ * Adds what a HAR or a `curl` command has: all of it that can be sent, or nothing.
+ *
+ * @throws ImportRefused
+ */
+export async function importInto(tunnel: Importing, text: string): Promise<Imported> {
+  const { log, form } = tunnel;
+  if (form.folder !== undefined) throw new ImportRefused(t('problem.importFolder'));
+  const { requests, leftOut } = await importText(text, IMPORTED_REQUESTS_MAX);
+  const host = localHost(tunnel);
+  const ids = requests.map((request) => log.add(request, host));
+  const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
+  return { ids, leftOut: leftOut.map(told), hasRedacted: written.includes(REDACTED) };
+}
+
+/** The Host that the local service of a tunnel gets. */
+export function localHost({ form, tunnel }: Pick<Importing, 'form' | 'tunnel'>): string {
+  return replacementHost(form.hostHeader, localTarget(form)) ?? new URL(tunnel.public_url).host;
+}
+
+/**
+ * The same with a HAR that the user chooses.
+ *
+ * @returns `undefined` if the user chooses none
+ * @throws ImportRefused
+ */
+export async function importFile(
+  tunnel: Importing,
+  { chooseHarToRead }: Pick<Platform, 'chooseHarToRead'>,
+): Promise<Imported | undefined> {
+  const path = await chooseHarToRead();
+  return path === undefined ? undefined : importInto(tunnel, await read(path));
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    const found = await stat(path);
+    // Others, such as pipes, may never end.
+    if (!found.isFile()) throw new ImportRefused(t('problem.importNoFile', { path }));
+    if (found.size > IMPORT_MAX_BYTES) throw importTooLarge(path, found.size);
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof ImportRefused) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ImportRefused(t('problem.importNotRead', { path, why }));
+  }
+}
+
+function importTooLarge(path: string, size: number): ImportRefused {
+  const values = { path, size: Math.ceil(size / MIB), max: IMPORT_MAX_BYTES / MIB };
+  return new ImportRefused(t('problem.importTooLarge', values));
+}
+
+/* Why a file cannot be written, by Node's code of the error, as the end of a sentence. */
+
+const WORDS: Readonly<Record<string, TextKey>> = {
+  EACCES: 'writing.mayNot',
+  EPERM: 'writing.mayNot',
+  EROFS: 'writing.readOnly',
+  ENOSPC: 'writing.noRoom',
+  EDQUOT: 'writing.noRoom',
+  EISDIR: 'writing.isFolder',
+  ENOTEMPTY: 'writing.isFolder',
+  EEXIST: 'writing.isFolder',
+  ENAMETOOLONG: 'writing.longName',
+};
+
+/** @returns words for people; for an error that is not a known one, what the system says */
+export function writeProblem(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const known = WORDS[code];
+  if (known !== undefined) return t(known);
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { signInLink } from '../../../../shared/invitations.ts';
+import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
+import { type App, failsWith, FORM, signedIn, start, until } from '../../../testing/core-app.ts';
+import { ACCOUNT } from '../../../testing/tunnel.ts';
+import { INVITATION_LOOKS_MAX, UNDO_MS } from '../limits.ts';
+import { readDeepLink } from '../system/deep-link.ts';
+
+const TOKEN = 't'.repeat(32);
+const ADDRESS = `https://other.example.com/invite/${TOKEN}`;
+
+function shown(app: App) {
+  return app.core.snapshots.make();
+}
+
+/** Opens the invitation as a link does. @returns what the user is asked about */
+async function opened(app: App, address = ADDRESS) {
+  const link = readDeepLink(signInLink(address));
+  assert.ok(link?.opens === 'invitation');
+  app.core.openInvitation(link.address);
+  return await until(() => {
+    const { invitation } = shown(app);
+    return invitation?.state === 'looking' ? undefined : invitation;
+  });
+}
+
+async function accept(app: App, address?: string): Promise<void> {
+  const { id } = await opened(app, address);
+  await app.call('invitation:accept', { id, keep: 'system' });
+}
+
+/** The relay of the invitation knows the user as somebody else. */
+function asOther(app: App): void {
+  app.api.getAccount = () => Promise.resolve({ ...ACCOUNT, client_id: 'other', name: 'other' });
+}
+
+describe('an invitation that is opened in the app', () => {
+  it('takes nothing before the user says so, and the page is not told its address', async () => {
+    const app = await start();
+    const view = await opened(app);
+    assert.deepEqual(view, {
+      id: view.id,
+      relay: 'https://other.example.com',
+      state: 'open',
+      account: 'default',
+      endsAt: Date.UTC(2026, 6, 11, 12),
+      keeps: ['system', 'session', 'file'],
+    });
+    assert.deepEqual(app.api.calls, ['look at t']);
+    assert.ok(!JSON.stringify(shown(app)).includes(TOKEN));
+    assert.equal(shown(app).session.state, 'signed-out');
+  });
+
+  it('signs in with the key that it gives', async () => {
+    const app = await start();
+    await accept(app);
+    const { session, invitation } = shown(app);
+    assert.ok(session.state === 'signed-in');
+    assert.deepEqual(
+      [session.relay, session.keyKept, invitation],
+      ['https://other.example.com', 'system', undefined],
+    );
+    assert.deepEqual(app.api.calls.slice(0, 3), ['look at t', 'take t', 'account']);
+  });
+
+  it('is taken once, however often it is accepted', async () => {
+    const app = await start();
+    const { id } = await opened(app);
+    const keep = 'system';
+    await Promise.all([
+      app.call('invitation:accept', { id, keep }),
+      app.call('invitation:accept', { id, keep }),
+    ]);
+    assert.equal(app.api.calls.filter((call) => call === 'take t').length, 1);
+    await assert.rejects(app.call('invitation:accept', { id, keep }), failsWith('no-invitation'));
+  });
+
+  it('is one of few at a time: whoever opens links without end asks no more relays', async () => {
+    const app = await start();
+    let asked = 0;
+    app.api.lookAtInvitation = () => {
+      asked += 1;
+      return new Promise(() => {});
+    };
+    for (let count = 0; count < 10; count += 1) app.core.openInvitation(ADDRESS);
+    await assert.rejects(app.call('invitation:open', { address: ADDRESS }), failsWith('busy'));
+    assert.equal(asked, INVITATION_LOOKS_MAX);
+  });
+
+  it('only that one which the user has seen', async () => {
+    const app = await start();
+    const { id } = await opened(app);
+    await opened(app, ADDRESS.replace(TOKEN, 'u'.repeat(32)));
+    await assert.rejects(app.call('invitation:accept', { id, keep: 'system' }), failsWith('no-invitation'));
+    assert.ok(!app.api.calls.some((call) => call.startsWith('take')));
+  });
+
+  it('stays good when it is dismissed', async () => {
+    const app = await start();
+    const { id } = await opened(app);
+    await app.call('invitation:dismiss', { id });
+    assert.equal(shown(app).invitation, undefined);
+    await accept(app);
+    assert.equal(shown(app).session.state, 'signed-in');
+  });
+
+  it('that was pasted without its scheme is one, and anything else is not', async () => {
+    const app = await start();
+    await app.call('invitation:open', { address: ` ${ADDRESS.replace('https://', '')} ` });
+    assert.equal(shown(app).invitation?.state, 'open');
+    await assert.rejects(
+      app.call('invitation:open', { address: 'relay.example.com' }),
+      failsWith('no-invitation'),
+    );
+  });
+
+  it('is not asked about in the clear', async () => {
+    const app = await start();
+    const view = await opened(app, ADDRESS.replace('https', 'http'));
+    assert.equal(view.state === 'failed' && view.problem.code, 'not-encrypted');
+    assert.deepEqual(app.api.calls, []);
+  });
+
+  it('that has ended says so', async () => {
+    const app = await start();
+    app.api.failure = new RelayRefusal(404, 'this invitation was used already, has ended, or never was', {
+      code: 'invitation-not-found',
+    });
+    const view = await opened(app);
+    assert.equal(view.state === 'failed' && view.problem.code, 'invitation-ended');
+  });
+
+  it('leaves whoever is signed in where they are, until it has given a key that works', async () => {
+    const app = await signedIn();
+    await app.call('tunnel:create', FORM);
+    const { id } = await opened(app);
+    const before = shown(app).session;
+    app.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens');
+    await assert.rejects(app.call('invitation:accept', { id, keep: 'system' }), RelayUnreachable);
+    assert.deepEqual([shown(app).session, app.serve.last.isStopped], [before, false]);
+    app.api.failure = undefined;
+    const account = app.api.getAccount.bind(app.api);
+    app.api.getAccount = () =>
+      Promise.reject(new RelayUnreachable('The relay cannot be reached: nothing listens'));
+    await assert.rejects(app.call('invitation:accept', { id, keep: 'system' }), RelayUnreachable);
+    assert.deepEqual([shown(app).session, app.serve.last.isStopped], [before, false]);
+    app.api.getAccount = account;
+    // It is used by now; what it gave is not lost.
+    await app.call('invitation:accept', { id, keep: 'system' });
+    assert.equal(app.api.calls.filter((call) => call === 'take t').length, 2);
+    const { session } = shown(app);
+    assert.equal(session.state === 'signed-in' && session.relay, 'https://other.example.com');
+  });
+
+  it('signs out whoever is signed in elsewhere, which can be undone with tunnels and addresses', async () => {
+    const app = await signedIn();
+    await app.call('tunnel:create', { ...FORM, name: 'shop' });
+    const own = app.api.getAccount.bind(app.api);
+    asOther(app);
+    await accept(app);
+    assert.deepEqual(shown(app).tunnels, []);
+    const [undo] = shown(app).undos;
+    assert.match(
+      undo?.text ?? '',
+      /^You have left default at https:\/\/relay\.example\.com, and your tunnel is closed\.$/,
+    );
+    await app.call('tunnel:create', { ...FORM, name: 'new' });
+    await app.call('undo:take', { id: undo?.id ?? '' });
+    app.api.getAccount = own;
+    const { session, tunnels } = shown(app);
+    assert.equal(session.state === 'signed-in' && session.relay, 'https://relay.example.com');
+    assert.deepEqual(
+      tunnels.map(({ slug, status }) => `${slug} ${status.name}`),
+      ['shop connecting'],
+    );
+    assert.deepEqual(
+      app.api.tunnels.map(({ slug }) => slug),
+      ['shop'],
+      'what was exposed in between does not stay at the other relay',
+    );
+    app.clock.advance(UNDO_MS);
+    assert.equal(app.core.store.data.relay, 'https://relay.example.com');
+  });
+
+  it('for the account that is signed in goes on with the new key', async () => {
+    const app = await signedIn();
+    await app.call('tunnel:create', FORM);
+    const served = app.serve.last.connection.key;
+    await accept(app, ADDRESS.replace('other', 'relay'));
+    assert.deepEqual([shown(app).tunnels.length, shown(app).undos], [1, []]);
+    assert.notEqual(app.serve.last.connection.key, served);
+  });
+});

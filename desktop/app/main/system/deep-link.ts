@@ -1,0 +1,57 @@
+/**
+ * Links of the app. Anything can open one, so none does anything but ask: `culvert://new?port=3000&name=my-app` opens the create
+ * form, filled in, and takes no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation.
+ */
+import { NAME_RULE, parsePort } from '../../../../shared/value-rules.ts';
+import { readInvitation } from '../../../client/relay/invitation.ts';
+import type { Channels, TunnelForm } from '../../ipc/ipc.ts';
+
+export const LINK_SCHEME = 'culvert';
+const LINK_MAX_CHARS = 2000;
+
+export type DeepLink =
+  | { readonly opens: 'form'; readonly form: Partial<TunnelForm> }
+  | { readonly opens: 'invitation'; readonly address: string };
+
+/** @returns what to show; `undefined` for anything else than such a link. A part of a form that is not valid is left out. */
+export function readDeepLink(text: string): DeepLink | undefined {
+  const url = text.length > LINK_MAX_CHARS ? null : URL.parse(text);
+  if (url?.protocol !== `${LINK_SCHEME}:`) return undefined;
+  if (url.pathname !== '' && url.pathname !== '/') return undefined;
+  if (url.host === 'new') return { opens: 'form', form: readForm(url.searchParams) };
+  if (url.host === 'sign-in') return openedInvitation(url.searchParams.get('invitation') ?? '');
+  return undefined;
+}
+
+function readForm(parameters: URLSearchParams): Partial<TunnelForm> {
+  const port = parsePort(parameters.get('port') ?? '');
+  const name = parameters.get('name') ?? '';
+  return {
+    ...(port === undefined ? {} : { port }),
+    ...(NAME_RULE.accepts(name) ? { name } : {}),
+  };
+}
+
+function openedInvitation(address: string): DeepLink | undefined {
+  return readInvitation(address) === undefined ? undefined : { opens: 'invitation', address };
+}
+
+/** The link among the arguments of a program that was started to open it. */
+export function findDeepLink(argv: readonly string[]): string | undefined {
+  return argv.find((argument) => argument.startsWith(`${LINK_SCHEME}://`));
+}
+
+export type ProjectLinks = Readonly<Record<Channels['app:open-link']['payload']['link'], string>>;
+
+/**
+ * Where the links of the window lead. The page names a link, and never gives an address.
+ *
+ * @param home address of the project's repository, from the app's own package.json
+ */
+export function projectLinks(home: string, version: string): ProjectLinks {
+  return {
+    documentation: `${home}/blob/v${version}/docs/desktop.md`,
+    source: home,
+    releases: `${home}/releases`,
+  };
+}

@@ -1,0 +1,79 @@
+import type { SummonShortcut } from '../../ipc/tunnel-views.ts';
+import { Signal } from '../connection.ts';
+
+/** Shortcuts of the system, as Electron gives them. */
+export interface SystemShortcuts {
+  /** @returns whether it is given */
+  register(shortcut: string, onPress: () => void): boolean;
+  unregister(shortcut: string): void;
+}
+
+/** The one shortcut of the app that works while other programs are in front. */
+export class SummonKey {
+  readonly pressed = new Signal();
+  readonly #shortcuts: SystemShortcuts;
+  #used: SummonShortcut = 'off';
+  #isRefused = false;
+
+  constructor(shortcuts: SystemShortcuts) {
+    this.#shortcuts = shortcuts;
+  }
+
+  /** Whether the system has not given the shortcut that was asked for last: another program has it, or none may. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  /** Uses this shortcut and no other. @returns whether the system gives it */
+  use(shortcut: SummonShortcut): boolean {
+    if (this.#used !== 'off') this.#shortcuts.unregister(this.#used);
+    const isGiven = shortcut === 'off' || this.#register(shortcut);
+    this.#used = isGiven ? shortcut : 'off';
+    this.#isRefused = !isGiven;
+    return isGiven;
+  }
+
+  #register(shortcut: SummonShortcut): boolean {
+    try {
+      return this.#shortcuts.register(shortcut, () => this.pressed.emit());
+    } catch {
+      // Some desktops throw instead.
+      return false;
+    }
+  }
+}
+
+/** The window is wanted from anywhere: once for the newest address, twice to copy it. */
+
+/** Two presses that belong together. */
+const TWICE_MS = 1000;
+
+export interface SummonOptions {
+  /** the newest tunnel that is not ended */
+  readonly newest: () => string | undefined;
+  /** ms, from any point in time */
+  readonly now: () => number;
+  readonly showWindow: () => void;
+  /** Shows the address of a tunnel in the window, and copies it if that is asked for. */
+  readonly showAddress: (address: { key: string; copies: boolean }) => void;
+}
+
+export class Summon {
+  readonly #options: SummonOptions;
+  #pressedAt = -Infinity;
+
+  constructor(options: SummonOptions) {
+    this.#options = options;
+  }
+
+  /** The shortcut was pressed. */
+  press(): void {
+    const { newest, now, showWindow, showAddress } = this.#options;
+    const copies = now() - this.#pressedAt < TWICE_MS;
+    // A third press begins again.
+    this.#pressedAt = copies ? -Infinity : now();
+    const key = newest();
+    if (key === undefined) showWindow();
+    else showAddress({ key, copies });
+  }
+}

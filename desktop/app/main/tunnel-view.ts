@@ -1,0 +1,98 @@
+import { parseDuration } from '../../../shared/duration.ts';
+import { decodeBody } from '../../client/inspector/decode-body.ts';
+import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
+import type { DetailView, MessageView } from '../ipc/ipc.ts';
+import type { Problem, TunnelView } from '../ipc/snapshot.ts';
+import { t } from '../messages/translate.ts';
+import { folderName } from './connection.ts';
+import { RECENT_REQUESTS } from './limits.ts';
+import type { PortScan } from './ports/port-scan.ts';
+import type { ShownLog } from './tunnels/shown-log.ts';
+import type { DeskTunnel } from './tunnels/tunnel-item.ts';
+
+/**
+ * What the window shows of one tunnel.
+ *
+ * @param scan the latest look at ports
+ * @param isJudged whether that look began after what is known otherwise of the local service: that it is to be reached, or cannot be
+ */
+export function tunnelView(
+  {
+    key,
+    status,
+    tunnel,
+    form,
+    log,
+    localProblem,
+    lock,
+    knocks,
+    logView,
+  }: Pick<
+    DeskTunnel,
+    'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'knocks' | 'logView'
+  > & {
+    readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
+  },
+  scan: PortScan | undefined,
+  isJudged: boolean,
+): TunnelView {
+  const { folder } = form;
+  const hasPort = folder === undefined;
+  return {
+    key,
+    status,
+    url: tunnel.public_url,
+    slug: tunnel.slug,
+    name: form.name,
+    localPort: form.port,
+    folder: hasPort ? undefined : folderName(folder),
+    framework: !hasPort ? undefined : scan?.ports.find(({ port }) => port === form.port)?.framework,
+    localProblem:
+      status.name === 'ended'
+        ? undefined
+        : hasPort
+          ? problemNow(form.port, localProblem, isJudged ? scan : undefined)
+          : localProblem,
+    hostHeader: form.hostHeader,
+    lock,
+    knocks,
+    isIdle: tunnel.idle_ttl,
+    ttl: parseDuration(tunnel.ttl) ?? 0,
+    expiresAt: Date.parse(tunnel.expires_at),
+    requests: tunnel.requests,
+    bytesIn: tunnel.bytes_in,
+    bytesOut: tunnel.bytes_out,
+    recent: log.list(RECENT_REQUESTS),
+    pulse: log.pulse,
+    log: log.point,
+    logView,
+  };
+}
+
+/** The port scan notices earlier than a visitor that nothing listens, and that something listens again. */
+function problemNow(
+  port: number,
+  problem: Problem | undefined,
+  scan: PortScan | undefined,
+): Problem | undefined {
+  if (scan === undefined) return problem;
+  if (scan.listening.has(port)) return problem?.code === 'local-refused' ? undefined : problem;
+  if (!scan.isComplete) return problem;
+  return {
+    code: 'local-refused',
+    text: t('problem.nothingListens', { port }),
+  };
+}
+
+/** A request as the window shows it: bodies that were compressed also as they were before. */
+export function detailView(detail: RequestDetail): DetailView {
+  const { request, response } = detail;
+  return { ...detail, request: messageView(request), response: response && messageView(response) };
+}
+
+function messageView(message: RecordedMessage): MessageView {
+  const decoded = decodeBody(message);
+  if (decoded.removed.length + decoded.codings.length === 0) return message;
+  // What goes to the window is a Uint8Array of its own: all of the memory behind it goes, too.
+  return { ...message, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
+}

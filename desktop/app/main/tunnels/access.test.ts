@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { type Access, type AccessView, OPEN } from '../../../../shared/access.ts';
+import type { Lock } from '../../ipc/tunnel-views.ts';
+import { CallFailure } from '../failure.ts';
+import { accessAgain, accessOf, lockView } from './access.ts';
+
+const LOCKS: Lock[] = [
+  { kind: 'anyone' },
+  { kind: 'password', password: 'mild-oak-fern' },
+  { kind: 'links' },
+  { kind: 'addresses', allow: ['10.0.0.0/8', '2001:db8::7'] },
+  { kind: 'knock' },
+];
+/** Without users, which no lock has. */
+function asShown({ allow, basic, password, links, knock }: Access): AccessView {
+  assert.deepEqual(basic, OPEN.basic);
+  return {
+    ...(allow.length > 0 ? { allow } : {}),
+    ...(password === undefined ? {} : { password: true }),
+    ...(links ? { links } : {}),
+    ...(knock ? { knock } : {}),
+  };
+}
+const noPassword = (): string => assert.fail('no password is needed');
+
+describe('locks', () => {
+  for (const lock of LOCKS)
+    it(`asks for ${lock.kind} and nothing else, and shows it as it is`, () => {
+      const access = accessOf(lock);
+      const shown = asShown(access);
+      assert.equal(Object.keys(shown).length, lock.kind === 'anyone' ? 0 : 1);
+      assert.deepEqual(lockView(shown, access.password), lock);
+    });
+
+  it('shows a password that was set elsewhere, without it', () => {
+    assert.deepEqual(lockView({ password: true }, undefined), { kind: 'password', password: undefined });
+  });
+
+  it('shows what it does not offer itself', () => {
+    assert.deepEqual(lockView({ basic: ['ann'] }, undefined), {
+      kind: 'other',
+      parts: ['users'],
+      password: undefined,
+    });
+    assert.deepEqual(lockView({ allow: ['::1'], password: true, links: true, knock: true }, 'x'), {
+      kind: 'other',
+      parts: ['addresses', 'password', 'links', 'knock'],
+      password: 'x',
+    });
+  });
+
+  it('asks for the same again', () => {
+    for (const lock of LOCKS) {
+      const access = accessOf(lock);
+      assert.deepEqual(
+        accessAgain(asShown(access), () => access.password ?? noPassword()),
+        access,
+      );
+    }
+  });
+
+  it('never opens what it cannot lock again', () => {
+    assert.throws(
+      () => accessAgain({ basic: ['ann'], links: true }, noPassword),
+      (error) => error instanceof CallFailure && error.error.code === 'lock-unknown',
+    );
+  });
+});

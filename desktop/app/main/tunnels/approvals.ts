@@ -1,0 +1,93 @@
+/** Links and answers by which single visitors come into a tunnel (docs/protocol.md section 11). */
+import type { Link } from '../../../../shared/links.ts';
+import { RelayRefusal } from '../../../client/relay/errors.ts';
+import type { AdmittedView, LinkView } from '../../ipc/tunnel-views.ts';
+import { t } from '../../messages/translate.ts';
+import { type Connection, signedIn } from '../connection.ts';
+import { CallFailure } from '../failure.ts';
+import type { TunnelDesk } from './tunnel-list.ts';
+
+export interface AdmissionOptions {
+  readonly desk: Pick<TunnelDesk, 'find'>;
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  readonly copy: (text: string) => Promise<void>;
+}
+
+/** All methods throw {@link CallFailure}, and what the engine throws. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a link and copies it: the relay shows it only now. */
+  async createLink(key: string, request: { note: string; ttl: string }): Promise<LinkView> {
+    const { api, id } = this.#tunnel(key);
+    const link = await api.createLink(id, request);
+    await this.#options.copy(link.url);
+    return view(link);
+  }
+
+  /** newest first */
+  async listLinks(key: string): Promise<readonly LinkView[]> {
+    const { api, id } = this.#tunnel(key);
+    return (await api.listLinks(id)).map(view);
+  }
+
+  async revokeLink(key: string, linkId: string): Promise<void> {
+    const { api, id } = this.#tunnel(key);
+    await unlessGone(api.deleteLink(id, linkId));
+  }
+
+  /** Visitors who were let in and still are. */
+  async listAdmitted(key: string): Promise<readonly AdmittedView[]> {
+    const { api, id } = this.#tunnel(key);
+    const admitted = (await api.listKnocks(id)).filter(({ status }) => status === 'admitted');
+    return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
+      id: knockId,
+      address,
+      agent,
+      endsAt: Date.parse(ends_at),
+    }));
+  }
+
+  /** @param ttl for how long the visitor may come in, a duration string */
+  async admit(key: string, knockId: string, ttl: string): Promise<void> {
+    await this.#answer(key, knockId, ttl);
+  }
+
+  /** Lets a visitor not in, or sends one out who is. */
+  async refuse(key: string, knockId: string): Promise<void> {
+    await this.#answer(key, knockId, undefined);
+  }
+
+  async #answer(key: string, knockId: string, ttl: string | undefined): Promise<void> {
+    const { api, id, tunnel } = this.#tunnel(key);
+    const waits = await unlessGone(api.answerKnock(id, knockId, ttl !== undefined, ttl));
+    tunnel.answered(knockId);
+    if (waits || ttl === undefined) return;
+    throw new CallFailure({ code: 'visitor-gone', text: t('problem.visitorGone') });
+  }
+
+  #tunnel(key: string) {
+    const tunnel = this.#options.desk.find(key);
+    return { tunnel, id: tunnel.tunnel.id, api: signedIn(this.#options.connection()).api };
+  }
+}
+
+function view({ id, note, expires_at }: Pick<Link, 'id' | 'note' | 'expires_at'>): LinkView {
+  return { id, note, expiresAt: Date.parse(expires_at) };
+}
+
+/** @returns whether what was asked for was there */
+async function unlessGone(asked: Promise<void>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return false;
+    throw error;
+  }
+}

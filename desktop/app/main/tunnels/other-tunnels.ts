@@ -1,0 +1,144 @@
+import { parseDuration } from '../../../../shared/duration.ts';
+import type { Tunnel } from '../../../../shared/tunnel.ts';
+import type { OtherTunnelView } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+import { type Connection, type RelayApi, Signal, signedIn } from '../connection.ts';
+import { CallFailure } from '../failure.ts';
+import { OTHER_TUNNELS_MAX } from '../limits.ts';
+import type { UndoList } from '../undo-list.ts';
+import { lockView } from './access.ts';
+import type { DeskTunnel } from './tunnel-item.ts';
+import { RelayCloser } from './tunnel-list.ts';
+
+export interface OtherTunnelsOptions {
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  readonly undos: Pick<UndoList, 'offer'>;
+  /** Finds the ids of tunnels that programs of this user serve on this machine. */
+  readonly servedHere: () => Promise<ReadonlySet<string>>;
+}
+
+/** Tunnels of the account that this app does not serve: the command, another program or another machine has opened them. */
+export class OtherTunnels {
+  /** The list, or something about one of them, has changed. */
+  readonly changed = new Signal();
+  readonly #options: OtherTunnelsOptions;
+  /** newest first */
+  #tunnels: readonly Tunnel[] = [];
+  /** ids of those that this machine serves */
+  #here: ReadonlySet<string> = new Set();
+  /** ids of those that will be closed once that can no longer be undone */
+  readonly #stopping = new Set<string>();
+  readonly #closer = new RelayCloser();
+
+  constructor(options: OtherTunnelsOptions) {
+    this.#options = options;
+  }
+
+  get views(): readonly OtherTunnelView[] {
+    return this.#tunnels.map((tunnel) => ({
+      key: tunnel.id,
+      slug: tunnel.slug,
+      url: tunnel.public_url,
+      localPort: tunnel.local_port,
+      isOnline: tunnel.online,
+      isHere: this.#here.has(tunnel.id),
+      isStopping: this.#stopping.has(tunnel.id) || this.#closer.unclosed.has(tunnel.id),
+      lock: lockView(tunnel.access, undefined),
+      isIdle: tunnel.idle_ttl,
+      ttl: parseDuration(tunnel.ttl) ?? 0,
+      expiresAt: Date.parse(tunnel.expires_at),
+      requests: tunnel.requests,
+    }));
+  }
+
+  /** newest first */
+  get tunnels(): readonly Tunnel[] {
+    return this.#tunnels;
+  }
+
+  /** @param key the id at the relay; `undefined` if it is none of these */
+  find(key: string): Tunnel | undefined {
+    return this.#tunnels.find(({ id }) => id === key);
+  }
+
+  /** Closes what could not be closed before. */
+  async retry(api: RelayApi): Promise<void> {
+    await this.#closer.retry(api);
+  }
+
+  /**
+   * @param live the account's tunnels, newest first
+   * @param own ids of those that this app has, or has just had
+   */
+  async show(live: readonly Tunnel[], own: ReadonlySet<string>): Promise<void> {
+    const before = this.#tunnels;
+    this.#tunnels = live.filter(({ id }) => !own.has(id)).slice(0, OTHER_TUNNELS_MAX);
+    if (who(before) !== who(this.#tunnels) && this.#tunnels.length > 0)
+      this.#here = await this.#options.servedHere();
+    if (before.length > 0 || this.#tunnels.length > 0) this.changed.emit();
+  }
+
+  /** Somebody else has signed in. */
+  clear(): void {
+    this.#tunnels = [];
+    this.#stopping.clear();
+    this.changed.emit();
+  }
+
+  /** @param ttl duration string */
+  async extend(id: string, ttl: string): Promise<void> {
+    const now = await this.#connection().api.extendTunnel(id, ttl);
+    this.#tunnels = this.#tunnels.map((tunnel) => (tunnel.id === id ? now : tunnel));
+    this.changed.emit();
+  }
+
+  /** Closes a tunnel, wherever it is served, once that can no longer be undone. */
+  stop({ id, slug }: Tunnel): void {
+    if (this.#stopping.has(id)) return;
+    const { api } = this.#connection();
+    this.#stopping.add(id);
+    this.#options.undos.offer({
+      text: t('undo.stopsSoon', { slug }),
+      undo: () => {
+        this.#stopping.delete(id);
+        return Promise.resolve();
+      },
+      commit: async () => {
+        const closed = this.#closer.close(api, id);
+        this.#stopping.delete(id);
+        await closed;
+        if (!this.#closer.unclosed.has(id))
+          this.#tunnels = this.#tunnels.filter((tunnel) => tunnel.id !== id);
+        this.changed.emit();
+      },
+    });
+  }
+
+  #connection(): Connection {
+    return signedIn(this.#options.connection());
+  }
+}
+
+/** Changes when one of them has come, gone, or got or lost its client. */
+function who(tunnels: readonly Tunnel[]): string {
+  return tunnels.map(({ id, online }) => `${id} ${online}`).join();
+}
+
+/* What an owner sends to people: one sentence. */
+
+/**
+ * @returns the address, and the password where visitors have to give one; the password comes last, so that no full stop is
+ *   taken for a part of it
+ * @throws CallFailure if the password is not known here
+ */
+export function shareText({ tunnel, lock }: Pick<DeskTunnel, 'tunnel' | 'lock'>): string {
+  const { public_url } = tunnel;
+  const isKnown = 'password' in lock && lock.password !== undefined;
+  if (lock.kind !== 'password' && !isKnown) return public_url;
+  if (isKnown) return t('share.withPassword', { url: public_url, password: lock.password });
+  throw new CallFailure({
+    code: 'password-unknown',
+    text: t('problem.passwordUnknown'),
+  });
+}

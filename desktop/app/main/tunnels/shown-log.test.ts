@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { emptyLog } from '../../../testing/fake-platform.ts';
+import { exampleDetail, exampleRequest } from '../../../testing/views.ts';
+import { LOG_START } from '../../ipc/request-views.ts';
+import { LOG_PART_MAX } from '../limits.ts';
+import { ShownLog } from './shown-log.ts';
+
+function logOf(count: number) {
+  const seen = { cleared: [] as number[] };
+  let newest = count;
+  const log = new ShownLog({
+    ...emptyLog(),
+    list: (most = newest) =>
+      Array.from({ length: Math.min(most, newest) }, (_, n) => exampleRequest({ id: newest - n })),
+    changes: (since, most) => {
+      const requests = Array.from({ length: newest - since }, (_, n) =>
+        exampleRequest({ id: since + n + 1 }),
+      );
+      const part = requests.slice(0, most);
+      return { revision: since + part.length, oldest: 1, requests: part };
+    },
+    get revision() {
+      return newest;
+    },
+    detail: (id) => exampleDetail({ id }),
+    clear: (upTo) => void seen.cleared.push(upTo),
+  });
+  return { log, seen, add: () => void (newest += 1), ids: () => log.list().map(({ id }) => id) };
+}
+
+describe('ShownLog', () => {
+  it('hides what there is, and shows what comes', () => {
+    const { log, add, ids } = logOf(3);
+    log.hide();
+    add();
+    assert.deepEqual(ids(), [4]);
+    assert.equal(log.detail(3, false), undefined);
+    assert.equal(log.detail(4, false)?.id, 4);
+  });
+
+  it('shows it again with what has come since', () => {
+    const { log, add, ids } = logOf(3);
+    const hidden = log.hide();
+    add();
+    hidden.show();
+    assert.deepEqual(ids(), [4, 3, 2, 1]);
+  });
+
+  it('forgets what was hidden, and no more', () => {
+    const { log, add, ids, seen } = logOf(3);
+    const hidden = log.hide();
+    add();
+    hidden.forget();
+    assert.deepEqual([seen.cleared, ids()], [[3], [4]]);
+  });
+
+  it('tells what has come, in parts, and begins anew when something is hidden or shown again', () => {
+    const { log, add } = logOf(LOG_PART_MAX + 3);
+    const first = log.update(LOG_START);
+    assert.deepEqual([first.requests.length, first.isMore, first.isWhole], [LOG_PART_MAX, true, false]);
+    const second = log.update(first.at);
+    assert.deepEqual([second.requests.length, second.isMore, second.isWhole], [3, false, false]);
+    assert.deepEqual(log.update(second.at).requests, []);
+    const hidden = log.hide();
+    assert.notDeepEqual(log.point, second.at);
+    add();
+    let update = log.update(second.at);
+    assert.deepEqual([update.isWhole, update.oldest], [true, LOG_PART_MAX + 4]);
+    while (update.isMore) update = log.update(update.at);
+    assert.deepEqual(
+      update.requests.map(({ id }) => id),
+      [LOG_PART_MAX + 4],
+    );
+    hidden.show();
+    const again = log.update(update.at);
+    assert.deepEqual([again.isWhole, again.oldest, again.requests.length], [true, 1, LOG_PART_MAX]);
+    log.tellAnew();
+    assert.equal(log.update(again.at).isWhole, true);
+  });
+
+  it('does not show again what was hidden a second time', () => {
+    const { log, add, ids } = logOf(3);
+    const first = log.hide();
+    add();
+    log.hide();
+    first.show();
+    assert.deepEqual(ids(), []);
+  });
+});

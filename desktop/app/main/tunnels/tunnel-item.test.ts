@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { KNOCK_WAIT_MS, KNOCKS_MAX } from '../limits.ts';
+import { WaitingVisitors } from './tunnel-item.ts';
+
+function setUp() {
+  const clock = { now: 0 };
+  return { clock, waiting: new WaitingVisitors(() => clock.now) };
+}
+const knock = (id: string) => ({ id, address: '192.0.2.7', agent: 'curl/8' });
+
+describe('WaitingVisitors', () => {
+  it('keeps them in the order in which they came, each once, until they are answered', () => {
+    const { waiting } = setUp();
+    const added = ['a', 'b', 'c', 'a'].map((id) => waiting.add(knock(id)));
+    assert.deepEqual(added, [true, true, true, false]);
+    assert.deepEqual(waiting.knocks, [knock('a'), knock('b'), knock('c')]);
+    waiting.remove('b');
+    assert.deepEqual(waiting.knocks, [knock('a'), knock('c')]);
+    waiting.clear();
+    assert.deepEqual(waiting.knocks, []);
+  });
+
+  it('forgets whom the relay has sent away', () => {
+    const { clock, waiting } = setUp();
+    waiting.add(knock('a'));
+    clock.now = 1000;
+    waiting.add(knock('b'));
+    clock.now = KNOCK_WAIT_MS - 1;
+    assert.equal(waiting.knocks.length, 2);
+    clock.now = KNOCK_WAIT_MS;
+    assert.deepEqual(waiting.knocks, [knock('b')]);
+  });
+
+  it('has room for as many as a relay lets wait', () => {
+    const { clock, waiting } = setUp();
+    for (let count = 0; count < KNOCKS_MAX; count += 1) assert.equal(waiting.add(knock(`${count}`)), true);
+    assert.equal(waiting.add(knock('more')), false);
+    assert.equal(waiting.knocks.length, KNOCKS_MAX);
+    clock.now = KNOCK_WAIT_MS;
+    assert.equal(waiting.add(knock('more')), true);
+  });
+});

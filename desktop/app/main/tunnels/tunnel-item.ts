@@ -1,0 +1,281 @@
+/** One tunnel of the list, from its creation until it is forgotten. */
+import type { Tunnel } from '../../../../shared/tunnel.ts';
+import type { TunnelState } from '../../../client/control/tunnel-session.ts';
+import type { OfflineReason } from '../../../client/control/verdict.ts';
+import type { ConnectionProblem } from '../../../client/visitors/connections.ts';
+import type { KeptForm } from '../../ipc/ipc.ts';
+import { type LogView, WHOLE_LOG } from '../../ipc/request-views.ts';
+import type { Problem, TunnelStatus } from '../../ipc/snapshot.ts';
+import type { KnockView, LockView } from '../../ipc/tunnel-views.ts';
+import { told } from '../../messages/message-text.ts';
+import type { Connection } from '../connection.ts';
+import { KNOCK_WAIT_MS, KNOCKS_MAX } from '../limits.ts';
+import { lockView } from './access.ts';
+import type { SavedTunnel } from './create-form-schema.ts';
+import type { Serve, Served } from './folder-service.ts';
+import type { ShownLog } from './shown-log.ts';
+
+export interface DeskTunnelOptions {
+  readonly now: () => number;
+  readonly serve: Serve;
+  readonly log: ShownLog;
+  /** Status, counters or requests have changed. */
+  readonly onChange: () => void;
+  /** A visitor asks to be let in. */
+  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
+  /** The relay, not the user, has ended it. */
+  readonly onEnded: (tunnel: DeskTunnel, reason: OfflineReason) => void;
+}
+
+/** Only the latest of these is shown, until the local service has responded to a visitor. */
+type LocalProblem = Problem;
+
+export class DeskTunnel {
+  readonly key: string;
+  readonly log: ShownLog;
+  readonly #options: DeskTunnelOptions;
+  #form: KeptForm;
+  #tunnel: Tunnel;
+  #status: TunnelStatus;
+  #served: Served | undefined;
+  #localProblem: LocalProblem | undefined;
+  #localNews = {};
+  #password: string | undefined;
+  #logView: LogView;
+  readonly #waiting: WaitingVisitors;
+
+  /**
+   * Serves nothing yet.
+   *
+   * @param password that visitors have to give, if it was set here
+   */
+  constructor(saved: SavedTunnel, password: string | undefined, options: DeskTunnelOptions) {
+    this.key = saved.key;
+    this.log = options.log;
+    this.#options = options;
+    this.#form = saved.form;
+    this.#tunnel = saved.tunnel;
+    this.#password = password;
+    this.#logView = saved.logView ?? WHOLE_LOG;
+    this.#waiting = new WaitingVisitors(options.now);
+    this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
+    this.log.subscribe(({ status, isImported }) => {
+      // The status of an imported request is another server's.
+      if (!isImported && status !== undefined && status !== 502) this.#localProblem = undefined;
+      options.onChange();
+    });
+  }
+
+  get form(): KeptForm {
+    return this.#form;
+  }
+
+  /** as the relay has shown it last */
+  get tunnel(): Tunnel {
+    return this.#tunnel;
+  }
+
+  get status(): TunnelStatus {
+    return this.#status;
+  }
+
+  get localProblem(): Problem | undefined {
+    return this.#localProblem;
+  }
+
+  /** the password that was set here last; whether visitors have to give it says {@link DeskTunnel.lock} */
+  get password(): string | undefined {
+    return this.#password;
+  }
+
+  get lock(): LockView {
+    return lockView(this.#tunnel.access, this.#password);
+  }
+
+  /** visitors who wait to be let in */
+  get knocks(): readonly KnockView[] {
+    return this.#waiting.knocks;
+  }
+
+  /** what of its request log the user wants to see */
+  get logView(): LogView {
+    return this.#logView;
+  }
+
+  /** what serves it now: another one each time that it is served again */
+  get served(): Served | undefined {
+    return this.#served;
+  }
+
+  /** Another one each time that it is served again, or that a visitor is the first to meet a problem with its local service. */
+  get localNews(): object {
+    return this.#localNews;
+  }
+
+  get isEnded(): boolean {
+    return this.#status.name === 'ended';
+  }
+
+  get saved(): SavedTunnel {
+    const { key, form, tunnel, logView } = this;
+    const ended =
+      this.#status.name === 'ended' ? { reason: this.#status.reason, why: this.#status.why } : undefined;
+    return { key, form, tunnel, ended, logView };
+  }
+
+  /** Serves the tunnel as the relay has it, or another one in its place. */
+  serve(connection: Connection, tunnel = this.#tunnel, password = this.#password): void {
+    this.#served?.stop();
+    this.#tunnel = tunnel;
+    this.#password = password;
+    this.#localProblem = undefined;
+    this.#localNews = {};
+    this.#status = { name: 'connecting' };
+    let isCurrent = true;
+    const served = this.#options.serve({
+      connection,
+      tunnelId: tunnel.id,
+      form: this.#form,
+      recorder: this.log.recorder,
+      onState: (state) => {
+        if (isCurrent) this.#onState(state);
+      },
+      onProblem: (problem) => {
+        if (isCurrent) this.#onProblem(problem);
+      },
+      onKnock: (knock) => {
+        if (isCurrent) this.#onKnock(knock);
+      },
+    });
+    this.#served = {
+      suspend: () => served.suspend(),
+      wake: () => served.wake(),
+      stop: () => {
+        isCurrent = false;
+        served.stop();
+      },
+    };
+    this.#options.onChange();
+  }
+
+  /** What the relay now says about it: counters and time left. */
+  update(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
+    this.#options.onChange();
+  }
+
+  /** Visitors have to give another password, or none, as the relay has it now. */
+  relock(tunnel: Tunnel, password: string | undefined): void {
+    this.#password = password;
+    if (tunnel.access.knock !== true) this.#waiting.clear();
+    this.update(tunnel);
+  }
+
+  /** The window shows it already. */
+  viewLog(view: LogView): void {
+    this.#logView = view;
+  }
+
+  /** A visitor no longer waits. */
+  answered(knockId: string): void {
+    this.#waiting.remove(knockId);
+    this.#options.onChange();
+  }
+
+  suspend(): void {
+    this.#served?.suspend();
+  }
+
+  wake(): void {
+    this.#served?.wake();
+  }
+
+  /** Visitors no longer reach the local port; what happens to the tunnel at the relay is up to the caller. */
+  end(reason: string, why: string): void {
+    this.#served?.stop();
+    this.#served = undefined;
+    this.#localProblem = undefined;
+    this.#waiting.clear();
+    this.#status = { name: 'ended', reason, why };
+    this.#options.onChange();
+  }
+
+  #onState(state: TunnelState): void {
+    switch (state.name) {
+      case 'idle':
+        return;
+      case 'connecting':
+      case 'online':
+        this.#status = { name: state.name };
+        break;
+      case 'reconnecting':
+        this.#status = {
+          name: 'reconnecting',
+          retryAt: this.#options.now() + state.retryInMs,
+          why: told(state.why),
+        };
+        break;
+      case 'offline':
+        this.end(state.reason, told(state.why));
+        this.#options.onEnded(this, state.reason);
+        return;
+    }
+    this.#options.onChange();
+  }
+
+  #onKnock({ id, address, agent }: KnockView): void {
+    const knock = { id, address, agent };
+    if (!this.#waiting.add(knock)) return;
+    this.#options.onKnock(this, knock);
+    this.#options.onChange();
+  }
+
+  #onProblem({ code, text }: ConnectionProblem): void {
+    // The others end one visitor's connection, and there is nothing to do about that.
+    if (!code.startsWith('local-') && !code.startsWith('host-')) return;
+    if (this.#localProblem === undefined) this.#localNews = {};
+    this.#localProblem = { code, text: told(text) };
+    this.#options.onChange();
+  }
+}
+
+/* The visitors of one tunnel who wait to be let in. */
+
+interface Waiting {
+  readonly knock: KnockView;
+  /** wall-clock ms of this machine, at which the relay sends the visitor away */
+  readonly until: number;
+}
+
+export class WaitingVisitors {
+  readonly #now: () => number;
+  #waiting: readonly Waiting[] = [];
+
+  /** @param now wall-clock ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** the longest waiting first */
+  get knocks(): readonly KnockView[] {
+    const now = this.#now();
+    return this.#waiting.filter(({ until }) => until > now).map(({ knock }) => knock);
+  }
+
+  /** @returns whether it is another one, for whom there is room: relays let no more wait, and tell of each again when they are connected anew */
+  add({ id, address, agent }: KnockView): boolean {
+    const now = this.#now();
+    const others = this.#waiting.filter(({ until }) => until > now);
+    if (others.length >= KNOCKS_MAX || others.some(({ knock }) => knock.id === id)) return false;
+    this.#waiting = [...others, { knock: { id, address, agent }, until: now + KNOCK_WAIT_MS }];
+    return true;
+  }
+
+  remove(id: string): void {
+    this.#waiting = this.#waiting.filter(({ knock }) => knock.id !== id);
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { OPEN } from '../../../../shared/access.ts';
+import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
+import { parseRelayAddress } from '../../../client/relay/relay-address.ts';
+import { FakeClock } from '../../../testing/fake-clock.ts';
+import { emptyLog, FakeApi, FakeServe } from '../../../testing/fake-platform.ts';
+import { TUNNEL } from '../../../testing/tunnel.ts';
+import { CallFailure } from '../failure.ts';
+import { TUNNELS_MAX } from '../limits.ts';
+import { UndoList } from '../undo-list.ts';
+import type { SavedTunnel } from './create-form-schema.ts';
+import { RelayCloser, TunnelDesk } from './tunnel-list.ts';
+
+const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
+
+/** A full list, newest first, in which the tunnels at `ended` have ended. */
+function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
+  const api = new FakeApi();
+  const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
+  const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
+    key: `tunnel-${index}`,
+    form: KEPT,
+    tunnel: TUNNEL,
+    ended: ended.includes(index) ? ENDED : undefined,
+  }));
+  const desk = new TunnelDesk(
+    {
+      now: () => 0,
+      serve: new FakeServe().serve,
+      createLog: emptyLog,
+      undos: new UndoList(new FakeClock(), (error) => assert.fail(String(error))),
+      connection: () => connection,
+      save: () => Promise.resolve(),
+      inventPassword: () => assert.fail(),
+      onKnock: () => assert.fail(),
+      onKeyRefused: () => assert.fail(),
+      onSaveFailed: (error) => assert.fail(String(error)),
+    },
+    saved,
+  );
+  return { desk, api };
+}
+
+describe('TunnelDesk', () => {
+  it('keeps 200 tunnels: the oldest that has ended makes room for a new one', async () => {
+    const { desk } = fullDesk(5, 150);
+    const made = await desk.create(KEPT, OPEN);
+    const keys = desk.tunnels.map(({ key }) => key);
+    assert.equal(keys.length, TUNNELS_MAX);
+    assert.equal(keys[0], made.key);
+    assert.deepEqual([keys.includes('tunnel-5'), keys.includes('tunnel-150')], [true, false]);
+  });
+
+  it('asks the relay for no more than it keeps', async () => {
+    const { desk, api } = fullDesk();
+    await assert.rejects(desk.create(KEPT, OPEN), (error) => {
+      assert.ok(error instanceof CallFailure);
+      assert.match(error.error.text, /keeps 200 tunnels\. Stop one first\./);
+      return true;
+    });
+    assert.deepEqual(api.calls, []);
+  });
+});
+
+/** A relay that answers each close with the next of the given errors, and after them with success. */
+function relay(...errors: Error[]) {
+  const closed: string[] = [];
+  return {
+    closed,
+    closeTunnel(id: string): Promise<void> {
+      closed.push(id);
+      const error = errors.shift();
+      return error === undefined ? Promise.resolve() : Promise.reject(error);
+    },
+  };
+}
+
+describe('RelayCloser', () => {
+  it('closes once if the relay can be told', async () => {
+    const api = relay();
+    const closer = new RelayCloser();
+    await closer.close(api, 'a');
+    await closer.retry(api);
+    assert.deepEqual(api.closed, ['a']);
+  });
+
+  it('tries again until the relay knows', async () => {
+    const api = relay(new RelayUnreachable('gone'), new RelayRefusal(503, 'service unavailable'));
+    const closer = new RelayCloser();
+    await closer.close(api, 'a');
+    for (let times = 3; times > 0; times -= 1) await closer.retry(api);
+    assert.deepEqual(api.closed, ['a', 'a', 'a']);
+  });
+
+  it('counts a tunnel that no longer exists as closed', async () => {
+    const api = relay(new RelayRefusal(404, 'tunnel not found'));
+    const closer = new RelayCloser();
+    await closer.close(api, 'a');
+    await closer.retry(api);
+    assert.deepEqual(api.closed, ['a']);
+  });
+});

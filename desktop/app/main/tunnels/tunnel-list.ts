@@ -1,0 +1,425 @@
+/** The list of tunnels that this app has created: creates, serves, extends and closes them. */
+import { randomUUID } from 'node:crypto';
+import type { Access } from '../../../../shared/access.ts';
+import type { Tunnel } from '../../../../shared/tunnel.ts';
+import type { OfflineReason } from '../../../client/control/verdict.ts';
+import type { LocalTarget } from '../../../client/local/local-dialer.ts';
+import { createRequest } from '../../../client/relay/api-client.ts';
+import { RelayRefusal } from '../../../client/relay/errors.ts';
+import type { KeptForm } from '../../ipc/ipc.ts';
+import type { LogView } from '../../ipc/request-views.ts';
+import type { KnockView, Lock } from '../../ipc/tunnel-views.ts';
+import { t } from '../../messages/translate.ts';
+import { type Connection, type RelayApi, Signal, signedIn } from '../connection.ts';
+import { CallFailure } from '../failure.ts';
+import { TUNNELS_MAX } from '../limits.ts';
+import type { Pending, UndoList } from '../undo-list.ts';
+import { accessAgain, accessOf, passwordOf, type TunnelPasswords } from './access.ts';
+import type { SavedTunnel } from './create-form-schema.ts';
+import type { TunnelLog } from './engine-log.ts';
+import { FolderService, localTarget, type Serve } from './folder-service.ts';
+import { ShownLog } from './shown-log.ts';
+import { DeskTunnel } from './tunnel-item.ts';
+
+export interface TunnelDeskOptions {
+  readonly now: () => number;
+  readonly serve: Serve;
+  readonly createLog: (target: LocalTarget) => TunnelLog;
+  /** what can be taken back */
+  readonly undos: Pick<UndoList, 'offer'>;
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  /** Resolves when the list is on disk, with the passwords that visitors have to give. */
+  readonly save: (tunnels: readonly SavedTunnel[], passwords: TunnelPasswords) => Promise<void>;
+  /** Makes up a password. */
+  readonly inventPassword: () => string;
+  /** A visitor asks to be let into a tunnel. */
+  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
+  /** The relay has refused the key of a tunnel. */
+  readonly onKeyRefused: () => void;
+  /** The list could not be saved, while nobody waited for it. */
+  readonly onSaveFailed: (error: unknown) => void;
+}
+
+export class TunnelDesk {
+  /** The list, or something about one of its tunnels, has changed. */
+  readonly changed = new Signal();
+  readonly #options: TunnelDeskOptions;
+  /** newest first */
+  #tunnels: DeskTunnel[];
+  readonly #closer = new RelayCloser();
+  /** stops that can be undone, by key: the relay does not know of them yet */
+  readonly #stops = new Map<string, Pending>();
+  /** tunnels that were removed, as long as that can be undone: a crash would undo it, too */
+  readonly #removals = new Map<DeskTunnel, Pending>();
+  /** keys of tunnels that are being created again: a second click does not create a second one */
+  readonly #starting = new Set<string>();
+  /** tunnels that the relay is being asked for */
+  #making = 0;
+
+  /**
+   * @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume}
+   * @param passwords theirs, as far as they are known
+   */
+  constructor(
+    options: TunnelDeskOptions,
+    saved: readonly SavedTunnel[],
+    passwords: TunnelPasswords = new Map(),
+  ) {
+    this.#options = options;
+    this.#tunnels = saved.map((tunnel) => this.#open(tunnel, passwords.get(tunnel.key)));
+  }
+
+  get tunnels(): readonly DeskTunnel[] {
+    return this.#tunnels;
+  }
+
+  /**
+   * Ids of the tunnels that this app has at the relay, or has just stopped and removed; `undefined` while it creates one, whose id
+   * it does not know yet.
+   */
+  get ownIds(): ReadonlySet<string> | undefined {
+    if (this.#making > 0) return undefined;
+    const known = [...this.#tunnels, ...this.#removals.keys()].map(({ tunnel }) => tunnel.id);
+    return new Set([...known, ...this.#closer.unclosed]);
+  }
+
+  /** How many are not ended. */
+  get liveCount(): number {
+    return this.#tunnels.filter((tunnel) => !tunnel.isEnded).length;
+  }
+
+  /**
+   * Serves what was there before, if the account is the same; else the list starts empty.
+   *
+   * A tunnel whose key was refused is still at the relay, and is served with the new key.
+   */
+  async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
+    if (!isSameAccount) {
+      for (const tunnel of this.#tunnels) tunnel.end('signed-out', t('ended.otherAccount'));
+      this.#tunnels = [];
+      await this.#save();
+      return;
+    }
+    for (const tunnel of this.#tunnels) {
+      const { status } = tunnel;
+      if (status.name !== 'ended' || status.reason === 'key-refused') tunnel.serve(connection);
+    }
+  }
+
+  /**
+   * @param access who may come in
+   * @param takesOver whether the account's own tunnel of that name is the one that is meant, if there is one
+   * @returns the new tunnel, which is on disk and being served
+   * @throws what the engine throws when the relay refuses
+   */
+  async create(form: KeptForm, access: Access, takesOver = false): Promise<DeskTunnel> {
+    const connection = this.#connection();
+    if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
+      throw new CallFailure({
+        code: 'too-many',
+        text: t('problem.tooManyTunnels', { max: TUNNELS_MAX }),
+      });
+    }
+    const request = createRequest({ ...form, access });
+    const tunnel = await this.#make(connection, takesOver ? { ...request, take_over: true } : request);
+    const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined }, access.password);
+    this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
+    await this.#saveOrClose(connection, opened, tunnel);
+    opened.serve(connection);
+    return opened;
+  }
+
+  /** Ends a tunnel here at once; the relay keeps it and its address until that can no longer be undone. */
+  async stop(key: string): Promise<void> {
+    const connection = this.#connection();
+    const tunnel = this.find(key);
+    if (tunnel.isEnded) return;
+    tunnel.end('stopped', t('ended.youStopped'));
+    const pending = this.#options.undos.offer({
+      text: t('undo.stopped', { slug: tunnel.tunnel.slug }),
+      undo: async () => {
+        await this.#removals.get(tunnel)?.undo();
+        tunnel.serve(this.#connection());
+        this.#stops.delete(key);
+        await this.#save();
+      },
+      commit: async () => {
+        this.#stops.delete(key);
+        await this.#closer.close(connection.api, tunnel.tunnel.id);
+      },
+    });
+    this.#stops.set(key, pending);
+    await this.#save();
+  }
+
+  /** Creates an ended tunnel again, or takes one back that another client has taken over. */
+  async start(key: string): Promise<void> {
+    const connection = this.#connection();
+    const tunnel = this.find(key);
+    const { status } = tunnel;
+    if (status.name !== 'ended' || this.#starting.has(key)) return;
+    const stop = this.#stops.get(key);
+    if (stop !== undefined) {
+      await stop.undo();
+      return;
+    }
+    this.#starting.add(key);
+    try {
+      await this.#startEnded(connection, tunnel, status.reason);
+    } finally {
+      this.#starting.delete(key);
+    }
+  }
+
+  /** @param ttl duration string */
+  async extend(key: string, ttl: string): Promise<void> {
+    const tunnel = this.find(key);
+    tunnel.update(await this.#connection().api.extendTunnel(tunnel.tunnel.id, ttl));
+  }
+
+  /** Changes who may come in, at once. */
+  async setLock(key: string, lock: Lock): Promise<void> {
+    const tunnel = this.find(key);
+    const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
+    tunnel.relock(now, passwordOf(lock));
+    await this.#save();
+  }
+
+  /** Remembers what of its request log the user wants to see. */
+  async viewLog(key: string, view: LogView): Promise<void> {
+    this.find(key).viewLog(view);
+    await this.#save();
+  }
+
+  /** Takes an ended tunnel off the list. */
+  async forget(key: string): Promise<void> {
+    const tunnel = this.find(key);
+    if (!tunnel.isEnded) {
+      throw new CallFailure({ code: 'still-live', text: t('problem.stopFirst') });
+    }
+    const place = this.#tunnels.indexOf(tunnel);
+    this.#tunnels = this.#tunnels.toSpliced(place, 1);
+    const pending = this.#options.undos.offer({
+      text: t('undo.removed', { slug: tunnel.tunnel.slug }),
+      undo: async () => {
+        this.#removals.delete(tunnel);
+        this.#tunnels = this.#tunnels.toSpliced(place, 0, tunnel);
+        this.changed.emit();
+        await this.#save();
+      },
+      commit: async () => {
+        this.#removals.delete(tunnel);
+        await this.#save();
+      },
+    });
+    this.#removals.set(tunnel, pending);
+    await this.#save();
+  }
+
+  /** @throws CallFailure */
+  find(key: string): DeskTunnel {
+    const tunnel = this.#tunnels.find((other) => other.key === key);
+    if (tunnel !== undefined) return tunnel;
+    throw new CallFailure({ code: 'no-such-tunnel', text: t('problem.notInList') });
+  }
+
+  /**
+   * Asks the relay for counters and times, and closes what could not be closed before.
+   *
+   * @returns the account's live tunnels
+   * @throws what the engine throws
+   */
+  async refresh(): Promise<readonly Tunnel[]> {
+    const connection = this.#options.connection();
+    if (connection === undefined) return [];
+    await this.#closer.retry(connection.api);
+    const before = new Map(this.#tunnels.map((tunnel) => [tunnel, tunnel.tunnel]));
+    const live = await connection.api.listTunnels();
+    const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
+    for (const tunnel of this.#tunnels) {
+      const now = byId.get(tunnel.tunnel.id);
+      // What was changed meanwhile is newer than the list.
+      const isUnchanged = before.get(tunnel) === tunnel.tunnel;
+      if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
+    }
+    await this.#closeStopped(connection, byId);
+    return live;
+  }
+
+  /** This machine is going to sleep. */
+  suspend(): void {
+    for (const tunnel of this.#tunnels) tunnel.suspend();
+  }
+
+  /** The network is back, or this machine is awake. */
+  wake(): void {
+    for (const tunnel of this.#tunnels) tunnel.wake();
+  }
+
+  /**
+   * Ends every tunnel here and, if it can be reached, at the relay.
+   *
+   * @param why for the list
+   */
+  async closeAll(why: string): Promise<void> {
+    const connection = this.#options.connection();
+    const live = this.#tunnels.filter((tunnel) => !tunnel.isEnded);
+    for (const tunnel of live) tunnel.end('stopped', why);
+    await this.#save();
+    if (connection === undefined) return;
+    await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
+  }
+
+  /**
+   * Ends every tunnel here and empties the list; the relay is not told yet.
+   *
+   * @param why for the list
+   * @returns what gives all of it back, and what closes it at the relay
+   */
+  async setAside(why: string): Promise<{ restore(): Promise<void>; close(): Promise<void> }> {
+    const connection = this.#options.connection();
+    const all = this.#tunnels;
+    const live = all.filter((tunnel) => !tunnel.isEnded);
+    for (const tunnel of live) tunnel.end('stopped', why);
+    this.#tunnels = [];
+    this.changed.emit();
+    await this.#save();
+    return {
+      restore: async () => {
+        const again = this.#connection();
+        this.#tunnels = all;
+        for (const tunnel of live) tunnel.serve(again);
+        this.changed.emit();
+        await this.#save();
+      },
+      close: async () => {
+        if (connection === undefined) return;
+        await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
+      },
+    };
+  }
+
+  #open(saved: SavedTunnel, password: string | undefined): DeskTunnel {
+    const { now, serve, createLog, onKnock } = this.#options;
+    const { folder } = saved.form;
+    const service = folder === undefined ? undefined : new FolderService(folder);
+    return new DeskTunnel(saved, password, {
+      now,
+      serve: service?.serving(serve) ?? serve,
+      log: new ShownLog(createLog(service?.target ?? localTarget(saved.form))),
+      onChange: () => this.changed.emit(),
+      onKnock,
+      onEnded: (_tunnel, reason) => this.#onEnded(reason),
+    });
+  }
+
+  async #startEnded(connection: Connection, tunnel: DeskTunnel, reason: string): Promise<void> {
+    if (reason === 'replaced' || reason === 'refused') {
+      tunnel.serve(connection);
+      await this.#save();
+      return;
+    }
+    // Its name is free only once the relay knows that it was stopped.
+    await this.#closer.retry(connection.api);
+    const access = accessAgain(tunnel.tunnel.access, () => tunnel.password ?? this.#options.inventPassword());
+    const made = await this.#make(connection, createRequest({ ...tunnel.form, access }));
+    tunnel.serve(connection, made, access.password);
+    await this.#saveOrClose(connection, tunnel, made);
+  }
+
+  /** Creates a tunnel at the relay. What was stopped a moment ago may still have its name, or its room in the plan. */
+  async #make(connection: Connection, request: Parameters<RelayApi['createTunnel']>[0]): Promise<Tunnel> {
+    this.#making += 1;
+    try {
+      return await connection.api.createTunnel(request);
+    } catch (error) {
+      const isInTheWay = error instanceof RelayRefusal && (error.status === 403 || error.status === 409);
+      if (!isInTheWay || this.#stops.size === 0) throw error;
+      await Promise.all([...this.#stops.values()].map((stop) => stop.commit()));
+      return await connection.api.createTunnel(request);
+    } finally {
+      this.#making -= 1;
+    }
+  }
+
+  /** The app may have ended before it could tell the relay that somebody stopped a tunnel. */
+  async #closeStopped(connection: Connection, live: ReadonlyMap<string, Tunnel>): Promise<void> {
+    for (const { key, status, tunnel } of this.#tunnels) {
+      const wasStopped = status.name === 'ended' && status.reason === 'stopped';
+      if (wasStopped && live.has(tunnel.id) && !this.#stops.has(key))
+        await this.#closer.close(connection.api, tunnel.id);
+    }
+  }
+
+  #onEnded(reason: OfflineReason): void {
+    this.#save().catch((error: unknown) => this.#options.onSaveFailed(error));
+    if (reason === 'key-refused') this.#options.onKeyRefused();
+  }
+
+  #connection(): Connection {
+    return signedIn(this.#options.connection());
+  }
+
+  /** A tunnel that a crash would make the app forget must not stay at the relay. */
+  async #saveOrClose(connection: Connection, tunnel: DeskTunnel, made: Tunnel): Promise<void> {
+    try {
+      await this.#save();
+    } catch (error) {
+      tunnel.end('stopped', t('problem.notSaved'));
+      await this.#closer.close(connection.api, made.id);
+      throw new CallFailure({
+        code: 'not-saved',
+        text: t('problem.settingsNotWritten', {
+          why: error instanceof Error ? error.message : String(error),
+        }),
+      });
+    }
+  }
+
+  #withRoom(tunnels: DeskTunnel[]): DeskTunnel[] {
+    if (tunnels.length <= TUNNELS_MAX) return tunnels;
+    const oldest = tunnels.findLast((tunnel) => tunnel.isEnded);
+    return tunnels.filter((tunnel) => tunnel !== oldest);
+  }
+
+  #save(): Promise<void> {
+    const kept = [...this.#tunnels, ...this.#removals.keys()];
+    const passwords = kept.flatMap(({ key, password, tunnel: { access } }) =>
+      password === undefined || access.password !== true ? [] : [[key, password] as const],
+    );
+    return this.#options.save(
+      kept.map((tunnel) => tunnel.saved),
+      new Map(passwords),
+    );
+  }
+}
+
+type CloseApi = Pick<RelayApi, 'closeTunnel'>;
+
+/** Closes tunnels at the relay: now, or later if it cannot be told now. */
+export class RelayCloser {
+  readonly #unclosed = new Set<string>();
+
+  /** ids of tunnels that still have to be closed at the relay */
+  get unclosed(): ReadonlySet<string> {
+    return this.#unclosed;
+  }
+
+  /** Resolves in any case; a tunnel that could not be closed is closed by a later {@link RelayCloser.retry}. */
+  async close(api: CloseApi, id: string): Promise<void> {
+    this.#unclosed.add(id);
+    try {
+      await api.closeTunnel(id);
+    } catch (error) {
+      // 404 means that the tunnel was closed or has expired in the meantime, which is what was wanted.
+      if (!(error instanceof RelayRefusal && error.isOwn && error.status === 404)) return;
+    }
+    this.#unclosed.delete(id);
+  }
+
+  /** Closes what could not be closed before, as far as that is possible now. */
+  async retry(api: CloseApi): Promise<void> {
+    for (const id of this.#unclosed) await this.close(api, id);
+  }
+}

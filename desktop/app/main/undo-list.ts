@@ -1,0 +1,99 @@
+/** What the user has just done and can still take back. */
+import { randomUUID } from 'node:crypto';
+import type { Clock, Timer } from '../../client/clock.ts';
+import type { UndoView } from '../ipc/snapshot.ts';
+import { t } from '../messages/translate.ts';
+import { Signal } from './connection.ts';
+import { CallFailure } from './failure.ts';
+import { UNDO_MS } from './limits.ts';
+
+/** Something that has been done here, and not yet where it cannot be taken back. Exactly one of the two is called. */
+export interface Undoable {
+  /** what was done, as a sentence */
+  readonly text: string;
+  /** Takes it back. @throws if that fails: then it can be tried again */
+  undo(): Promise<void>;
+  /** Makes it final. */
+  commit(): Promise<void>;
+}
+
+/** Both do nothing once it is undone or final. */
+export interface Pending {
+  undo(): Promise<void>;
+  commit(): Promise<void>;
+}
+
+interface Entry {
+  readonly view: UndoView;
+  readonly action: Undoable;
+  readonly timer: Timer;
+}
+
+/** Each thing that was done becomes final {@link UNDO_MS} later, unless it is undone before. */
+export class UndoList {
+  readonly changed = new Signal();
+  readonly #clock: Clock;
+  readonly #onError: (error: unknown) => void;
+  /** by id, in the order in which they were done */
+  readonly #entries = new Map<string, Entry>();
+
+  /** @param onError told when something could not be made final */
+  constructor(clock: Clock, onError: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#onError = onError;
+  }
+
+  get views(): readonly UndoView[] {
+    return [...this.#entries.values()].map(({ view }) => view);
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  offer(action: Undoable): Pending {
+    const id = randomUUID();
+    const commit = (): Promise<void> => this.#commit(id);
+    const timer = this.#clock.setTimeout(() => void commit(), UNDO_MS);
+    this.#entries.set(id, { view: { id, text: action.text }, action, timer });
+    this.changed.emit();
+    return { commit, undo: () => (this.#entries.has(id) ? this.undo(id) : Promise.resolve()) };
+  }
+
+  /** @throws CallFailure if it is final, and what the undoing itself throws */
+  async undo(id: string): Promise<void> {
+    const entry = this.#take(id);
+    if (entry === undefined) {
+      throw new CallFailure({ code: 'too-late', text: t('problem.notUndone') });
+    }
+    try {
+      await entry.action.undo();
+    } catch (error) {
+      this.offer(entry.action);
+      throw error;
+    }
+  }
+
+  /** Makes everything final, because the app ends or its user changes. Does not reject. */
+  async commitAll(): Promise<void> {
+    await Promise.all([...this.#entries.keys()].map((id) => this.#commit(id)));
+  }
+
+  async #commit(id: string): Promise<void> {
+    const entry = this.#take(id);
+    try {
+      await entry?.action.commit();
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  #take(id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    entry.timer.cancel();
+    this.#entries.delete(id);
+    this.changed.emit();
+    return entry;
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import * as accessRules from '../../../shared/access.ts';
+import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import {
+  ALL_API_ERRORS,
+  API_ERRORS,
+  invalidKnockAnswer,
+  tooManyTunnels,
+  ttlTooLong,
+} from '../../../shared/errors.ts';
+import * as valueRules from '../../../shared/value-rules.ts';
+import { TTL_RULE, type ValueRule } from '../../../shared/value-rules.ts';
+import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
+import { judge } from '../../client/control/verdict.ts';
+import { say, SAYINGS, textOf } from '../../client/messages.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
+import { REFUSALS_DE } from './de.ts';
+import { REFUSALS } from './en.ts';
+import { DEFAULT_LOCALE } from './locale.ts';
+import { acceptedText, told } from './message-text.ts';
+import { setLocale } from './translate.ts';
+
+describe('what the engine has said', () => {
+  const said = say('relay.unreachable', { origin: 'https://relay.test', why: say('network.refused') });
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('is the same in English as the command prints it', () => {
+    assert.equal(said.text, 'The relay at https://relay.test cannot be reached: nothing is listening there');
+    assert.equal(told(said), said.text);
+    assert.equal(told('EWHATEVER'), 'EWHATEVER');
+  });
+
+  it('is German to its inmost part', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(told(said), 'Das Relay unter https://relay.test ist nicht erreichbar: dort lauscht nichts');
+  });
+
+  it('has lines, and what a rule accepts', () => {
+    const value = say('project.empty');
+    const both = [say('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
+    assert.equal(textOf(both), 'is empty; it takes true or false\nwhat a library says');
+    assert.equal(told(both), textOf(both));
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(told(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
+  });
+
+  it('has a value in each place', () => {
+    assert.throws(
+      () => say('relay.unreachable', { origin: 'https://relay.test' }),
+      /"relay.unreachable" has no why/,
+    );
+  });
+
+  it('has places that are names alone, which both can fill', () => {
+    for (const text of Object.values(SAYINGS)) assert.doesNotMatch(text.replaceAll(/\{\w+\}/g, ''), /[{}]/);
+  });
+});
+
+const refused = ({ status, code, text }: { status: number; code: string; text: string }) =>
+  told(new RelayRefusal(status, text, { code }).said);
+
+describe('the words of a refusal', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it("are the relay's own in English, for every error that it has", () => {
+    assert.deepEqual(
+      REFUSALS,
+      Object.fromEntries(ALL_API_ERRORS.map(({ code, text }) => [`refusal.${code}`, text])),
+    );
+    for (const error of ALL_API_ERRORS) assert.equal(refused(error), error.text);
+  });
+
+  it('are German for every error, with what the relay has put into its text', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const german: Readonly<Record<string, string>> = REFUSALS_DE;
+    for (const error of ALL_API_ERRORS)
+      assert.equal(refused(error), german[`refusal.${error.code}`], error.code);
+    assert.equal(refused(ttlTooLong('24h')), 'die Laufzeit darf höchstens 24h sein');
+    assert.equal(
+      refused(tooManyTunnels('Free', 2, '2026-03-01T10:00:00Z')),
+      'der Tarif Free erlaubt 2 Tunnel zugleich; schließen Sie einen, oder warten Sie bis 2026-03-01T10:00:00Z, dann läuft der nächste ab',
+    );
+  });
+
+  it('are German as a part of what the engine says', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const { status, code, text } = API_ERRORS.rateLimited;
+    const { why } = judge({ kind: 'refused', refusal: new RelayRefusal(status, text, { code }) });
+    assert.equal(told(why), 'Das Relay hat vorerst abgelehnt: das waren zu viele Anfragen.');
+  });
+
+  it('have what a value may be in German, too', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(
+      refused(invalidKnockAnswer(`ttl must be ${TTL_RULE.accepted}`)),
+      'ungültig: ttl, erlaubt ist eine Dauer wie 90s, 30m, 4h oder 1h30m, mindestens 1s',
+    );
+  });
+
+  it("are the relay's where this app knows no such error, or another text of it", () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(refused({ status: 409, code: 'new-one', text: 'it is new' }), 'it is new');
+    assert.equal(refused({ status: 400, code: 'invalid-ttl', text: 'no, not that' }), 'no, not that');
+  });
+});
+
+const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
+  ...accessRules,
+  ...valueRules,
+  DOMAIN_RULE,
+  FLAG_RULE,
+  FOLDER_RULE,
+  WAIT_RULE,
+}).flatMap(([name, value]) =>
+  typeof value === 'object' && 'accepted' in value ? [[name, value] as const] : [],
+);
+
+describe('what a setting may be', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  for (const [name, { accepted }] of RULES)
+    it(`is the same in English as ${name} says, and German`, () => {
+      assert.equal(acceptedText(accepted), accepted);
+      setLocale({ language: 'de', tag: 'de-DE' });
+      assert.notEqual(acceptedText(accepted), accepted);
+    });
+
+  it("is somebody else's words where no rule says it", () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(acceptedText('something new'), 'something new');
+  });
+});

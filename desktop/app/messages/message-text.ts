@@ -1,0 +1,87 @@
+import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from '../../../shared/access.ts';
+import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import {
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+  PORT_RULE,
+  TTL_RULE,
+  type ValueRule,
+} from '../../../shared/value-rules.ts';
+import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
+import { isLines, type Refused, type Sayable } from '../../client/messages.ts';
+import { REFUSALS } from './en.ts';
+import { t, type TextKey } from './translate.ts';
+
+/** What the engine or a relay has said, in the user's language. */
+export function told(said: Sayable): string {
+  if (typeof said === 'string') return said;
+  if (isLines(said)) return said.map(told).join('\n');
+  if ('accepted' in said) return acceptedText(said.accepted);
+  if ('refusal' in said) return refusalText(said);
+  const values = Object.entries(said.values).map(([name, value]) => {
+    return [name, typeof value === 'number' ? value : told(value)] as const;
+  });
+  return t(said.code, Object.fromEntries(values));
+}
+
+/* What a relay says of a refusal, in the user's language. */
+
+type RefusalCode = keyof typeof REFUSALS extends `refusal.${infer Code}` ? Code : never;
+
+/** @returns the relay's own words for an error that this app does not know, or that has a text of its own */
+export function refusalText({ refusal: code, text }: Refused): string {
+  if (!isKnown(code)) return text;
+  const values = valuesIn(text, REFUSALS[`refusal.${code}`]);
+  return values === undefined ? text : t(`refusal.${code}`, values);
+}
+
+function isKnown(code: string): code is RefusalCode {
+  return Object.hasOwn(REFUSALS, `refusal.${code}`);
+}
+
+/** What a text has in the places of a message; `undefined` if it is not of that form. */
+function valuesIn(text: string, message: string): Readonly<Record<string, string>> | undefined {
+  const [start = '', ...places] = message.split(/\{(\w+)\}/);
+  if (places.length === 0) return text === message ? {} : undefined;
+  if (!text.startsWith(start)) return undefined;
+  const values: Record<string, string> = {};
+  let from = start.length;
+  for (let index = 0; index < places.length; index += 2) {
+    const [name = '', after = ''] = places.slice(index, index + 2);
+    const isLast = index + 2 === places.length;
+    const end = isLast ? text.length - after.length : text.indexOf(after, from + 1);
+    if (end <= from || !text.startsWith(after, end)) return undefined;
+    values[name] = acceptedText(text.slice(from, end));
+    from = end + after.length;
+  }
+  return values;
+}
+
+/* What the values of a tunnel's settings may be, in the user's language. */
+
+const RULES: readonly (readonly [ValueRule, TextKey])[] = [
+  [DOMAIN_RULE, 'accepted.domain'],
+  [FLAG_RULE, 'accepted.flag'],
+  [FOLDER_RULE, 'accepted.folder'],
+  [HOST_HEADER_RULE, 'accepted.hostHeader'],
+  [LOCAL_HOST_RULE, 'accepted.localHost'],
+  [NAME_RULE, 'accepted.name'],
+  [NETWORK_RULE, 'accepted.network'],
+  [PASSWORD_RULE, 'accepted.password'],
+  [PORT_RULE, 'accepted.port'],
+  [TTL_RULE, 'accepted.ttl'],
+  [USER_PASSWORD_RULE, 'accepted.userPassword'],
+  [USER_RULE, 'accepted.user'],
+  [WAIT_RULE, 'accepted.wait'],
+];
+const KEYS: ReadonlyMap<string, TextKey> = new Map(RULES.map(([{ accepted }, key]) => [accepted, key]));
+
+/**
+ * @param accepted what a rule says that it accepts, in English
+ * @returns the same text for one that no rule of the app says
+ */
+export function acceptedText(accepted: string): string {
+  const key = KEYS.get(accepted);
+  return key === undefined ? accepted : t(key);
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { chooseLocale, DEFAULT_LOCALE } from './locale.ts';
+import { currentLocale, PSEUDO_MARK, setLocale, t, tagged } from './translate.ts';
+
+const marked = (word: string): string => `${PSEUDO_MARK}${word}\u202c`;
+const bold = (inside: unknown[]): { readonly bold: unknown[] } => ({ bold: inside });
+
+describe('the language of the app', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('is the first one of the system that there is, with the region of that', () => {
+    assert.deepEqual(chooseLocale('system', ['fr-FR', 'de-AT', 'en-GB']), { language: 'de', tag: 'de-AT' });
+    assert.deepEqual(chooseLocale('system', ['fr', 'not a tag', '']), DEFAULT_LOCALE);
+    assert.deepEqual(chooseLocale('system', []), DEFAULT_LOCALE);
+  });
+
+  it('is the chosen one, with a region that the system knows of', () => {
+    assert.deepEqual(chooseLocale('en', ['de-DE', 'en-GB']), { language: 'en', tag: 'en-GB' });
+    assert.deepEqual(chooseLocale('de', ['en-GB']), { language: 'de', tag: 'de' });
+  });
+
+  it('says everything, until there is another one', () => {
+    assert.equal(t('settings.title'), 'Settings');
+    setLocale({ language: 'de', tag: 'de-AT' });
+    assert.equal(t('settings.title'), 'Einstellungen');
+    assert.equal(t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }), 'acme, Tarif Dev');
+    assert.deepEqual(currentLocale(), { language: 'de', tag: 'de-AT' });
+  });
+
+  it('marks every word of its own in the pseudo-language, and none of others', () => {
+    setLocale(chooseLocale('ar-XB', []));
+    assert.equal(t('about.source'), `${marked('Source')} ${marked('code')}`);
+    assert.equal(
+      t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }),
+      `\u2068acme\u2069${marked(',')} \u2068Dev\u2069 ${marked('plan')}`,
+    );
+  });
+
+  it('puts what it is told to in the place of tags, and reads none in values', () => {
+    const parts = tagged('drop.question', { name: '<b>a</b>' }, { b: bold });
+    assert.deepEqual(parts, ['Share the folder ', { bold: ['<b>a</b>'] }, '?']);
+  });
+
+  it('does not hide that a place has no value', () => {
+    assert.throws(() => t('settings.account.nameAndPlan', { name: 'acme' }), /plan/);
+  });
+});

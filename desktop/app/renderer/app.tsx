@@ -1,0 +1,237 @@
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { WHOLE_LOG } from '../ipc/request-views.ts';
+import type { Snapshot } from '../ipc/snapshot.ts';
+import { DEFAULT_LOCALE, directionOf } from '../messages/locale.ts';
+import { t } from '../messages/translate.ts';
+import type { Bridge } from './bridge.ts';
+import { announcements } from './model/announce.ts';
+import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
+import { backward, forward, HOME, homeAt, type Route, type Trail } from './model/route.ts';
+import { leavingWords } from './model/sign-in.ts';
+import { CheckupDialog } from './screens/diagnostics-dialog.tsx';
+import { DropDialog, DropHere, useDrops } from './screens/drop-dialog.tsx';
+import { Palette, usePalette } from './screens/palette.tsx';
+import { Panes } from './screens/panes.tsx';
+import { ProjectDialog } from './screens/project-dialog.tsx';
+import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
+import { ImportDialog } from './screens/transfer.tsx';
+import { ShellContext, UndoContext } from './view/context.ts';
+import { Notice } from './view/controls.tsx';
+import { useReturnedFocus } from './view/focus.ts';
+import { Mark } from './view/icons.tsx';
+import { hasCommand, useEscape, useKey } from './view/keys.ts';
+import { useLogViews, useSnapshot } from './view/use-snapshot.ts';
+
+/** The window: shows the snapshot that main pushes, and asks main for what the user wants. */
+export function App({ bridge }: { bridge: Bridge }): JSX.Element {
+  const [trail, setTrail] = useState<Trail>(HOME);
+  const [search, setSearch] = useState('');
+  const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
+  const [importing, setImporting] = useState<string>();
+  const [told, setTold] = useState('');
+  const say = useCallback((text: string) => {
+    // The same words are spoken again only if something differs.
+    setTold((before) => (before === text ? `${text}\u00a0` : text));
+  }, []);
+  const onChange = useCallback(
+    (previous: Snapshot | undefined, next: Snapshot) => {
+      const sentences = announcements(previous, next);
+      if (sentences.length > 0) say(sentences.join(' '));
+      if (next.session.state === 'signed-in') return;
+      setTrail(HOME);
+      setSearch('');
+      setImporting(undefined);
+    },
+    [say],
+  );
+  const { snapshot, problem } = useSnapshot(bridge, onChange);
+  const logViews = useLogViews(bridge);
+  const goHome = useCallback((focus: string) => {
+    setTrail(homeAt(focus));
+    // It leads to something of the list, which a search would hide.
+    setSearch('');
+  }, []);
+  const back = useCallback(() => setTrail(backward), []);
+  const shell = useMemo(
+    () => ({
+      bridge,
+      say,
+      back,
+      go: (route: Route) => setTrail((before) => forward(before, route, document.activeElement?.id)),
+      importTo: setImporting,
+    }),
+    [bridge, say, back],
+  );
+
+  useEffect(
+    () =>
+      bridge.on('form:open', (form) => {
+        setTrail(HOME);
+        setSearch('');
+        setDraft(draftFrom(form));
+      }),
+    [bridge],
+  );
+  useEffect(
+    () =>
+      bridge.on('tunnel:show', ({ key }) => {
+        // The answer to who knocks.
+        goHome(`admit-${key}`);
+      }),
+    [bridge, goHome],
+  );
+  useEffect(
+    () =>
+      bridge.on('address:show', ({ key, copies }) => {
+        goHome(`copy-${key}`);
+        // What a click on it does says also that it is done.
+        if (!copies) return;
+        const button = document.getElementById(`copy-${key}`);
+        if (button !== null) button.click();
+        else bridge.call('tunnel:copy-url', { key }).catch(() => undefined);
+      }),
+    [bridge, goHome],
+  );
+  useSinglePresses();
+  const isDragging = useDrops(bridge);
+  useEscape(trail.length > 1, back);
+  const isSignedIn = snapshot?.session.state === 'signed-in';
+  useKey(
+    (event) => isSignedIn && hasCommand(event) && event.key === 'n',
+    () => goHome('port'),
+  );
+  useKey(
+    (event) => isSignedIn && hasCommand(event) && event.key === ',',
+    () => shell.go({ screen: 'settings' }),
+  );
+  const { show: showLog } = logViews;
+  const searchLog = useCallback(
+    (key: string, words: string) => showLog(key, { ...WHOLE_LOG, search: words }),
+    [showLog],
+  );
+  const palette = usePalette({
+    trail,
+    setTrail,
+    goHome,
+    searchLog,
+    setDraft,
+    tunnels: snapshot?.tunnels ?? [],
+    isOn: isSignedIn,
+  });
+  useReturnedFocus(trail);
+  const importingTo = snapshot?.tunnels.find(({ key }) => key === importing);
+  const theme = snapshot?.settings.theme ?? 'system';
+  useLayoutEffect(() => {
+    document.documentElement.dataset['theme'] = theme;
+  }, [theme]);
+  const { language, tag } = snapshot?.locale ?? DEFAULT_LOCALE;
+  useLayoutEffect(() => {
+    document.documentElement.lang = language;
+    document.documentElement.dir = directionOf(language);
+  }, [language]);
+
+  return (
+    <ShellContext.Provider value={shell}>
+      {snapshot === undefined ? (
+        <Loading problem={problem} />
+      ) : (
+        // Everything is said anew in another language.
+        <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
+          {snapshot.session.state === 'signed-in' ? (
+            <Panes
+              snapshot={snapshot}
+              session={snapshot.session}
+              trail={trail}
+              setTrail={setTrail}
+              search={search}
+              setSearch={setSearch}
+              logViews={logViews}
+              draft={draft}
+              setDraft={setDraft}
+            />
+          ) : (
+            <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
+          )}
+          {snapshot.invitation !== undefined && (
+            <InvitationDialog
+              key={snapshot.invitation.id}
+              invitation={snapshot.invitation}
+              leaving={leavingWords(snapshot.invitation, snapshot)}
+            />
+          )}
+          {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
+          {snapshot.project !== undefined && (
+            <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
+          )}
+          {snapshot.checkup !== undefined && (
+            <CheckupDialog key={snapshot.checkup.id} checkup={snapshot.checkup} />
+          )}
+          {importingTo !== undefined && (
+            <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
+          )}
+          {isDragging && <DropHere />}
+          {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
+        </UndoContext.Provider>
+      )}
+      <div class="unseen" role="status">
+        {told}
+      </div>
+    </ShellContext.Provider>
+  );
+}
+
+/** Waiting deserves words only after this long. */
+const SLOW_MS = 3000;
+
+/** Before the first snapshot: nearly nothing, because it is over in a moment. */
+export function Loading({ problem }: { problem: string | undefined }): JSX.Element {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), SLOW_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return (
+    <main class="screen centred">
+      <Mark size={48} />
+      <h1 class="unseen">Culvert</h1>
+      {problem !== undefined && (
+        <Notice kind="error" alert>
+          {t('common.openAgain', { problem })}
+        </Notice>
+      )}
+      {problem === undefined && isSlow && <p class="dim">{t('common.stillStarting')}</p>}
+    </main>
+  );
+}
+
+/* People double-click everything, and what a button does moves other buttons under the pointer. */
+
+/** Makes a double click on any button of the window one click, and a key that is held down one press. */
+export function useSinglePresses(): void {
+  useEffect(() => {
+    const onClick = (event: MouseEvent): void => {
+      // The system counts clicks by its own idea of how fast a double click is; a key counts as none.
+      if (event.detail > 1 && isButton(event.target)) swallow(event);
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.repeat && event.key === 'Enter' && !(event.target instanceof HTMLTextAreaElement))
+        swallow(event);
+    };
+    window.addEventListener('click', onClick, true);
+    window.addEventListener('keydown', onKey, true);
+    return () => {
+      window.removeEventListener('click', onClick, true);
+      window.removeEventListener('keydown', onKey, true);
+    };
+  }, []);
+}
+
+function isButton(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('button') !== null;
+}
+
+function swallow(event: Event): void {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { ALLOW_MAX } from '../../../../shared/access.ts';
+import { parseDuration } from '../../../../shared/duration.ts';
+import { LINK_DEFAULT_TTL_SECONDS, LINK_MAX_TTL_SECONDS } from '../../../../shared/links.ts';
+import type { Lock, LockView } from '../../ipc/tunnel-views.ts';
+import {
+  ADMISSIONS,
+  admissionTtl,
+  asksFor,
+  isSameLock,
+  LINK_DEFAULT_TTL,
+  linkChoices,
+  linkEnd,
+  linkName,
+  type LockDraft,
+  lockDraft,
+  lockLine,
+  lockWords,
+  OPEN_DRAFT,
+  readLock,
+  scanWords,
+} from './access.ts';
+
+const PASSWORD: Lock = { kind: 'password', password: 'mild-oak-fern' };
+const ADDRESSES: Lock = { kind: 'addresses', allow: ['203.0.113.0/24', '2001:db8::7'] };
+const LOCKS: readonly Lock[] = [
+  { kind: 'anyone' },
+  PASSWORD,
+  { kind: 'links' },
+  ADDRESSES,
+  { kind: 'knock' },
+];
+const OTHER: LockView = { kind: 'other', parts: ['addresses', 'users'], password: undefined };
+const UNKNOWN: LockView = { kind: 'password', password: undefined };
+
+const problemOf = (draft: Partial<LockDraft>): string => {
+  const read = readLock({ ...OPEN_DRAFT, ...draft });
+  return 'problem' in read ? read.problem : assert.fail('nothing is wrong');
+};
+
+const addresses = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(' ');
+function line(lock: Exclude<LockView, { kind: 'anyone' }>): string {
+  const { label, value } = lockLine(lock);
+  return `${label} ${value}`.trim();
+}
+
+describe('readLock', () => {
+  for (const lock of LOCKS)
+    it(`reads ${lock.kind} as it was shown`, () => {
+      assert.deepEqual(readLock(lockDraft(lock)), { lock });
+    });
+
+  it('takes addresses with commas, semicolons, spaces or lines between them, each once', () => {
+    assert.deepEqual(
+      readLock({
+        ...OPEN_DRAFT,
+        kind: 'addresses',
+        addresses: ' 203.0.113.0/24,\n2001:db8::7; 203.0.113.0/24 ',
+      }),
+      { lock: ADDRESSES },
+    );
+  });
+
+  const wrong: [given: string, RegExp][] = [
+    ['', /^Give an address such as/],
+    [' ,\n', /^Give an address such as/],
+    ['10.0.0.1, office.example.com', /^“office\.example\.com” is a name\. Give its IP address/],
+    ['10.0.0.0/33', /^“10\.0\.0\.0\/33”: after the slash comes a number up to 32\.$/],
+    ['2001:db8::/x', /after the slash comes a number up to 128\.$/],
+    ['10.0.0', /^“10\.0\.0” is not an IP address or network/],
+    ['10.0.0.256', /is not an IP address or network/],
+    ['<b>', /is not an IP address or network/],
+  ];
+  for (const [given, text] of wrong)
+    it(`says what is wrong with ${JSON.stringify(given)}`, () => {
+      assert.match(problemOf({ kind: 'addresses', addresses: given }), text);
+    });
+
+  it('takes as many addresses as a relay, and no more', () => {
+    assert.ok('lock' in readLock({ ...OPEN_DRAFT, kind: 'addresses', addresses: addresses(ALLOW_MAX) }));
+    assert.match(problemOf({ kind: 'addresses', addresses: addresses(ALLOW_MAX + 1) }), /at most 64/);
+  });
+
+  it('says how long a password is', () => {
+    for (const password of ['', 'abc', 'x'.repeat(129)])
+      assert.match(problemOf({ kind: 'password', password }), /^Give a password of 4 to 128 characters\.$/);
+  });
+});
+
+describe('isSameLock', () => {
+  it('is so for the draft of a lock, and for no other', () => {
+    for (const lock of LOCKS)
+      for (const other of LOCKS)
+        assert.equal(isSameLock(lockDraft(lock), other), lock === other, `${lock.kind} ${other.kind}`);
+    assert.equal(isSameLock({ ...lockDraft(PASSWORD), password: 'other-words' }, PASSWORD), false);
+    assert.equal(isSameLock({ ...lockDraft(ADDRESSES), addresses: '::1' }, ADDRESSES), false);
+  });
+
+  it('is never so for what cannot be chosen here, or is not known', () => {
+    assert.equal(isSameLock(lockDraft(OTHER), OTHER), false);
+    assert.equal(isSameLock(lockDraft(UNKNOWN), UNKNOWN), false);
+    assert.equal(isSameLock({ ...lockDraft(UNKNOWN), password: 'mild-oak-fern' }, UNKNOWN), false);
+  });
+});
+
+describe('the words of a lock', () => {
+  it('say on a card what lets people in', () => {
+    assert.equal(line(PASSWORD), 'Password mild-oak-fern');
+    assert.equal(line(UNKNOWN), 'Password, not set in this app');
+    assert.equal(line({ kind: 'links' }), 'Only with a link');
+    assert.equal(line({ kind: 'knock' }), 'You are asked who may come in');
+    assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);
+    assert.deepEqual(
+      [asksFor({ ...OTHER, parts: ['users', 'knock'] }, 'knock'), asksFor(UNKNOWN, 'knock')],
+      [true, false],
+    );
+    assert.equal(line(OTHER), 'Addresses · Users, set by a project or another program');
+    assert.equal(line({ kind: 'addresses', allow: ['::1'] }), 'Only from ::1');
+    assert.equal(line(ADDRESSES), 'Only from 203.0.113.0/24 and 2001:db8::7');
+    assert.equal(line({ kind: 'addresses', allow: ['::1', '::2', '::3'] }), 'Only from ::1 and 2 more');
+  });
+
+  it('name each lock as it is chosen', () => {
+    assert.deepEqual(LOCKS.map(lockWords), [
+      'Anyone',
+      'Password',
+      'Only with a link',
+      'These addresses',
+      'Ask me',
+    ]);
+  });
+
+  it('say at a code what its address alone does not do', () => {
+    assert.equal(scanWords({ kind: 'anyone' }), undefined);
+    assert.match(scanWords(PASSWORD) ?? '', /mild-oak-fern$/);
+    for (const lock of [...LOCKS.slice(1), OTHER, UNKNOWN]) assert.notEqual(scanWords(lock), undefined);
+  });
+});
+
+const LINK = { id: 'l', note: '', expiresAt: 3_600_000 };
+
+describe('links', () => {
+  it('can be good for as long as a relay allows, and by themselves as long as its own', () => {
+    const choices = linkChoices().map(({ ttl }) => parseDuration(ttl) ?? assert.fail(ttl));
+    assert.ok(choices.every((seconds) => seconds > 0 && seconds <= LINK_MAX_TTL_SECONDS));
+    assert.equal(parseDuration(LINK_DEFAULT_TTL), LINK_DEFAULT_TTL_SECONDS);
+    assert.ok(linkChoices().some(({ ttl }) => ttl === LINK_DEFAULT_TTL));
+  });
+
+  it('are listed by their note, with the time that is left', () => {
+    assert.equal(linkName({ ...LINK, note: 'for Ann' }), 'for Ann');
+    assert.equal(linkName(LINK), 'Without a note');
+    assert.equal(linkEnd(LINK, 60_000), '59 min left');
+    assert.equal(linkEnd(LINK, LINK.expiresAt), 'ended');
+  });
+});
+
+const at = (hours: number, minutes: number, seconds = 0): number =>
+  new Date(2026, 10, 21, hours, minutes, seconds).getTime();
+
+describe('admissionTtl', () => {
+  it('is a duration that a relay takes, at any time of the day', () => {
+    for (const id of ADMISSIONS)
+      for (const now of [at(0, 0), at(12, 0), at(23, 59, 59)])
+        assert.ok((parseDuration(admissionTtl(id, now)) ?? 0) > 0, id);
+  });
+
+  it('lets in for today until midnight', () => {
+    assert.equal(admissionTtl('today', at(22, 30)), '90m');
+    assert.equal(admissionTtl('today', at(23, 59, 59)), '1m');
+    assert.equal(admissionTtl('today', at(0, 0)), '1440m');
+  });
+
+  it('lets in for an hour and for a week', () => {
+    assert.deepEqual([admissionTtl('hour', 0), admissionTtl('week', 0)], ['1h', '168h']);
+  });
+});

@@ -1,0 +1,204 @@
+/** Who may come in, as it is chosen, typed and shown. */
+import {
+  ALLOW_MAX,
+  NETWORK_RULE,
+  PASSWORD_MAX_LENGTH,
+  PASSWORD_MIN_LENGTH,
+  PASSWORD_RULE,
+} from '../../../../shared/access.ts';
+import type { LinkView, Lock, LockKind, LockPart, LockView } from '../../ipc/tunnel-views.ts';
+import { t } from '../../messages/translate.ts';
+import { type Choice, wholeChoice } from './lifetime.ts';
+import { leftWords } from './time-left.ts';
+
+/** In the order in which they are offered. */
+export const LOCK_KINDS: readonly LockKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
+
+/** What a choice is called, and who that is, in a sentence. */
+export function lockChoice(kind: LockKind): { label: string; hint: string } {
+  return { label: t(`lock.kind.${kind}`), hint: t(`lock.kind.${kind}.hint`) };
+}
+
+/** A lock as it is chosen and typed. What was typed for one kind is kept while others are looked at. */
+export interface LockDraft {
+  readonly kind: LockKind;
+  readonly password: string;
+  /** separated by spaces, commas or lines */
+  readonly addresses: string;
+}
+
+export const OPEN_DRAFT: LockDraft = { kind: 'anyone', password: '', addresses: '' };
+
+/** The draft that leaves a lock as it is; one that cannot be chosen here begins as `anyone`. */
+export function lockDraft(lock: LockView): LockDraft {
+  switch (lock.kind) {
+    case 'password':
+      return { ...OPEN_DRAFT, kind: 'password', password: lock.password ?? '' };
+    case 'addresses':
+      return { ...OPEN_DRAFT, kind: 'addresses', addresses: lock.allow.join(', ') };
+    case 'other':
+      return OPEN_DRAFT;
+    case 'anyone':
+    case 'links':
+    case 'knock':
+      return { ...OPEN_DRAFT, kind: lock.kind };
+  }
+}
+
+/** @returns what to ask main for, or what to change in the field of the chosen kind */
+export function readLock(draft: LockDraft): { lock: Lock } | { problem: string } {
+  switch (draft.kind) {
+    case 'password':
+      return PASSWORD_RULE.accepts(draft.password)
+        ? { lock: { kind: 'password', password: draft.password } }
+        : { problem: t('lock.givePassword', { min: PASSWORD_MIN_LENGTH, max: PASSWORD_MAX_LENGTH }) };
+    case 'addresses':
+      return readAddresses(draft.addresses);
+    case 'anyone':
+    case 'links':
+    case 'knock':
+      return { lock: { kind: draft.kind } };
+  }
+}
+
+/** Whether a draft would leave the lock as it is. */
+export function isSameLock(draft: LockDraft, lock: LockView): boolean {
+  const read = readLock(draft);
+  if ('problem' in read || read.lock.kind !== lock.kind) return false;
+  if (read.lock.kind === 'password') return read.lock.password === passwordOf(lock);
+  if (read.lock.kind !== 'addresses' || lock.kind !== 'addresses') return true;
+  return read.lock.allow.join(' ') === lock.allow.join(' ');
+}
+
+function passwordOf(lock: LockView): string | undefined {
+  return lock.kind === 'password' ? lock.password : undefined;
+}
+
+function readAddresses(text: string): { lock: Lock } | { problem: string } {
+  const given = text.split(/[\s,;]+/).filter((part) => part !== '');
+  const allow = [...new Set(given)];
+  if (allow.length === 0) return { problem: t('lock.giveAddress') };
+  const wrong = allow.find((address) => !NETWORK_RULE.accepts(address));
+  if (wrong !== undefined) return { problem: addressProblem(wrong) };
+  if (allow.length > ALLOW_MAX) return { problem: t('lock.tooMany', { max: ALLOW_MAX }) };
+  return { lock: { kind: 'addresses', allow } };
+}
+
+function addressProblem(text: string): string {
+  const [address = '', bits] = text.split('/');
+  if (bits !== undefined && NETWORK_RULE.accepts(address))
+    return t('lock.badPrefix', { text, max: address.includes(':') ? 128 : 32 });
+  if (/[g-z]/i.test(address)) return t('lock.isName', { text });
+  return t('lock.notAddress', { text });
+}
+
+/** The lock in a few words, as a card and its button say it. */
+export function lockWords(lock: LockView): string {
+  if (lock.kind === 'other') return lock.parts.map(partWords).join(' · ');
+  return lockChoice(lock.kind).label;
+}
+
+function partWords(part: LockPart): string {
+  return t(`lock.part.${part}`);
+}
+
+/** Whether it is a part of the lock that visitors need a link, or knock. */
+export function asksFor(lock: LockView, part: 'links' | 'knock'): boolean {
+  return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
+}
+
+/** The same on a card of its own line, with what it is: both may be read as one sentence. */
+export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: string; value: string } {
+  switch (lock.kind) {
+    case 'password':
+      return lock.password === undefined
+        ? { label: t('lock.passwordElsewhere'), value: '' }
+        : { label: t('lock.kindPassword'), value: lock.password };
+    case 'links':
+      return { label: t('lock.onlyLink'), value: '' };
+    case 'addresses': {
+      const [first = '', ...others] = lock.allow;
+      const [second] = others;
+      if (second === undefined) return { label: t('lock.onlyFrom'), value: first };
+      const rest = others.length === 1 ? second : t('lock.moreAddresses', { count: others.length });
+      return { label: t('lock.onlyFrom'), value: t('lock.firstAndRest', { first, rest }) };
+    }
+    case 'knock':
+      return { label: t('lock.youAreAsked'), value: '' };
+    case 'other':
+      return { label: t('lock.elsewhere', { lock: lockWords(lock) }), value: lock.password ?? '' };
+  }
+}
+
+/** What whoever scans the code of the address is asked for; `undefined` if nothing is. */
+export function scanWords(lock: LockView): string | undefined {
+  switch (lock.kind) {
+    case 'anyone':
+      return undefined;
+    case 'password':
+      return lock.password === undefined
+        ? t('lock.shareAfterPassword')
+        : t('lock.shareWithPassword', { password: lock.password });
+    case 'links':
+      return t('lock.shareLinks');
+    case 'addresses':
+      return t('lock.shareAddresses');
+    case 'knock':
+      return t('lock.shareKnock');
+    case 'other':
+      return t('lock.shareOther');
+  }
+}
+
+/* Links that let visitors in, as they are made and listed. */
+
+/** How long a link can be good. */
+export function linkChoices(): readonly Choice[] {
+  return ['1h', '24h', '168h'].map(wholeChoice);
+}
+
+/** As the relay's own. */
+export const LINK_DEFAULT_TTL = '24h';
+
+/** What a link is called in the list. */
+export function linkName({ note }: LinkView): string {
+  return note === '' ? t('links.withoutNote') : note;
+}
+
+/** `23 h 59 min left`. @param now wall-clock ms */
+export function linkEnd({ expiresAt }: LinkView, now: number): string {
+  const left = expiresAt - now;
+  return left <= 0 ? t('links.ended') : leftWords(left);
+}
+
+/* For how long a visitor who knocks is let in. */
+
+export const ADMISSIONS = ['hour', 'today', 'week'] as const;
+export type AdmissionChoice = (typeof ADMISSIONS)[number];
+
+const MINUTE_MS = 60_000;
+
+/** What a choice is called. */
+export function admissionWords(choice: AdmissionChoice): string {
+  return t(`knocks.for.${choice}`);
+}
+
+/**
+ * @param now wall-clock ms; today ends at midnight where the user is
+ * @returns a duration string
+ */
+export function admissionTtl(choice: AdmissionChoice, now: number): string {
+  switch (choice) {
+    case 'hour':
+      return '1h';
+    case 'today':
+      return `${Math.max(1, Math.ceil((midnightAfter(now) - now) / MINUTE_MS))}m`;
+    case 'week':
+      return '168h';
+  }
+}
+
+function midnightAfter(now: number): number {
+  const day = new Date(now);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime();
+}

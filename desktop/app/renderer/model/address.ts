@@ -1,0 +1,84 @@
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import type { DomainView } from '../../ipc/tunnel-views.ts';
+import { t } from '../../messages/translate.ts';
+
+/** A tunnel's address in parts that are shown with different weight. */
+
+export interface AddressParts {
+  readonly before: string;
+  /** what distinguishes this tunnel from others */
+  readonly slug: string;
+  readonly after: string;
+}
+
+/** Splits `https://shop-demo.tunnels.example.com` around its slug; the scheme, and a slash at the end, are left out. */
+export function addressParts(url: string, slug: string): AddressParts {
+  const shown = url.replace(/^https?:\/\//, '').replace(/\/$/, '');
+  if (shown.startsWith(`${slug}.`)) return { before: '', slug, after: shown.slice(slug.length) };
+  const path = `/t/${slug}`;
+  if (shown.endsWith(path)) return { before: shown.slice(0, -slug.length), slug, after: '' };
+  return { before: '', slug: shown, after: '' };
+}
+
+/* The query of an address, decoded. */
+
+/** More than this nobody reads as a table. */
+const MOST_PARAMETERS = 200;
+
+export interface AddressParameters {
+  /** in order, names as often as they occur */
+  readonly shown: readonly (readonly [name: string, value: string])[];
+  /** how many are left out */
+  readonly more: number;
+}
+
+/**
+ * Reads the parameters in the start line of a message as `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), with
+ * nothing in them that hides or turns around the rest. A line without a query, such as that of a response, has none.
+ */
+export function addressParameters(startLine: string): AddressParameters {
+  const target = startLine.split(' ')[1] ?? '';
+  const at = target.indexOf('?');
+  const all = at < 0 ? [] : [...new URLSearchParams(target.slice(at + 1))];
+  return {
+    shown: all
+      .slice(0, MOST_PARAMETERS)
+      .map(([name, value]) => [escapeUnprintable(name), escapeUnprintable(value)]),
+    more: Math.max(0, all.length - MOST_PARAMETERS),
+  };
+}
+
+/* The own address of a new tunnel, as it is chosen. */
+
+/** Value of the choice for a domain that is not there yet. */
+export const NEW_DOMAIN = 'new';
+
+export interface DomainDraft {
+  /** the domain, empty for none, or {@link NEW_DOMAIN} */
+  readonly choice: string;
+  readonly isVerified: boolean;
+}
+
+export const NO_DOMAIN: DomainDraft = { choice: '', isVerified: false };
+
+/** @returns what to ask main for, or why that cannot be */
+export function readDomainDraft({
+  choice,
+  isVerified,
+}: DomainDraft): { domain: string } | { problem: string } {
+  if (choice === '' || isVerified) return { domain: choice };
+  if (choice === NEW_DOMAIN) return { problem: t('domain.addFirst') };
+  return { problem: t('domain.notVerified', { choice }) };
+}
+
+export function domainLabel({ domain, status }: DomainView): string {
+  return status === 'verified' ? domain : t('domain.notVerifiedChoice', { domain });
+}
+
+/** A list with a domain as it is now. */
+export function withDomain(domains: readonly DomainView[], changed: DomainView): readonly DomainView[] {
+  const others = domains.filter(({ id }) => id !== changed.id);
+  return others.length === domains.length
+    ? [...domains, changed]
+    : domains.map((one) => (one.id === changed.id ? changed : one));
+}

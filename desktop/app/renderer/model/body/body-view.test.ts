@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import type { RecordedMessage } from '../../../../client/inspector/records.ts';
+import type { MessageView } from '../../../ipc/ipc.ts';
+import {
+  bodyView,
+  dataUrl,
+  hexDump,
+  imageType,
+  isSvgImage,
+  plainText,
+  prettyText,
+  shownWays,
+} from './body-view.ts';
+import { readJson } from './json-document.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function message(
+  body: string | Uint8Array,
+  fields: RecordedMessage['fields'],
+  isTruncated = false,
+): MessageView {
+  return {
+    startLine: 'POST / HTTP/1.1',
+    fields,
+    body: typeof body === 'string' ? bytes(body) : body,
+    isTruncated,
+  };
+}
+
+function notes(body: string, type: string, isCut = false): readonly string[] | undefined {
+  return bodyView(message(body, [['Content-Type', type]], isCut))?.notes;
+}
+
+describe('bodies', () => {
+  it('lays out JSON, with its digits and repeated names', () => {
+    const view = bodyView(message('{"id":12345678901234567890,"a":1.0,"a":2}', []));
+    assert.ok(view);
+    assert.match(prettyText(view), /^\{\n {2}"id": 12345678901234567890,\n {2}"a": 1\.0,\n {2}"a": 2\n\}$/);
+    assert.equal(prettyText({ text: '{"a":', json: undefined }), '{"a":');
+  });
+
+  it('reads JSON, forms, pictures and pages as what they are', () => {
+    const of = (body: string | Uint8Array, type: string) => bodyView(message(body, [['Content-Type', type]]));
+    assert.equal(of('{"a":1}', 'text/plain')?.json?.nodes.length, 2);
+    assert.equal(bodyView(message('[1,2', [], true))?.json?.isCut, true);
+    assert.equal(of('a=1&b=x+y', 'application/x-www-form-urlencoded')?.form?.parts[1]?.value, 'x y');
+    assert.equal(of(new Uint8Array([0xff, 0xd8, 0xff]), 'text/html')?.image?.name, 'JPEG');
+    assert.equal(of('<svg/>', 'image/svg+xml')?.image?.name, 'SVG');
+    assert.equal(of('<p>', 'text/html; charset=utf-8')?.html, '<p>');
+    assert.equal(of('<p>', 'text/plain')?.html, undefined);
+  });
+
+  it('takes nothing for what it is that is still packed', () => {
+    const decoded = {
+      bytes: bytes('a=1'),
+      removed: [],
+      codings: ['compress'],
+      problem: 'unknown' as const,
+    };
+    const fields = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
+    const view = bodyView({ ...message('a=1', fields), decoded });
+    assert.deepEqual([view?.form, view?.json, view?.text], [undefined, undefined, undefined]);
+  });
+
+  it('shows characters that hide in a text or reverse it', () => {
+    const text = '{"a":"x\u{202E}gpj.exe\u{9B}"}\n\t';
+    assert.equal(plainText({ text }), '{"a":"x\\u{202e}gpj.exe\\x9b"}\n\t');
+    assert.match(prettyText({ text, json: readJson(text, false) }), /x\\u\{202e\}gpj\.exe\\x9b/);
+  });
+
+  it('recognises what is not text, and what is not there', () => {
+    const view = bodyView(message(new Uint8Array([0x89, 0x50, 0xff]), []));
+    assert.deepEqual([view?.text, view?.notes], [undefined, ['Not text']]);
+    assert.equal(bodyView(message('', [])), undefined);
+  });
+
+  it('says where a body stops being the JSON that it is said to be', () => {
+    const broken = '{\n  "a": 1,\n}';
+    assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
+      'Not JSON from line 3, column 1 on: }',
+    ]);
+    assert.deepEqual(notes(broken, 'application/problem+json'), ['Not JSON from line 3, column 1 on: }']);
+    assert.deepEqual(notes('{"a":', 'application/json'), [
+      'Not JSON: it ends in line 1 before all is closed',
+    ]);
+    assert.deepEqual(notes('"a"', 'application/json'), []);
+    assert.deepEqual(notes(broken, 'text/plain'), []);
+    assert.deepEqual(notes('{"a":', 'application/json', true), ['The beginning of a longer body']);
+    assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
+  });
+
+  it('shows a compressed body unpacked, and says so', () => {
+    const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
+    const view = bodyView({ ...message('packed', []), decoded });
+    assert.deepEqual([view?.text, view?.notes], ['{"a":1}', ['Unpacked from gzip']]);
+  });
+
+  it('says why a compressed body is shown as it was sent', () => {
+    const decoded = { bytes: bytes('packed'), removed: [], codings: ['gzip'] };
+    const problems = {
+      unknown: 'known',
+      damaged: 'unpack',
+      'too-large': '1 MiB',
+      'too-many': 'often',
+    } as const;
+    for (const [problem, word] of Object.entries(problems)) {
+      const view = bodyView({
+        ...message('packed', []),
+        decoded: { ...decoded, problem: problem as keyof typeof problems },
+      });
+      assert.equal(view?.text, undefined);
+      assert.match(view?.notes.join() ?? '', new RegExp(`gzip.*${word}.*as it was sent`));
+    }
+  });
+
+  it('treats a body that is cut within a character as text', () => {
+    const cut = bytes('grün').subarray(0, 3);
+    assert.equal(bodyView(message(cut, [], true))?.text, 'gr');
+    assert.equal(bodyView(message(cut, []))?.text, undefined);
+  });
+});
+
+const imageTypeBytes = (latin1: string): Uint8Array =>
+  Uint8Array.from(latin1, (character) => character.charCodeAt(0));
+
+describe('pictures', () => {
+  it('are known by their first bytes', () => {
+    const files = {
+      'image/png': '\x89PNG\r\n\x1a\n....',
+      'image/jpeg': '\xff\xd8\xff\xe0',
+      'image/gif': 'GIF89a..',
+      'image/webp': 'RIFF....WEBPVP8 ',
+      'image/avif': '\0\0\0\x20ftypavif',
+    };
+    for (const [type, file] of Object.entries(files))
+      assert.equal(imageType(imageTypeBytes(file))?.type, type);
+    for (const other of ['', '\x89PNG', '<svg>', '%PDF-1.7', 'WEBP'])
+      assert.equal(imageType(imageTypeBytes(other)), undefined);
+  });
+
+  it('are SVG where the sender says so, and it is', () => {
+    assert.equal(isSvgImage('image/svg+xml; charset=utf-8', '<?xml?><svg xmlns="x">'), true);
+    assert.equal(isSvgImage('text/html', '<svg>'), false);
+    assert.equal(isSvgImage('image/svg+xml', '<p>'), false);
+  });
+
+  it('become an address, however large they are', () => {
+    const body = Uint8Array.from({ length: 20_000 }, (_, n) => n % 256);
+    const [head, content = ''] = dataUrl('image/png', body).split(',');
+    assert.equal(head, 'data:image/png;base64');
+    assert.deepEqual(imageTypeBytes(atob(content)), body);
+  });
+});
+
+describe('hexDump', () => {
+  it('has offsets, bytes and what of them can be printed', () => {
+    const dump = hexDump(new TextEncoder().encode('0123456789abcdef\n!'));
+    assert.deepEqual(dump.split('\n'), [
+      '000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef',
+      `000010  0a 21${' '.repeat(42)}  .!`,
+    ]);
+  });
+
+  it('ends after 64 KiB', () => {
+    assert.equal(hexDump(new Uint8Array(100_000)).split('\n').length, 4096);
+  });
+});
+
+function ways(type: string, body: string): readonly string[] {
+  const view = bodyView({
+    startLine: '',
+    fields: [['Content-Type', type]],
+    body: Uint8Array.from(body, (character) => character.charCodeAt(0)),
+    isTruncated: false,
+  });
+  assert.ok(view);
+  return shownWays(view);
+}
+
+describe('the ways of showing a body', () => {
+  it('begin with what suits it best', () => {
+    assert.deepEqual(ways('application/json', '{"a":1}'), ['json', 'pretty', 'text', 'hex']);
+    assert.deepEqual(ways('application/x-www-form-urlencoded', 'a=1'), ['form', 'text', 'hex']);
+    assert.deepEqual(ways('image/png', '\x89PNG\r\n\x1a\n'), ['image', 'hex']);
+    assert.deepEqual(ways('text/plain', 'x'), ['text', 'hex']);
+    assert.deepEqual(ways('application/octet-stream', '\0'), ['hex']);
+  });
+
+  it('show a page or a drawing only when they are asked for', () => {
+    assert.deepEqual(ways('text/html', '<p>'), ['text', 'html', 'hex']);
+    assert.deepEqual(ways('image/svg+xml', '<svg>'), ['text', 'image', 'hex']);
+  });
+});

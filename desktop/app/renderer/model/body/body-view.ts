@@ -1,0 +1,199 @@
+/** The body of a recorded message as it can be shown. */
+import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
+import { inOneGo, laidOutInPieces } from '../../../../client/inspector/readable.ts';
+import type { RecordedMessage } from '../../../../client/inspector/records.ts';
+import type { MessageView } from '../../../ipc/ipc.ts';
+import { t } from '../../../messages/translate.ts';
+import { type Form, readForm } from './form-parts.ts';
+import { type JsonDocument, jsonFault, readJson } from './json-document.ts';
+
+export interface BodyView {
+  /** what is shown: without content codings, where they could be removed */
+  readonly bytes: Uint8Array;
+  /** what there is to know about it besides its size */
+  readonly notes: readonly string[];
+  /** as it was sent, to be shown by {@link plainText} and {@link prettyText}; `undefined` for what is not text */
+  readonly text: string | undefined;
+  readonly json: JsonDocument | undefined;
+  readonly form: Form | undefined;
+  readonly image: ImageType | undefined;
+  /** a page to be looked at */
+  readonly html: string | undefined;
+}
+
+/** Value of a field, by its name in any case. */
+export function fieldOf(message: RecordedMessage, name: string): string | undefined {
+  return message.fields.find(([field]) => field.toLowerCase() === name)?.[1];
+}
+
+/** Decides how a body can be shown; `undefined` if there is none. */
+export function bodyView(message: MessageView): BodyView | undefined {
+  if (message.body.length === 0) return undefined;
+  const bytes = message.decoded?.bytes ?? message.body;
+  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, message.isTruncated);
+  const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
+  const type = fieldOf(message, 'content-type') ?? '';
+  const image = isPacked ? undefined : imageType(bytes);
+  const json = raw === undefined ? undefined : readJson(raw, message.isTruncated);
+  const notes = notesOf(message, raw !== undefined || image !== undefined);
+  if (raw !== undefined && json === undefined && !message.isTruncated && isJson(type))
+    notes.push(...faultOf(raw));
+  return {
+    bytes,
+    notes,
+    text: raw,
+    json,
+    form: isPacked ? undefined : readForm(bytes, type),
+    image: raw !== undefined && isSvgImage(type, raw) ? SVG : image,
+    html: raw !== undefined && /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) ? raw : undefined,
+  };
+}
+
+/** RFC 8259, and RFC 6839, section 3.1. */
+function isJson(type: string): boolean {
+  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
+}
+
+/** What keeps a text from being JSON, in words, if anything does. */
+function faultOf(text: string): string[] {
+  const fault = jsonFault(text);
+  if (fault === undefined) return [];
+  const { line, column, found } = fault;
+  if (found === '') return [t('body.jsonEnds', { line })];
+  return [t('body.jsonFault', { line, column, found: escapeUnprintable(found) })];
+}
+
+const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
+
+function notesOf({ decoded, isTruncated }: MessageView, isText: boolean): string[] {
+  const notes: string[] = [];
+  if (isTruncated) notes.push(t('body.beginning'));
+  if (decoded !== undefined && decoded.removed.length > 0)
+    notes.push(t('body.unpacked', { codings: codingList(decoded.removed) }));
+  if (decoded?.problem !== undefined)
+    notes.push(t(`body.packed.${decoded.problem}`, { codings: codingList(decoded.codings) }));
+  else if (!isText) notes.push(t('body.notText'));
+  return notes;
+}
+
+/** Names that come from a field, a few of them. */
+function codingList(codings: readonly string[]): string {
+  return codings
+    .slice(0, 5)
+    .map((coding) => escapeUnprintable(coding.slice(0, 40)))
+    .join(', ');
+}
+
+/** The text with what is hidden in it, or reverses it, made visible. */
+export function plainText({ text = '' }: Pick<BodyView, 'text'>): string {
+  return escapeUnprintable(text, '\n\r\t');
+}
+
+/** The same laid out, if that is possible: work for each character, so not before somebody looks. */
+export function prettyText(view: Pick<BodyView, 'text' | 'json'>): string {
+  return inOneGo(prettyInPieces(view));
+}
+
+/** The same in pieces, between which the window draws. */
+export function* prettyInPieces({
+  text = '',
+  json,
+}: Pick<BodyView, 'text' | 'json'>): Generator<void, string> {
+  const isWhole = json !== undefined && !json.isCut;
+  const laidOut = isWhole ? yield* laidOutInPieces(text) : undefined;
+  yield;
+  return plainText({ text: laidOut ?? text });
+}
+
+/** @returns `undefined` for what is not text; a character that is cut at the end of a truncated body is dropped */
+function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isTruncated });
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Pictures that the window shows, by their first bytes: what a field says of them is not believed. */
+
+export interface ImageType {
+  readonly name: string;
+  /** media type */
+  readonly type: string;
+}
+
+const SIGNATURES: readonly (readonly [ImageType, at: number, bytes: string])[] = [
+  [{ name: 'PNG', type: 'image/png' }, 0, '\x89PNG\r\n\x1a\n'],
+  [{ name: 'JPEG', type: 'image/jpeg' }, 0, '\xff\xd8\xff'],
+  [{ name: 'GIF', type: 'image/gif' }, 0, 'GIF87a'],
+  [{ name: 'GIF', type: 'image/gif' }, 0, 'GIF89a'],
+  [{ name: 'WebP', type: 'image/webp' }, 8, 'WEBP'],
+  [{ name: 'AVIF', type: 'image/avif' }, 4, 'ftypavif'],
+  [{ name: 'AVIF', type: 'image/avif' }, 4, 'ftypavis'],
+];
+
+/** Width times height of the largest picture that is shown: unpacked, it takes four bytes for each. */
+export const MOST_PIXELS = 40_000_000;
+
+/** The type of a picture; `undefined` for anything else. SVG is text, see {@link isSvgImage}. */
+export function imageType(body: Uint8Array): ImageType | undefined {
+  const found = SIGNATURES.find(([, at, bytes]) =>
+    Array.from(bytes, (byte) => byte.charCodeAt(0)).every((byte, index) => body[at + index] === byte),
+  );
+  return found?.[0];
+}
+
+/** Whether a text is a picture that its sender calls one. */
+export function isSvgImage(contentType: string, text: string): boolean {
+  return /^image\/svg\+xml\b/i.test(contentType) && /<svg[\s/>]/i.test(text);
+}
+
+/** The picture as an address that holds it. */
+export function dataUrl(type: string, body: Uint8Array): string {
+  let bytes = '';
+  for (let at = 0; at < body.length; at += CHUNK)
+    bytes += String.fromCharCode(...body.subarray(at, at + CHUNK));
+  return `data:${type};base64,${btoa(bytes)}`;
+}
+
+/** A function takes only so many arguments. */
+const CHUNK = 8192;
+
+/** Lines of a hex dump; 64 KiB. */
+const MOST_LINES = 4096;
+const BYTES_PER_LINE = 16;
+
+/** A hex dump: offset, bytes, printable characters. */
+export function hexDump(body: Uint8Array): string {
+  const lines: string[] = [];
+  for (let at = 0; at < body.length && lines.length < MOST_LINES; at += BYTES_PER_LINE) {
+    const bytes = [...body.subarray(at, at + BYTES_PER_LINE)];
+    const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const shown = bytes
+      .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.'))
+      .join('');
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(BYTES_PER_LINE * 3 - 1)}  ${shown}`);
+  }
+  return lines.join('\n');
+}
+
+/* The ways in which a body can be shown. */
+
+export type Way = 'json' | 'form' | 'image' | 'pretty' | 'text' | 'html' | 'hex';
+
+/** Those that fit, the best one first. A stranger's page or drawing is shown once it is asked for. */
+export function shownWays(view: BodyView): readonly Way[] {
+  const isSvg = view.image?.type === 'image/svg+xml';
+  const order: readonly Way[] = isSvg
+    ? ['text', 'image', 'hex']
+    : ['json', 'form', 'image', 'pretty', 'text', 'html', 'hex'];
+  return order.filter(
+    (way) => way === 'hex' || (way === 'pretty' ? waysIsWhole(view) : view[way] !== undefined),
+  );
+}
+
+/** Only what is whole can be laid out. */
+function waysIsWhole({ json }: BodyView): boolean {
+  return json !== undefined && !json.isCut;
+}

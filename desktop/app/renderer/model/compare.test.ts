@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import type { MessageView } from '../../ipc/ipc.ts';
+import { answerDiff, lineDiff } from './compare.ts';
+
+function answer(status: string, fields: MessageView['fields'], body: string | Uint8Array): MessageView {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  return { startLine: `HTTP/1.1 ${status}`, fields, body: bytes, isTruncated: false };
+}
+
+const LINES = Array.from({ length: 20 }, (_, index) => String(index));
+
+function many(mark: string): string {
+  return Array.from({ length: 3000 }, (_, index) => mark + index).join('\n');
+}
+
+describe('two responses compared', () => {
+  it('are compared by status, headers in any order, and lines of the body', () => {
+    const before = answer(
+      '500 No',
+      [
+        ['B', '2'],
+        ['A', '1'],
+        ['Date', 'now'],
+      ],
+      '{"a":1,"b":2}',
+    );
+    const after = answer(
+      '200 OK',
+      [
+        ['A', '1'],
+        ['B', '3'],
+        ['Date', 'then'],
+      ],
+      '{"a":1,"b":3}',
+    );
+    const { status, headers, body } = answerDiff(before, after);
+    assert.deepEqual(status, { before: '500 No', after: '200 OK' });
+    assert.deepEqual(headers, [
+      { before: 'A: 1', after: 'A: 1' },
+      { before: 'B: 2', after: 'B: 3' },
+    ]);
+    assert.deepEqual(body[2], { before: '  "b": 2', after: '  "b": 3' });
+  });
+
+  it('do not show long runs of what is the same', () => {
+    const after = LINES.map((line) => (line === '10' ? 'x' : line)).join('\n');
+    const { body } = answerDiff(answer('200 OK', [], LINES.join('\n')), answer('200 OK', [], after));
+    assert.deepEqual([body[0], body.length, body.at(-1)], [7, 9, 6]);
+    assert.deepEqual(answerDiff(answer('200 OK', [], 'a'), answer('200 OK', [], 'a')).body, [1]);
+  });
+
+  it('show a thousand rows at most', () => {
+    const { body } = answerDiff(answer('200 OK', [], many('a')), answer('200 OK', [], many('b')));
+    assert.deepEqual([body.length, body.at(-1)], [1001, 2000]);
+  });
+
+  it('tell bytes apart that are not text, and what is missing', () => {
+    const [one, other] = [new Uint8Array([255, 1]), new Uint8Array([255, 2])];
+    const { body } = answerDiff(answer('200 OK', [], one), answer('200 OK', [], other));
+    const [row] = body;
+    assert.ok(typeof row === 'object' && row.before !== row.after);
+    assert.match(row.before ?? '', /^2 bytes that are not text/);
+    const { status } = answerDiff(undefined, answer('200 OK', [], ''));
+    assert.deepEqual(status, { before: undefined, after: '200 OK' });
+  });
+
+  it('show characters that hide or reverse text', () => {
+    const { headers, body } = answerDiff(undefined, answer('200 OK', [['X', 'a\u{9b}']], 'b\u{202e}'));
+    assert.deepEqual(headers, [{ before: undefined, after: String.raw`X: a\x9b` }]);
+    assert.deepEqual(body, [{ before: undefined, after: String.raw`b\u{202e}` }]);
+  });
+});
+
+const MARKS = { same: ' ', gone: '-', new: '+' };
+
+function shown(before: string, after: string): string {
+  return lineDiff(before.split(''), after.split(''))
+    .map(({ kind, text }) => MARKS[kind] + text)
+    .join('');
+}
+
+describe('the difference of two texts', () => {
+  it('is the fewest lines that went and came', () => {
+    assert.equal(shown('abc', 'abc'), ' a b c');
+    assert.equal(shown('abc', 'axc'), ' a-b+x c');
+    assert.equal(shown('abcd', 'bd'), '-a b-c d');
+    assert.equal(shown('', 'ab'), '+a+b');
+    assert.equal(shown('aa', 'aaa').replaceAll(/[ a]/g, ''), '+');
+  });
+
+  it('is both texts again, whatever they are', () => {
+    const text = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 });
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const lines = lineDiff(before, after);
+        const without = (kind: string): string[] =>
+          lines.filter((line) => line.kind !== kind).map((line) => line.text);
+        assert.deepEqual(without('new'), before);
+        assert.deepEqual(without('gone'), after);
+        const common = lines.filter(({ kind }) => kind === 'same').length;
+        assert.equal(common, longest(before, after));
+      }),
+    );
+  });
+
+  it('does not match what is too long to be matched soon', () => {
+    const before = Array.from({ length: 2000 }, (_, index) => `a${index}`);
+    const after = [...before].toReversed();
+    const lines = lineDiff(['x', ...before], ['x', ...after]);
+    assert.deepEqual([lines.length, lines[0]?.kind, lines[1]?.kind], [4001, 'same', 'gone']);
+  });
+});
+
+/** Length of the longest common subsequence, by definition. */
+function longest(before: readonly string[], after: readonly string[]): number {
+  const [head, ...rest] = before;
+  if (head === undefined || after.length === 0) return 0;
+  const at = after.indexOf(head);
+  const without = longest(rest, after);
+  return at === -1 ? without : Math.max(without, 1 + longest(rest, after.slice(at + 1)));
+}

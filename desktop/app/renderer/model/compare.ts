@@ -1,0 +1,167 @@
+/** The response that came to an edited request, beside the one that came before. */
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { utf8Text } from '../../../client/inspector/readable.ts';
+import type { MessageView } from '../../ipc/ipc.ts';
+import { t } from '../../messages/translate.ts';
+import { bodyView, prettyText } from './body/body-view.ts';
+import { bytesText } from './numbers.ts';
+
+/** One row: what was there before, beside what is there now; `undefined` where there is nothing. */
+export interface DiffRow {
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Rows as they are shown; a number stands for so many that are the same on both sides. */
+export type ShownRow = DiffRow | number;
+
+export interface AnswerDiff {
+  readonly status: DiffRow;
+  readonly headers: readonly ShownRow[];
+  readonly body: readonly ShownRow[];
+}
+
+/** Rows that are shown around one that differs. */
+const AROUND = 3;
+/** Rows that are shown in all: nobody reads more, and a page of them is still quick. */
+const ROWS_MAX = 1000;
+/** Fields that differ each time, and say nothing. */
+const RESTLESS: ReadonlySet<string> = new Set(['date']);
+
+/** @param before `undefined` where no response came */
+export function answerDiff(before: MessageView | undefined, after: MessageView | undefined): AnswerDiff {
+  return {
+    status: { before: before && statusOf(before), after: after && statusOf(after) },
+    headers: folded(rows(headersOf(before), headersOf(after))),
+    body: folded(rows(bodyOf(before), bodyOf(after))),
+  };
+}
+
+/** Whether the two sides of a row are the same. */
+export function isSame({ before, after }: DiffRow): boolean {
+  return before === after;
+}
+
+function statusOf({ startLine }: MessageView): string {
+  return escapeUnprintable(startLine.replace(/^HTTP\/\S+ /, ''));
+}
+
+function headersOf(message: MessageView | undefined): string[] {
+  const fields = message?.fields.filter(([name]) => !RESTLESS.has(name.toLowerCase())) ?? [];
+  return fields.map(([name, value]) => escapeUnprintable(`${name}: ${utf8Text(value)}`)).sort();
+}
+
+function bodyOf(message: MessageView | undefined): string[] {
+  const view = message && bodyView(message);
+  if (view === undefined) return [];
+  const text = view.text === undefined ? undefined : prettyText(view);
+  const cut = message?.isTruncated === true ? [t('bench.moreNotKept')] : [];
+  if (text !== undefined) return [...text.split('\n'), ...cut];
+  return [
+    t('bench.notTextChecksum', { bytes: bytesText(view.bytes.length), checksum: checksum(view.bytes) }),
+    ...cut,
+  ];
+}
+
+/** Tells bytes apart for people (FNV-1a, 32 bits). */
+function checksum(bytes: Uint8Array): string {
+  let hash = 0x81_1c_9d_c5;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01_00_01_93) >>> 0;
+  return hash.toString(16).padStart(8, '0');
+}
+
+/** Lines that went beside those that came in their place. */
+function rows(before: readonly string[], after: readonly string[]): DiffRow[] {
+  const found: DiffRow[] = [];
+  let gone: string[] = [];
+  let added: string[] = [];
+  const flush = (): void => {
+    for (let index = 0; index < Math.max(gone.length, added.length); index++)
+      found.push({ before: gone[index], after: added[index] });
+    gone = [];
+    added = [];
+  };
+  for (const { kind, text } of lineDiff(before, after)) {
+    if (kind === 'gone') gone.push(text);
+    else if (kind === 'new') added.push(text);
+    else {
+      flush();
+      found.push({ before: text, after: text });
+    }
+  }
+  flush();
+  return found;
+}
+
+/** Long runs of what is the same become their number. */
+function folded(all: readonly DiffRow[]): ShownRow[] {
+  const isNear = all.map(() => false);
+  for (const [index, row] of all.entries()) {
+    if (isSame(row)) continue;
+    isNear.fill(true, Math.max(0, index - AROUND), index + AROUND + 1);
+  }
+  const shown: ShownRow[] = [];
+  for (const [index, row] of all.entries()) {
+    const last = shown.at(-1);
+    if (isNear[index] === true && shown.length < ROWS_MAX) shown.push(row);
+    else if (typeof last === 'number') shown[shown.length - 1] = last + 1;
+    else shown.push(1);
+  }
+  return shown;
+}
+
+/** Two texts, line by line: what stayed, went and came. */
+
+export type DiffLine =
+  { readonly kind: 'same'; readonly text: string } | { readonly kind: 'gone' | 'new'; readonly text: string };
+
+/** Cells of the table that is computed, so that it takes some 10 ms at most; beyond that, what differs is not matched. */
+const CELLS_MAX = 1_000_000;
+
+/** The fewest lines that went and came (a longest common subsequence), those that went first. */
+export function lineDiff(before: readonly string[], after: readonly string[]): DiffLine[] {
+  let start = 0;
+  while (start < Math.min(before.length, after.length) && before[start] === after[start]) start += 1;
+  let end = 0;
+  const most = Math.min(before.length, after.length) - start;
+  while (end < most && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const middle = between(before.slice(start, before.length - end), after.slice(start, after.length - end));
+  return [...before.slice(0, start).map(same), ...middle, ...before.slice(before.length - end).map(same)];
+}
+
+function between(before: readonly string[], after: readonly string[]): DiffLine[] {
+  const gone = before.map((text): DiffLine => ({ kind: 'gone', text }));
+  const added = after.map((text): DiffLine => ({ kind: 'new', text }));
+  if (before.length * after.length > CELLS_MAX) return [...gone, ...added];
+  const width = after.length + 1;
+  // How many lines are common from there to the ends.
+  const common = new Uint32Array((before.length + 1) * width);
+  const at = (row: number, column: number): number => common[row * width + column] ?? 0;
+  for (let row = before.length - 1; row >= 0; row--)
+    for (let column = after.length - 1; column >= 0; column--)
+      common[row * width + column] =
+        before[row] === after[column]
+          ? at(row + 1, column + 1) + 1
+          : Math.max(at(row + 1, column), at(row, column + 1));
+  const lines: DiffLine[] = [];
+  let [row, column] = [0, 0];
+  while (row < before.length && column < after.length) {
+    const text = before[row] ?? '';
+    if (text === after[column]) {
+      lines.push(same(text));
+      row += 1;
+      column += 1;
+    } else if (at(row + 1, column) >= at(row, column + 1)) {
+      lines.push({ kind: 'gone', text });
+      row += 1;
+    } else {
+      lines.push({ kind: 'new', text: after[column] ?? '' });
+      column += 1;
+    }
+  }
+  return [...lines, ...gone.slice(row), ...added.slice(column)];
+}
+
+function same(text: string): DiffLine {
+  return { kind: 'same', text };
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { assert as assertProperty, constantFrom, property, string } from 'fast-check';
+import { NAME_PATTERN } from '../../../../shared/constraints.ts';
+import { exampleTunnel } from '../../../testing/views.ts';
+import type { AccountView } from '../../ipc/snapshot.ts';
+import { OPEN_DRAFT } from './access.ts';
+import {
+  CUSTOM,
+  draftFrom,
+  draftPort,
+  EMPTY_DRAFT,
+  type FormContext,
+  type FormDraft,
+  hasOptions,
+  nameProblem,
+  readDraft,
+  tidyName,
+} from './create-form.ts';
+
+const account: AccountView = {
+  name: 'acme',
+  plan: 'dev',
+  nameDomain: 'tunnels.example.com',
+  allowsNames: true,
+  defaultTtl: 3600,
+  maxTtl: 86_400,
+};
+const context: FormContext = {
+  account,
+  ports: [{ port: 5173, process: 'node', framework: 'Vite' }],
+  tunnels: [exampleTunnel({ slug: 'shop', localPort: 3000 })],
+};
+
+const NO_LOCK = { lock: { kind: 'anyone' } };
+
+function read(changes: Partial<FormDraft>, given: FormContext = context) {
+  return readDraft({ ...EMPTY_DRAFT, ...changes }, given);
+}
+
+describe('create form', () => {
+  it('takes the likeliest port until one is typed', () => {
+    assert.equal(draftPort(EMPTY_DRAFT, context), '5173');
+    assert.equal(draftPort({ ...EMPTY_DRAFT, port: '' }, context), '');
+    const untouched = {
+      form: { port: 5173, name: '', ttl: '1h', idle: false, hostHeader: 'keep', ...NO_LOCK },
+    };
+    assert.deepEqual(read({}), untouched);
+  });
+
+  it('reads every option', () => {
+    const draft: Partial<FormDraft> = {
+      port: '8080',
+      name: 'demo',
+      ttl: CUSTOM,
+      customTtl: '90 min',
+      idle: true,
+      host: CUSTOM,
+      customHost: 'shop.test:8080',
+      lock: { ...OPEN_DRAFT, kind: 'addresses', addresses: '::1' },
+    };
+    const form = {
+      port: 8080,
+      name: 'demo',
+      ttl: '90m',
+      idle: true,
+      hostHeader: 'shop.test:8080',
+      lock: { kind: 'addresses', allow: ['::1'] },
+    };
+    assert.deepEqual(read(draft), { form });
+  });
+
+  it('reports the problem of each field at once', () => {
+    const result = read({
+      port: 'x',
+      name: '-',
+      ttl: CUSTOM,
+      customTtl: '2d',
+      host: CUSTOM,
+      customHost: 'a b',
+      lock: { ...OPEN_DRAFT, kind: 'password' },
+    });
+    assert.deepEqual(Object.keys('problems' in result ? result.problems : {}), [
+      'port',
+      'name',
+      'lockDetail',
+      'ttl',
+      'hostHeader',
+    ]);
+  });
+
+  it('refuses the name of a tunnel that the user has', () => {
+    const result = read({ name: 'shop' });
+    assert.match('problems' in result ? (result.problems.name ?? '') : '', /already have/);
+  });
+
+  it('sends no name if the plan allows none', () => {
+    const free = { ...context, account: { ...account, allowsNames: false } };
+    const result = read({ name: 'shop' }, free);
+    assert.equal('form' in result ? result.form.name : undefined, '');
+  });
+
+  it('is filled in by a link', () => {
+    const draft = draftFrom({ port: 3000, name: 'demo', ttl: '2h', hostHeader: 'local' });
+    assert.deepEqual(read(draft), {
+      form: { port: 3000, name: 'demo', ttl: '2h', idle: false, hostHeader: 'local', ...NO_LOCK },
+    });
+    assert.equal(hasOptions(draft), true);
+    assert.equal(hasOptions({ ...EMPTY_DRAFT, lock: { ...OPEN_DRAFT, kind: 'links' } }), true);
+    assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
+    assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');
+  });
+});
+
+describe('name rules', () => {
+  const cases: readonly [name: string, problem: RegExp | undefined][] = [
+    ['', undefined],
+    ['shop-demo', undefined],
+    ['a1', undefined],
+    ['a', /at least 2/],
+    ['-a', /Start with/],
+    ['shop-', /End with/],
+    ['xn--shop', /xn--/],
+    ['shop demo', /^A space/],
+    ['shöp', /^"ö"/],
+    ['a'.repeat(63), undefined],
+    ['a'.repeat(64), /at most 63 characters; this has 64/],
+  ];
+  for (const [name, problem] of cases) {
+    it(`${problem === undefined ? 'takes' : 'explains'} "${name.slice(0, 20)}" (${name.length})`, () => {
+      const found = nameProblem(name);
+      if (problem === undefined) assert.equal(found, undefined);
+      else assert.match(found ?? '', problem);
+    });
+  }
+
+  it('says that a name is taken by a tunnel of the user', () => {
+    assert.match(nameProblem('shop', new Set(['shop'])) ?? '', /already have/);
+  });
+
+  it('agrees with the rule of the relay on every name', () => {
+    const typed = string({
+      unit: constantFrom('a', 'z', '0', '-', 'x', 'n', 'A', ' '),
+      minLength: 1,
+      maxLength: 70,
+    });
+    assertProperty(property(typed, (name) => (nameProblem(name) === undefined) === NAME_PATTERN.test(name)));
+  });
+
+  it('corrects capitals and spaces', () => assert.equal(tidyName('My Shop_demo'), 'my-shop-demo'));
+});

@@ -1,0 +1,160 @@
+/** The create form as it is typed, and how it is read. */
+import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
+import { HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
+import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
+import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+import { type LockDraft, OPEN_DRAFT, readLock } from './access.ts';
+import { type DomainDraft, NO_DOMAIN, readDomainDraft } from './address.ts';
+import { defaultChoice, readLifetime } from './lifetime.ts';
+import { freePorts, readPort } from './ports.ts';
+import { isLive } from './tunnel-state.ts';
+
+/** Value of the choice for a lifetime that is typed. */
+export const CUSTOM = 'custom';
+
+export interface FormDraft {
+  /** `undefined` until the user edits it: until then it shows the likeliest port */
+  readonly port: string | undefined;
+  readonly name: string;
+  /** duration string, {@link CUSTOM}, or `undefined` for the relay's default */
+  readonly ttl: string | undefined;
+  readonly customTtl: string;
+  readonly idle: boolean;
+  readonly host: 'keep' | 'local' | typeof CUSTOM;
+  readonly customHost: string;
+  readonly lock: LockDraft;
+  readonly domain: DomainDraft;
+}
+
+/** `lockDetail` is the field that the chosen lock has. */
+export type FormField = keyof CreateForm | 'lockDetail';
+export type FormProblems = Partial<Record<FormField, string>>;
+
+/** What the form is checked against. */
+export interface FormContext {
+  readonly account: AccountView;
+  readonly ports: readonly PortView[];
+  readonly tunnels: readonly TunnelView[];
+}
+
+export const EMPTY_DRAFT: FormDraft = {
+  port: undefined,
+  name: '',
+  ttl: undefined,
+  customTtl: '',
+  idle: false,
+  host: 'keep',
+  customHost: '',
+  lock: OPEN_DRAFT,
+  domain: NO_DOMAIN,
+};
+
+/** What the port field shows: the typed text, or the likeliest port until something is typed. */
+export function draftPort(draft: FormDraft, { ports, tunnels }: FormContext): string {
+  return draft.port ?? String(freePorts(ports, tunnels)[0]?.port ?? '');
+}
+
+/** The problem of the name, shown while it is typed. */
+export function draftNameProblem(draft: FormDraft, { tunnels }: FormContext): string | undefined {
+  return nameProblem(draft.name, new Set(tunnels.filter(isLive).map(({ slug }) => slug)));
+}
+
+/** @returns what to ask main for, or the problem of each field that has one */
+export function readDraft(
+  draft: FormDraft,
+  context: FormContext,
+): { form: CreateForm } | { problems: FormProblems } {
+  const { account } = context;
+  const port = readPort(draftPort(draft, context));
+  const name = account.allowsNames ? draft.name : '';
+  const nameIssue = draftNameProblem({ ...draft, name }, context);
+  const ttl = draftTtl(draft, account);
+  const lock = readLock(draft.lock);
+  const domain = readDomainDraft(draft.domain);
+  const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
+  const problems: FormProblems = {
+    ...(typeof port === 'string' ? { port } : {}),
+    ...(nameIssue === undefined ? {} : { name: nameIssue }),
+    ...('problem' in lock ? { lockDetail: lock.problem } : {}),
+    ...('problem' in domain ? { domain: domain.problem } : {}),
+    ...('problem' in ttl ? { ttl: ttl.problem } : {}),
+    ...(HOST_HEADER_RULE.accepts(hostHeader) ? {} : { hostHeader: t('options.giveHost') }),
+  };
+  if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock) return { problems };
+  if ('problem' in domain || Object.keys(problems).length > 0) return { problems };
+  const own = domain.domain === '' ? {} : { domain: domain.domain };
+  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
+}
+
+/** A draft from what a link or the tray asked for. */
+export function draftFrom(form: Partial<TunnelForm>): FormDraft {
+  const { port, name, ttl, idle, hostHeader } = form;
+  return {
+    ...EMPTY_DRAFT,
+    ...(port === undefined ? {} : { port: String(port) }),
+    ...(name === undefined ? {} : { name }),
+    ...(ttl === undefined || ttl === '' ? {} : { ttl: CUSTOM, customTtl: ttl }),
+    ...(idle === undefined ? {} : { idle }),
+    ...(hostHeader === undefined ? {} : hostDraft(hostHeader)),
+  };
+}
+
+/** Whether a draft sets anything that is among the options. */
+export function hasOptions(draft: FormDraft): boolean {
+  return (
+    draft.name !== '' ||
+    draft.ttl !== undefined ||
+    draft.idle ||
+    draft.host !== 'keep' ||
+    draft.lock.kind !== 'anyone' ||
+    draft.domain.choice !== ''
+  );
+}
+
+function draftTtl(draft: FormDraft, account: AccountView): { ttl: string } | { problem: string } {
+  if (draft.ttl === CUSTOM) return readLifetime(draft.customTtl, account.maxTtl);
+  return { ttl: draft.ttl ?? defaultChoice(account.defaultTtl) };
+}
+
+function hostDraft(hostHeader: string): Pick<FormDraft, 'host' | 'customHost'> {
+  return hostHeader === 'keep' || hostHeader === 'local'
+    ? { host: hostHeader, customHost: '' }
+    : { host: CUSTOM, customHost: hostHeader };
+}
+
+/* What is wrong with a tunnel's name while it is typed, by the same constants that the relay checks with. */
+
+/** For the hint at the field. */
+export const NAME_LENGTHS = { min: NAME_MIN_LENGTH, max: NAME_MAX_LENGTH };
+
+/**
+ * Checks a name that may not be complete yet.
+ *
+ * @param name as typed
+ * @param taken slugs of the user's own live tunnels
+ * @returns what to change, or `undefined` if there is nothing (an empty name means a random one)
+ */
+export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()): string | undefined {
+  if (name === '') return undefined;
+  const foreign = /[^a-z0-9-]/u.exec(name)?.[0];
+  if (foreign !== undefined) {
+    const shown = foreign.trim() === '' ? t('name.aSpace') : t('name.quoted', { character: foreign });
+    return t('name.cannotHave', { shown });
+  }
+  if (name.startsWith('-')) return t('name.startWith');
+  if (name.startsWith('xn--')) return t('name.noXn');
+  if (name.length < NAME_MIN_LENGTH) return t('name.atLeast', { min: NAME_MIN_LENGTH });
+  if (name.length > NAME_MAX_LENGTH) {
+    return t('name.atMost', { max: NAME_MAX_LENGTH, length: name.length });
+  }
+  if (name.endsWith('-')) return t('name.endWith');
+  // Whatever else the relay's rule may require one day.
+  if (!NAME_RULE.accepts(name)) return t('name.use', NAME_LENGTHS);
+  return taken.has(name) ? t('name.taken') : undefined;
+}
+
+/** A typed name with obvious corrections: lower case, and hyphens for spaces or underscores between words. */
+export function tidyName(text: string): string {
+  return text.toLowerCase().replace(/[\s_]+/g, '-');
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import type { HopResult } from '../../../client/diagnostics/hop.ts';
+import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
+import { checkupWords, hopWords, nextHop, outageView } from './diagnostics.ts';
+
+const hop = (name: string, result: HopResult['result']): HopResult => ({
+  hop: name,
+  result,
+  ms: 1,
+  detail: '',
+});
+const checkupView = (isRunning: boolean, ...results: HopResult[]) => ({
+  id: 'c',
+  slug: undefined,
+  isRunning,
+  results,
+});
+
+describe('a check of the way', () => {
+  it('says what is being checked', () => {
+    assert.equal(nextHop(checkupView(true)), 'The name of the relay');
+    assert.equal(nextHop(checkupView(true, hop('dns', 'skipped'))), 'A connection to it');
+    assert.equal(nextHop(checkupView(false)), undefined);
+    assert.equal(hopWords('new-one'), 'new-one');
+  });
+
+  it('says where it stops as soon as it does, and that everything works at the end only', () => {
+    assert.match(checkupWords(checkupView(true, hop('dns', 'ok'))), /^Checking/);
+    assert.equal(
+      checkupWords(checkupView(true, hop('connect', 'failed'), hop('trunk', 'skipped'))),
+      'It stops at: A connection to it.',
+    );
+    assert.equal(
+      checkupWords(checkupView(false, hop('dns', 'failed'), hop('local', 'failed'))),
+      'It stops at: The name of the relay, Your server.',
+    );
+    assert.equal(
+      checkupWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),
+      'Everything works.',
+    );
+    assert.equal(checkupWords(checkupView(false)), 'It could not be checked.');
+  });
+});
+
+const WHY = 'No connection to the relay: the connection was reset.';
+const lost = (key: string, retryAt: number) =>
+  exampleTunnel({ key, status: { name: 'reconnecting', retryAt, why: WHY } });
+
+describe('an outage', () => {
+  it('is the network, if there is none', () => {
+    const view = outageView(exampleSnapshot({ hasNetwork: false, tunnels: [lost('a', 5)] }));
+    assert.match(view?.text ?? '', /no network/);
+    assert.equal(view?.retryAt, undefined);
+  });
+
+  it('is the relay, with the time of the next attempt', () => {
+    const { session } = exampleSnapshot();
+    assert.ok(session.state === 'signed-in');
+    const problem = { code: 'unreachable', text: 'The relay cannot be reached.' };
+    const tunnels = [lost('a', 9), lost('b', 5)];
+    assert.deepEqual(outageView(exampleSnapshot({ session: { ...session, problem }, tunnels })), {
+      text: problem.text,
+      retryAt: 5,
+    });
+    assert.deepEqual(outageView(exampleSnapshot({ tunnels })), { text: WHY, retryAt: 5 });
+  });
+
+  it('is none if a single tunnel is lost, or nothing is', () => {
+    assert.equal(
+      outageView(exampleSnapshot({ tunnels: [lost('a', 5), exampleTunnel({ key: 'b' })] })),
+      undefined,
+    );
+    assert.equal(outageView(exampleSnapshot()), undefined);
+  });
+});

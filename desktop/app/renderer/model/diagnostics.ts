@@ -1,0 +1,64 @@
+/** What is said of a check of the way to the relay and back: hop by hop, and in the end. */
+import type { CheckupView, Snapshot } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+
+/** The hops, in the order in which they are checked. */
+const HOPS = [
+  'dns',
+  'connect',
+  'tls',
+  'relay',
+  'key',
+  'control',
+  'data',
+  'address',
+  'trunk',
+  'local',
+] as const;
+
+/** @param hop its stable name */
+export function hopWords(hop: string): string {
+  const known = HOPS.find((each) => each === hop);
+  return known === undefined ? hop : t(`checkup.hop.${known}`);
+}
+
+/** What is being checked now; `undefined` once it is over. */
+export function nextHop({ isRunning, results }: CheckupView): string | undefined {
+  const next = isRunning ? HOPS[results.length] : undefined;
+  return next === undefined ? undefined : hopWords(next);
+}
+
+/** The result in a sentence. */
+export function checkupWords(view: CheckupView): string {
+  const failed = view.results.filter(({ result }) => result === 'failed').map(({ hop }) => hopWords(hop));
+  const [first] = failed;
+  if (first !== undefined) return t('checkup.stopsAt', { failed: failed.join(', ') });
+  if (view.isRunning) return t('checkup.checking');
+  return view.results.length === 0 ? t('checkup.notPossible') : t('checkup.works');
+}
+
+/** Why nothing, or not all, can be reached for now: said once, however many tunnels it concerns. */
+export interface OutageView {
+  readonly text: string;
+  /** wall-clock ms of the next attempt; `undefined` if there is none to wait for */
+  readonly retryAt: number | undefined;
+}
+
+/** Only the cause nearest to the user. A single tunnel that is lost while the relay is there says so on its own card. */
+export function outageView({
+  session,
+  tunnels,
+  hasNetwork,
+}: Pick<Snapshot, 'session' | 'tunnels' | 'hasNetwork'>): OutageView | undefined {
+  if (!hasNetwork) {
+    const text = t('outage.noNetwork');
+    return { text, retryAt: undefined };
+  }
+  const lost = tunnels.map(({ status }) => status).filter((status) => status.name === 'reconnecting');
+  const retryAt = lost.length === 0 ? undefined : Math.min(...lost.map((status) => status.retryAt));
+  const problem = session.state === 'signed-in' ? session.problem : undefined;
+  if (problem !== undefined) return { text: problem.text, retryAt };
+  // The app asks the relay only now and then, and its tunnels notice first.
+  const [first] = lost;
+  return lost.length < 2 || first === undefined ? undefined : { text: first.why, retryAt };
+}

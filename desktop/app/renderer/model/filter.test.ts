@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { exampleRequest, exampleTunnel } from '../../../testing/views.ts';
+import { ALL, chips, filterTunnels, foundRequests, partOf, threads } from './filter.ts';
+
+describe('search of tunnels', () => {
+  const shop = exampleTunnel({ url: 'https://shop.example.com', localPort: 5173, framework: 'Vite' });
+  const hooks = exampleTunnel({ url: 'https://hooks.example.com', localPort: 3000 });
+
+  it('finds by address, port and framework, with all words', () => {
+    assert.deepEqual(filterTunnels([shop, hooks], 'SHOP', 0), [shop]);
+    assert.deepEqual(filterTunnels([shop, hooks], '3000', 0), [hooks]);
+    assert.deepEqual(filterTunnels([shop, hooks], 'vite shop', 0), [shop]);
+    assert.deepEqual(filterTunnels([shop, hooks], 'vite hooks', 0), []);
+  });
+
+  it('finds a folder by its name', () => {
+    const site = exampleTunnel({ folder: 'Holiday' });
+    assert.deepEqual(filterTunnels([shop, site], 'folder holiday', 0), [site]);
+    assert.deepEqual(filterTunnels([site], '3000', 0), []);
+  });
+
+  it('finds by state', () => {
+    const lost = exampleTunnel({ key: 'l', status: { name: 'reconnecting', retryAt: 0, why: '' } });
+    assert.deepEqual(filterTunnels([shop, lost], 'reconnecting', 0), [lost]);
+    assert.deepEqual(filterTunnels([shop, lost], 'online', 0), [shop]);
+  });
+
+  it('keeps all for an empty search', () => {
+    assert.deepEqual(filterTunnels([shop, hooks], '  ', 0), [shop, hooks]);
+  });
+});
+
+const LOG = [
+  exampleRequest({ id: 4, target: '/hooks', method: 'POST', webhook: 'github' }),
+  exampleRequest({ id: 3, target: '/caf%C3%A9' }),
+  exampleRequest({ id: 2, target: '/order?id=7', method: 'POST', status: 404 }),
+  exampleRequest({ id: 1, target: '/', status: undefined }),
+];
+const found = (typed: string): number[] => foundRequests(LOG, typed).map(({ id }) => id);
+
+describe('the search of a log', () => {
+  it('finds method, address, status and sender, in any case', () => {
+    assert.deepEqual(found('post'), [4, 2]);
+    assert.deepEqual(found('ORDER'), [2]);
+    assert.deepEqual(found('404'), [2]);
+    assert.deepEqual(found('GitHub'), [4]);
+  });
+
+  it('finds an address as it was sent and as it is read', () => {
+    assert.deepEqual([found('%C3'), found('café')], [[3], [3]]);
+  });
+
+  it('finds what has every word, and all without any', () => {
+    assert.deepEqual([found('post 404'), found('post café')], [[2], []]);
+    assert.equal(foundRequests(LOG, ' '), LOG);
+  });
+});
+
+const LOG_FILTER_LOG = [
+  exampleRequest({ id: 6, durationMs: undefined }),
+  exampleRequest({ id: 5, method: 'POST', replayOf: 3 }),
+  exampleRequest({ id: 4, method: 'POST', replayOf: 2 }),
+  exampleRequest({ id: 3, method: 'POST', replayOf: 2, status: 500 }),
+  exampleRequest({ id: 2, method: 'POST', isBroken: true }),
+  exampleRequest({ id: 1, durationMs: 1200 }),
+];
+const ids = (requests: readonly { id: number }[]): number[] => requests.map(({ id }) => id);
+
+describe('the parts of a log', () => {
+  it('are counted, and left out when empty', () => {
+    assert.deepEqual(
+      chips(LOG_FILTER_LOG, ALL).map(({ label, count }) => `${label} ${count}`),
+      ['All 6', 'Errors 2', 'Slow 1', 'Live 1', 'GET 2', 'POST 4'],
+    );
+    assert.deepEqual(
+      chips(LOG_FILTER_LOG.slice(-1), 'errors').map(({ label, count }) => `${label} ${count}`),
+      ['All 1', 'Errors 0', 'Slow 1'],
+    );
+  });
+
+  it('are not what a visitor calls a method', () => {
+    const odd = [
+      exampleRequest({ id: 9, method: 'errors' }),
+      exampleRequest({ id: 8, method: 'X'.repeat(17) }),
+    ];
+    assert.deepEqual(
+      chips([...odd, ...LOG_FILTER_LOG], ALL).map(({ label, count }) => `${label} ${count}`),
+      ['All 8', 'Errors 2', 'Slow 1', 'Live 1', 'GET 2', 'POST 4', 'errors 1'],
+    );
+    assert.deepEqual(ids(partOf([...odd, ...LOG_FILTER_LOG], 'method errors')), [9]);
+  });
+
+  it('have what their name says', () => {
+    assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'errors')), [3, 2]);
+    assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'method POST')), [5, 4, 3, 2]);
+    assert.deepEqual(
+      ids(partOf([exampleRequest({ id: 7, webhook: 'stripe' }), ...LOG_FILTER_LOG], 'webhooks')),
+      [7],
+    );
+    assert.equal(partOf(LOG_FILTER_LOG, ALL), LOG_FILTER_LOG);
+  });
+});
+
+describe('threads', () => {
+  it('have repetitions below what they repeat, also of a repetition', () => {
+    assert.deepEqual(ids(threads(LOG_FILTER_LOG)), [6, 2, 3, 4, 5, 1]);
+  });
+
+  it('leave alone what repeats a request that is no longer there', () => {
+    assert.deepEqual(ids(threads(LOG_FILTER_LOG.slice(0, 2))), [6, 5]);
+  });
+});

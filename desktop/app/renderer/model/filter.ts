@@ -1,0 +1,137 @@
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { readableTarget } from '../../../client/inspector/readable.ts';
+import type { RequestSummary } from '../../../client/inspector/records.ts';
+import { WEBHOOK_PROVIDERS } from '../../../client/webhooks/provider.ts';
+import type { TunnelView } from '../../ipc/snapshot.ts';
+import { leadsTo } from '../../ipc/views.ts';
+import { t, type TextKey } from '../../messages/translate.ts';
+import { outcome } from './request.ts';
+import { tunnelState } from './tunnel-state.ts';
+
+/** Tunnels whose address, port, framework or state contains every word that was typed; the order stays. @param now wall-clock ms */
+export function filterTunnels(
+  tunnels: readonly TunnelView[],
+  typed: string,
+  now: number,
+): readonly TunnelView[] {
+  const words = wordsOf(typed);
+  if (words.length === 0) return tunnels;
+  return tunnels.filter((tunnel) => {
+    const { url, framework } = tunnel;
+    return matchesAll(`${url} ${leadsTo(tunnel)} ${framework ?? ''} ${tunnelState(tunnel, now).word}`, words);
+  });
+}
+
+/** What was typed, word by word, in lower case. */
+export function wordsOf(typed: string): readonly string[] {
+  return typed.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** Whether a text contains every one of {@link wordsOf}, in any case. */
+export function matchesAll(text: string, words: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+}
+
+/* Finds requests of a log by words. */
+
+/** What is searched of a request, in lower case: writing it takes longer than looking through it. */
+const texts = new WeakMap<RequestSummary, string>();
+
+/**
+ * The requests that have every word in method, address, status or sender, in any case; the order stays.
+ *
+ * @param typed words with spaces between them
+ */
+export function foundRequests(requests: readonly RequestSummary[], typed: string): readonly RequestSummary[] {
+  const words = wordsOf(typed);
+  if (words.length === 0) return requests;
+  return requests.filter((request) => {
+    const text = textOf(request);
+    return words.every((word) => text.includes(word));
+  });
+}
+
+function textOf(request: RequestSummary): string {
+  const known = texts.get(request);
+  if (known !== undefined) return known;
+  const { method, target, status, webhook } = request;
+  const sender = webhook === undefined ? '' : WEBHOOK_PROVIDERS[webhook];
+  const text = `${method} ${target} ${status ?? ''} ${readableTarget(target)} ${sender}`.toLowerCase();
+  texts.set(request, text);
+  return text;
+}
+
+/* Which requests of a log are shown, and in which order. */
+
+/** A part of the log: how it is called, and how many are in it. */
+export interface Chip {
+  readonly id: string;
+  readonly label: string;
+  readonly count: number;
+}
+
+/** From here on people ask why it takes so long. */
+const SLOW_MS = 1000;
+/** Methods beyond these, and longer ones, which only a visitor makes up, are found by the search. */
+const MOST_METHODS = 5;
+const METHOD_MAX_CHARS = 16;
+/** What the id of a part by method begins with. */
+const METHOD = 'method ';
+export const ALL = 'all';
+
+const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: RequestSummary) => boolean])[] = [
+  [ALL, 'log.chip.all', () => true],
+  ['errors', 'log.chip.errors', (request) => ['failed', 'broken'].includes(outcome(request))],
+  ['slow', 'log.chip.slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
+  ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
+  ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
+];
+
+/** The parts that have something in them, and the chosen one, so that it can be left. */
+export function chips(requests: readonly RequestSummary[], chosen: string): readonly Chip[] {
+  const parts = PARTS.map(([id, label, has]) => ({
+    id,
+    label: t(label),
+    count: requests.filter(has).length,
+  }));
+  const counts = new Map<string, number>();
+  for (const { method } of requests) counts.set(method, (counts.get(method) ?? 0) + 1);
+  const methods = [...counts.keys()].filter(({ length }) => length <= METHOD_MAX_CHARS).toSorted();
+  const byMethod = methods.slice(0, MOST_METHODS).map((method) => ({
+    id: METHOD + method,
+    label: escapeUnprintable(method),
+    count: counts.get(method) ?? 0,
+  }));
+  // A single method is all of them.
+  return [...parts, ...(methods.length > 1 ? byMethod : [])].filter(
+    ({ id, count }) => id === ALL || id === chosen || count > 0,
+  );
+}
+
+/** The requests of a part; its id is one of {@link chips}. */
+export function partOf(requests: readonly RequestSummary[], id: string): readonly RequestSummary[] {
+  const part = PARTS.find(([known]) => known === id);
+  if (part === undefined) return requests.filter(({ method }) => METHOD + method === id);
+  const [, , has] = part;
+  return id === ALL ? requests : requests.filter(has);
+}
+
+/** The requests with each repetition below what it repeats, the first one first; otherwise the order stays. */
+export function threads(requests: readonly RequestSummary[]): readonly RequestSummary[] {
+  if (requests.every(({ replayOf }) => replayOf === undefined)) return requests;
+  const byId = new Map(requests.map((request) => [request.id, request]));
+  const rootOf = (request: RequestSummary): RequestSummary => {
+    const original = request.replayOf === undefined ? undefined : byId.get(request.replayOf);
+    // A request is younger than what it repeats, so that this ends.
+    return original === undefined || original.id >= request.id ? request : rootOf(original);
+  };
+  const repetitions = new Map<RequestSummary, RequestSummary[]>();
+  for (const request of requests) {
+    const root = rootOf(request);
+    if (root !== request) repetitions.set(root, [request, ...(repetitions.get(root) ?? [])]);
+  }
+  return requests
+    .filter((request) => rootOf(request) === request)
+    .flatMap((root) => [root, ...(repetitions.get(root) ?? [])]);
+}

@@ -1,0 +1,73 @@
+/** Numbers as people read them at a glance, in their language. */
+import { currentLocale, perLocale, t } from '../../messages/translate.ts';
+
+const counts = perLocale((tag) => new Intl.NumberFormat(tag));
+const oneDecimal = perLocale((tag) => new Intl.NumberFormat(tag, digits(1)));
+const bytes = perLocale((tag) => {
+  return new Intl.NumberFormat(tag, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
+});
+const BYTE_UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+/** Without and with a decimal. */
+const byteUnits = perLocale((tag) =>
+  BYTE_UNITS.map((unit) =>
+    [0, 1].map(
+      (decimals) =>
+        new Intl.NumberFormat(tag, { style: 'unit', unit, ...digits(decimals), useGrouping: false }),
+    ),
+  ),
+);
+
+function digits(decimals: number): Intl.NumberFormatOptions {
+  return { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+}
+
+/** `1,284` */
+export function countText(count: number): string {
+  return counts().format(count);
+}
+
+/** `0 bytes`, `999 bytes`, `1.2 kB`, `36.2 MB`: three significant digits, units of 1000. */
+export function bytesText(count: number): string {
+  if (count < 1000) return bytes().format(count);
+  let value = count / 1000;
+  let unit = 0;
+  // 999.95 would be written as 1000.0.
+  while (value >= 999.95 && unit < BYTE_UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return byteUnits()[unit]?.[value < 100 ? 1 : 0]?.format(value) ?? '';
+}
+
+/** How long a request took: `12 ms`, `1.2 s`, `2 min 5 s`. */
+export function latencyText(ms: number): string {
+  if (ms < 999.5) return t('latency.milliseconds', { milliseconds: Math.round(ms) });
+  if (ms < 59_950) return t('latency.seconds', { seconds: oneDecimal().format(ms / 1000) });
+  const seconds = Math.round(ms / 1000);
+  return t('latency.minutes', { minutes: Math.floor(seconds / 60), seconds: seconds % 60 });
+}
+
+/** `Dev` for `dev` */
+export function capitalised(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
+}
+
+/** Time of day with seconds, in the time zone of this machine. */
+export function clockText(ms: number): string {
+  const offset = new Date().getTimezoneOffset();
+  let clock = clocks().get(offset);
+  if (clock === undefined) {
+    clock = new Intl.DateTimeFormat(currentLocale().tag, CLOCK);
+    clocks().set(offset, clock);
+  }
+  return clock.format(ms);
+}
+
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+/** By time zone's offset, in minutes: a format knows only the time zone in which it was made. */
+const clocks = perLocale(() => new Map<number, Intl.DateTimeFormat>());
+
+/** Day and time without seconds. */
+export function momentText(ms: number): string {
+  return new Date(ms).toLocaleString(currentLocale().tag, { dateStyle: 'medium', timeStyle: 'short' });
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
+import { DEFAULT_LOCALE } from '../../messages/locale.ts';
+import { setLocale } from '../../messages/translate.ts';
+import { foundEntries, paletteEntries } from './palette.ts';
+
+describe('the command palette', () => {
+  const shop = exampleTunnel({
+    key: 's',
+    slug: 'shop',
+    localPort: 5173,
+    requests: 2,
+    recent: [
+      exampleRequest({ id: 2, startedAt: 20, method: 'POST', target: '/caf%C3%A9' }),
+      exampleRequest({ id: 1, startedAt: 5, target: '/a%E2%80%AEb' }),
+    ],
+  });
+  const hooks = exampleTunnel({
+    key: 'h',
+    slug: 'hooks',
+    localPort: 3000,
+    status: { name: 'ended', reason: 'stopped', why: '' },
+    recent: [exampleRequest({ id: 7, startedAt: 9, target: '/hook', status: 500 })],
+  });
+  const ports = [
+    { port: 5173, process: 'node', framework: 'Vite' },
+    { port: 8000, process: 'python', framework: undefined },
+  ];
+  const projects = [{ name: 'web shop', folder: '/home/ann/web shop' }];
+  const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
+  const labels = (typed: string): readonly string[] =>
+    foundEntries(entries, [shop, hooks], typed).map(({ label }) => label);
+
+  const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ shortcut }) => shortcut);
+
+  it('has tunnels, requests, free ports and commands, in this order, without what is for one tunnel', () => {
+    assert.deepEqual(labels('').slice(0, 7), [
+      'shop',
+      'hooks',
+      'POST /café',
+      'GET /hook',
+      'GET /a\\u{202e}b',
+      'New tunnel to 8000',
+      'New tunnel',
+    ]);
+    assert.equal(labels('').includes('Stop shop'), false);
+  });
+
+  it('finds what has every word, in any case, and commands of single tunnels', () => {
+    assert.deepEqual(labels('STOP shop'), [
+      'Stop shop',
+      'Requests to shop with “STOP shop”',
+      'Requests to hooks with “STOP shop”',
+    ]);
+    assert.deepEqual(labels('hooks again')[0], 'Start hooks again');
+    assert.deepEqual(labels('python')[0], 'New tunnel to 8000');
+    assert.deepEqual(labels('500')[0], 'GET /hook');
+  });
+
+  it('finds tunnels of the account that others serve, with where they are, and what can be done with them', () => {
+    const otter = exampleOther({ key: 'o', slug: 'brisk-otter', localPort: 4000, isHere: true });
+    const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });
+    const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
+    const found = (typed: string) => foundEntries(all, [], typed);
+    assert.deepEqual(
+      found('otter').map(({ label }) => label),
+      [
+        'brisk-otter',
+        'grey-otter',
+        'Copy the address of brisk-otter',
+        'Open brisk-otter',
+        'Stop brisk-otter',
+        'Copy the address of grey-otter',
+      ],
+    );
+    const [first] = found('4000 command');
+    assert.deepEqual(
+      [first?.detail, first?.shortcut, first?.act],
+      ['port 4000 · The command on this computer · Online', undefined, { kind: 'show', focus: 'copy-o' }],
+    );
+  });
+
+  it('opens projects that were opened before, once somebody types', () => {
+    assert.equal(labels('').includes('Open project web shop'), false);
+    assert.deepEqual(labels('ann shop'), [
+      'Open project web shop',
+      'Requests to shop with “ann shop”',
+      'Requests to hooks with “ann shop”',
+    ]);
+  });
+
+  it('gives the first nine tunnels a digit, and the keys of commands', () => {
+    assert.deepEqual(shortcuts('localhost:5173'), ['Mod+1']);
+    assert.deepEqual(shortcuts('settings'), ['Mod+,']);
+    const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
+    const numbered = paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0).filter(
+      ({ shortcut }) => /\d/.test(shortcut ?? ''),
+    );
+    assert.equal(numbered.length, 9);
+  });
+
+  it('shows six of a group', () => {
+    const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
+    const found = foundEntries(
+      paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0),
+      many,
+      '',
+    );
+    assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
+  });
+
+  it('has an id of its own for every entry', () => {
+    const ids = entries.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual(
+      ids.filter((id) => /\s/.test(id)),
+      [],
+    );
+  });
+
+  it('speaks German, and finds what is said in it', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    try {
+      const german = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
+      const found = (typed: string) => foundEntries(german, [], typed).map(({ label }) => label);
+      assert.deepEqual(found('stoppen'), ['shop stoppen']);
+      assert.deepEqual(found('befehle einst'), ['Einstellungen']);
+      assert.deepEqual(found('gestoppt'), ['hooks']);
+    } finally {
+      setLocale(DEFAULT_LOCALE);
+    }
+  });
+});

@@ -1,0 +1,253 @@
+/** What the command palette offers, and what of it matches what is typed. */
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import type { Channels } from '../../ipc/ipc.ts';
+import type { OtherTunnelView, Settings, Snapshot, TunnelView } from '../../ipc/snapshot.ts';
+import type { KnownProject } from '../../ipc/tunnel-views.ts';
+import { leadsTo } from '../../ipc/views.ts';
+import { t } from '../../messages/translate.ts';
+import { matchesAll, wordsOf } from './filter.ts';
+import { otherState } from './other-tunnel.ts';
+import { freePorts, programName } from './ports.ts';
+import { statusText, targetText } from './request.ts';
+import type { Route } from './route.ts';
+import { isLive, tunnelState } from './tunnel-state.ts';
+
+/** Of each group: who needs others types more. */
+const MOST_OF_GROUP = 6;
+/** Tunnels that a digit leads to. */
+const MOST_NUMBERED = 9;
+const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands', 'search'];
+
+/** Everything that can be chosen, the likeliest of each group first. @param now wall-clock ms */
+export function paletteEntries(
+  { tunnels, others, ports, projects }: Pick<Snapshot, 'tunnels' | 'others' | 'ports' | 'projects'>,
+  now: number,
+): readonly PaletteEntry[] {
+  return [
+    ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
+    ...others.map(otherEntry),
+    ...requestEntries(tunnels),
+    ...freePorts(ports, tunnels).map((view): PaletteEntry => ({
+      id: `port-${view.port}`,
+      group: 'ports',
+      label: t('palette.newTunnelTo', { port: view.port }),
+      detail: programName(view) ?? '',
+      act: { kind: 'port', port: view.port },
+    })),
+    ...commands(),
+    ...projectCommands(projects),
+    ...tunnels.flatMap(tunnelCommands),
+    ...others.flatMap(otherCommands),
+  ];
+}
+
+/** Id of what people want first of the card of a tunnel. */
+export function cardFocus(tunnel: TunnelView): string {
+  return `${isLive(tunnel) ? 'copy' : 'start'}-${tunnel.key}`;
+}
+
+/**
+ * The entries that have every word that is typed, by group, and ways to look for the words in the logs. Without a word, commands
+ * of single tunnels are left out.
+ */
+export function foundEntries(
+  entries: readonly PaletteEntry[],
+  tunnels: readonly TunnelView[],
+  typed: string,
+): readonly PaletteEntry[] {
+  const words = wordsOf(typed);
+  const found = entries.filter((entry) =>
+    words.length === 0
+      ? entry.isOneOfMany !== true
+      : matchesAll(`${t(`palette.group.${entry.group}`)} ${entry.label} ${entry.detail}`, words),
+  );
+  const all = words.length === 0 ? found : [...found, ...searches(tunnels, typed.trim())];
+  return GROUPS.flatMap((group) => all.filter((entry) => entry.group === group).slice(0, MOST_OF_GROUP));
+}
+
+function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEntry {
+  const { key, slug, localPort, folder, framework } = tunnel;
+  const parts = [
+    folder === undefined ? `localhost:${localPort}` : leadsTo(tunnel),
+    framework,
+    tunnelState(tunnel, now).word,
+  ];
+  return {
+    id: `tunnel-${key}`,
+    group: 'tunnels',
+    label: slug,
+    detail: parts.filter((part) => part !== undefined).join(' · '),
+    shortcut: index < MOST_NUMBERED ? `Mod+${index + 1}` : undefined,
+    act: { kind: 'show', focus: cardFocus(tunnel) },
+  };
+}
+
+/** A tunnel that this app does not serve. */
+function otherEntry(tunnel: OtherTunnelView): PaletteEntry {
+  const { key, slug, localPort } = tunnel;
+  const { word, where } = otherState(tunnel);
+  return {
+    id: `tunnel-${key}`,
+    group: 'tunnels',
+    label: slug,
+    detail: `${t('common.leadsToPort', { port: localPort })} · ${where} · ${word}`,
+    act: { kind: 'show', focus: `copy-${key}` },
+  };
+}
+
+/** The last few of each tunnel, newest first. */
+function requestEntries(tunnels: readonly TunnelView[]): readonly PaletteEntry[] {
+  return tunnels
+    .flatMap(({ key, slug, recent }) => recent.map((request) => ({ key, slug, request })))
+    .toSorted((one, other) => other.request.startedAt - one.request.startedAt)
+    .map(({ key, slug, request }) => ({
+      id: `request-${key}-${request.id}`,
+      group: 'requests',
+      label: `${escapeUnprintable(request.method)} ${targetText(request)}`,
+      detail: `${statusText(request)} · ${slug}`,
+      act: { kind: 'go', route: { screen: 'request', key, id: request.id } },
+    }));
+}
+
+function searches(tunnels: readonly TunnelView[], typed: string): readonly PaletteEntry[] {
+  return tunnels
+    .filter(({ recent }) => recent.length > 0)
+    .map(({ key, slug }) => ({
+      id: `search-${key}`,
+      group: 'search',
+      label: t('palette.requestsWith', { slug, typed }),
+      detail: '',
+      act: { kind: 'search', key, search: typed },
+    }));
+}
+
+/* The commands of the palette. */
+
+/** What needs no tunnel. */
+export function commands(): readonly PaletteEntry[] {
+  return [
+    command('new', t('palette.new'), { kind: 'port', port: undefined }, 'Mod+N'),
+    command('share', t('project.openFolder'), { kind: 'choose', channel: 'folder:choose' }, 'Mod+Shift+O'),
+    command('project', t('project.open'), { kind: 'choose', channel: 'project:choose' }, 'Mod+O'),
+    command('settings', t('settings.title'), { kind: 'go', route: { screen: 'settings' } }, 'Mod+,'),
+    command('light', t('palette.light'), { kind: 'theme', theme: 'light' }),
+    command('dark', t('palette.dark'), { kind: 'theme', theme: 'dark' }),
+    command('system', t('palette.system'), { kind: 'theme', theme: 'system' }),
+    command('about', t('palette.about'), { kind: 'go', route: { screen: 'about' } }),
+    command('sign-out', t('settings.signOut'), { kind: 'call', channel: 'session:sign-out' }),
+    command('quit', t('settings.quit'), { kind: 'call', channel: 'app:quit' }),
+  ];
+}
+
+/** Projects that were opened before. */
+export function projectCommands(projects: readonly KnownProject[]): readonly PaletteEntry[] {
+  return projects.map(({ name, folder }, index) => ({
+    ...command(`project-${index}`, t('project.reopen', { name }), { kind: 'reopen', folder }),
+    detail: folder,
+    isOneOfMany: true,
+  }));
+}
+
+/** What can be done with one tunnel. */
+export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
+  const { key, slug, folder } = tunnel;
+  const log = oneOf(tunnel, 'log', t('palette.requestsTo', { slug }), {
+    kind: 'go',
+    route: { screen: 'log', key },
+  });
+  // What a folder is asked for, is not written by hand.
+  const byHand =
+    folder === undefined
+      ? [
+          oneOf(tunnel, 'import', t('palette.importTo', { slug }), { kind: 'import', key }),
+          oneOf(tunnel, 'sets', t('palette.setsFor', { slug }), {
+            kind: 'go',
+            route: { screen: 'sets', key },
+          }),
+        ]
+      : [];
+  if (!isLive(tunnel))
+    return [
+      log,
+      ...byHand,
+      oneOf(tunnel, 'start', t('palette.startAgain', { slug }), call('tunnel:start', key)),
+    ];
+  return [copyCommand(tunnel), log, ...byHand, ...liveCommands(tunnel)];
+}
+
+/** What can be done with a tunnel that this app does not serve. */
+export function otherCommands(tunnel: OtherTunnelView): readonly PaletteEntry[] {
+  return tunnel.isStopping ? [copyCommand(tunnel)] : [copyCommand(tunnel), ...liveCommands(tunnel)];
+}
+
+type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
+
+function copyCommand(tunnel: Named): PaletteEntry {
+  const { key, slug, url } = tunnel;
+  return oneOf(tunnel, 'copy', t('palette.copyAddress', { slug }), {
+    ...call('tunnel:copy-url', key),
+    said: t('palette.copied', { url }),
+  });
+}
+
+function liveCommands(tunnel: Named): readonly PaletteEntry[] {
+  const { key, slug } = tunnel;
+  return [
+    oneOf(tunnel, 'open', t('palette.open', { slug }), call('tunnel:open-url', key)),
+    oneOf(tunnel, 'stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
+  ];
+}
+
+function oneOf({ key }: Named, name: string, label: string, act: PaletteAct): PaletteEntry {
+  return { ...command(`${name}-${key}`, label, act), isOneOfMany: true };
+}
+
+function command(name: string, label: string, act: PaletteAct, shortcut?: string): PaletteEntry {
+  return { id: `command-${name}`, group: 'commands', label, detail: '', shortcut, act };
+}
+
+function call(channel: Extract<PaletteAct, { kind: 'tunnel' }>['channel'], key: string) {
+  return { kind: 'tunnel', channel, key } as const;
+}
+
+/* What the command palette is made of. */
+
+export type PaletteGroup = 'tunnels' | 'requests' | 'ports' | 'commands' | 'search';
+
+export interface PaletteEntry {
+  readonly id: string;
+  readonly group: PaletteGroup;
+  readonly label: string;
+  /** beside it, in a lighter colour */
+  readonly detail: string;
+  /** the keys that do the same without the palette; `Mod` is Control, or Command on macOS */
+  readonly shortcut?: string | undefined;
+  /** whether there is one like it for each tunnel or project, shown only to who types */
+  readonly isOneOfMany?: boolean;
+  readonly act: PaletteAct;
+}
+
+/** Channels that need to know only which tunnel. */
+export type TunnelChannel = Extract<
+  keyof Channels,
+  'tunnel:copy-url' | 'tunnel:open-url' | 'tunnel:stop' | 'tunnel:start'
+>;
+
+export type PaletteAct =
+  | { readonly kind: 'go'; readonly route: Route }
+  /** the list, with the focus on a control of a card */
+  | { readonly kind: 'show'; readonly focus: string }
+  /** the log of a tunnel, searched */
+  | { readonly kind: 'search'; readonly key: string; readonly search: string }
+  /** the form of a new tunnel, for a port or as it is */
+  | { readonly kind: 'port'; readonly port: number | undefined }
+  /** `said` is what there is to see of it only here */
+  | { readonly kind: 'tunnel'; readonly channel: TunnelChannel; readonly key: string; readonly said?: string }
+  /** what to import into the log of a tunnel */
+  | { readonly kind: 'import'; readonly key: string }
+  | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
+  | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' }
+  /** leaves the palette for a dialog of the system */
+  | { readonly kind: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }
+  /** the tunnels of a project that was opened before */
+  | { readonly kind: 'reopen'; readonly folder: string };

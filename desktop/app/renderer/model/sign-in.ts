@@ -1,0 +1,86 @@
+/** The sign-in form: what can be said about it before a relay is asked. */
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/constraints.ts';
+import { invitationToken } from '../../../../shared/invitations.ts';
+import type { InvitationView, KeyKept, Snapshot } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+
+export interface SignInProblems {
+  readonly relay?: string;
+  readonly key?: string;
+}
+
+/** How a key is kept: the choice, what it means, and how that is said afterwards. */
+export function keepWords(keep: KeyKept): { label: string; hint: string; kept: string } {
+  switch (keep) {
+    case 'system':
+      return {
+        label: t('signIn.keep.system'),
+        hint: t('signIn.keep.system.hint'),
+        kept: t('signIn.keep.system.kept'),
+      };
+    case 'session':
+      return {
+        label: t('signIn.keep.session'),
+        hint: t('signIn.keep.session.hint'),
+        kept: t('signIn.keep.session.kept'),
+      };
+    case 'file':
+      return {
+        label: t('signIn.keep.file'),
+        hint: t('signIn.keep.file.hint'),
+        kept: t('signIn.keep.file.kept'),
+      };
+  }
+}
+
+/** @returns what to change in each field; both are trimmed first */
+export function signInProblems(relay: string, key: string): SignInProblems {
+  return { ...problem('relay', relayProblem(relay.trim())), ...problem('key', keyProblem(key.trim())) };
+}
+
+function relayProblem(relay: string): string | undefined {
+  if (relay === '') return t('signIn.giveRelay');
+  // Main adds the scheme if people leave it out.
+  const url = URL.parse(relay.includes('://') ? relay : `https://${relay}`);
+  // Chromium accepts a host with a space in it, Node does not.
+  const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
+  if (isWeb) return undefined;
+  return t('signIn.notRelay');
+}
+
+function keyProblem(key: string): string | undefined {
+  if (key === '') return t('signIn.pasteKey');
+  if (!key.startsWith(API_KEY_PREFIX)) return t('signIn.keyBegins', { prefix: API_KEY_PREFIX });
+  if (!API_KEY_PATTERN.test(key)) return t('signIn.keyIncomplete');
+  return undefined;
+}
+
+function problem(field: keyof SignInProblems, text: string | undefined): SignInProblems {
+  return text === undefined ? {} : { [field]: text };
+}
+
+/* An invitation to a relay: what was pasted, and what taking it means. */
+
+/** @returns the address of an invitation that was pasted into a field, as it was; `undefined` for anything else */
+export function pastedInvitation(text: string): string | undefined {
+  const address = text.trim();
+  const url = URL.parse(address.includes('://') ? address : `https://${address}`);
+  return url === null || invitationToken(url) === undefined ? undefined : address;
+}
+
+/** What happens to whoever is signed in; `undefined` if nobody is. */
+export function leavingWords(
+  invitation: InvitationView,
+  { session, tunnels }: Pick<Snapshot, 'session' | 'tunnels'>,
+): string | undefined {
+  if (invitation.state !== 'open' || session.state !== 'signed-in') return undefined;
+  const { relay, account } = session;
+  if (relay === invitation.relay && account.name === invitation.account) return t('invitation.another');
+  const live = tunnels.filter(({ status }) => status.name !== 'ended').length;
+  return t('invitation.leaving', { host: hostOf(relay), account: account.name, live });
+}
+
+/** A relay as people know it. @param origin of the relay */
+export function hostOf(origin: string): string {
+  return URL.parse(origin)?.host ?? origin;
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import type { Verdict } from '../../../client/webhooks/provider.ts';
+import { importedWords, signatureMark, signatureTone, signatureWords, writtenText } from './signature.ts';
+
+const VERDICTS: readonly Verdict[] = [
+  'valid',
+  'mismatch',
+  'body-changed',
+  'too-old',
+  'too-new',
+  'malformed',
+  'unsigned',
+  'no-secret',
+  'body-cut',
+];
+const view = (verdict: Verdict) => ({ provider: 'stripe', verdict }) as const;
+
+describe('words about a signature', () => {
+  it('are different for each verdict', () => {
+    assert.equal(new Set(VERDICTS.map((verdict) => signatureWords(view(verdict)))).size, VERDICTS.length);
+  });
+
+  it('have a mark in the log where something was checked', () => {
+    const marked = VERDICTS.filter((verdict) => signatureMark(view(verdict)) !== undefined);
+    assert.deepEqual(
+      marked,
+      VERDICTS.filter((verdict) => signatureTone(view(verdict)) !== 'open'),
+    );
+  });
+
+  it('promise nothing but what is valid', () => {
+    assert.deepEqual(
+      VERDICTS.filter((verdict) => signatureTone(view(verdict)) === 'good'),
+      ['valid'],
+    );
+  });
+});
+
+describe('what is said of an import', () => {
+  it('is how many there are', () => {
+    assert.deepEqual(importedWords({ ids: [1], leftOut: [], hasRedacted: false }), [
+      '1 request is imported.',
+    ]);
+    assert.deepEqual(importedWords({ ids: [1, 2], leftOut: [], hasRedacted: false }), [
+      '2 requests are imported.',
+    ]);
+  });
+
+  it('is also what was left out, and what is missing in the others', () => {
+    const leftOut = Array.from({ length: 7 }, (_, index) => `No ${index}\u202e.`);
+    const words = importedWords({ ids: [], leftOut, hasRedacted: true });
+    assert.equal(words.length, 8);
+    assert.equal(words[1], 'No 0\\u{202e}.');
+    assert.deepEqual(words.slice(-2), [
+      '2 more are left out.',
+      'Some have [redacted] in place of secrets: write them with Edit and send.',
+    ]);
+  });
+});
+
+describe('what is said of a HAR', () => {
+  it('names the file, and what is not in it', () => {
+    const written = { path: '/home/ann/shop.har', count: 1, missing: 0, hidesSecrets: false };
+    assert.equal(writtenText(written), '1 request is in /home/ann/shop.har.');
+    assert.equal(
+      writtenText({ ...written, count: 2, missing: 3, hidesSecrets: true }),
+      '2 requests are in /home/ann/shop.har, without secrets. What was recorded of 3 more is no longer kept.',
+    );
+  });
+});

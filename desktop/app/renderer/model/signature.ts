@@ -1,0 +1,71 @@
+/** What the signature of a webhook says, in words. */
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { REDACTED } from '../../../../shared/version.ts';
+import type { SignatureView, Verdict } from '../../../client/webhooks/provider.ts';
+import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
+import { t } from '../../messages/translate.ts';
+
+/** How it is shown besides its words. */
+export type SignatureTone = 'good' | 'bad' | 'open';
+
+const TONES: Readonly<Record<Verdict, SignatureTone>> = {
+  valid: 'good',
+  mismatch: 'bad',
+  'body-changed': 'bad',
+  'too-old': 'bad',
+  'too-new': 'bad',
+  malformed: 'bad',
+  unsigned: 'bad',
+  'no-secret': 'open',
+  'body-cut': 'open',
+};
+
+/** Where nothing could be checked, a line of the log says nothing. */
+type Marked = Exclude<Verdict, 'no-secret' | 'body-cut'>;
+
+export function signatureTone({ verdict }: SignatureView): SignatureTone {
+  return TONES[verdict];
+}
+
+/** A word or two for the log; `undefined` where nothing could be checked. */
+export function signatureMark({ verdict }: SignatureView): string | undefined {
+  return isMarked(verdict) ? t(`signature.mark.${verdict}`) : undefined;
+}
+
+/** What the secret is called where people find it, and where that is. */
+export function secretWords({ provider }: SignatureView): { label: string; hint: string } {
+  return { label: t(`signature.secret.${provider}`), hint: t(`signature.secret.${provider}.hint`) };
+}
+
+/** All there is to say about it. */
+export function signatureWords({ verdict }: SignatureView): string {
+  return t(`signature.verdict.${verdict}`);
+}
+
+function isMarked(verdict: Verdict): verdict is Marked {
+  return verdict !== 'no-secret' && verdict !== 'body-cut';
+}
+
+/** Of what was left out, as much as anybody reads. */
+const MOST_LEFT_OUT = 5;
+
+/** How many requests were imported, and behind that what else there is to say, a sentence each. */
+export function importedWords({ ids, leftOut, hasRedacted }: Imported): readonly string[] {
+  const more = leftOut.length - MOST_LEFT_OUT;
+  return [
+    t('import.done', { count: ids.length }),
+    ...leftOut.slice(0, MOST_LEFT_OUT).map((text) => escapeUnprintable(text)),
+    ...(more > 0 ? [t('import.moreLeftOut', { count: more })] : []),
+    ...(hasRedacted ? [t('import.redacted', { mark: REDACTED })] : []),
+  ];
+}
+
+/** What was written, and where. */
+export function writtenText({ path, count, missing, hidesSecrets }: WrittenHar): string {
+  return t('log.harWritten', {
+    count,
+    path: escapeUnprintable(path),
+    hidesSecrets: String(hidesSecrets),
+    missing,
+  });
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE } from '../../messages/locale.ts';
+import { setLocale } from '../../messages/translate.ts';
+import {
+  durationWords,
+  expiresSoon,
+  fuseFraction,
+  pulseDrawing,
+  timeLeftWords,
+  wholeWords,
+} from './time-left.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('time left', () => {
+  const words: readonly [ms: number, text: string][] = [
+    [0, '0 s'],
+    [45_900, '45 s'],
+    [MINUTE, '1 min'],
+    [80_000, '1 min 20 s'],
+    [2 * MINUTE + 59_000, '2 min'],
+    [41 * MINUTE, '41 min'],
+    [HOUR, '1 h'],
+    [2 * HOUR + 58 * MINUTE + 59_000, '2 h 58 min'],
+    [24 * HOUR, '1 d'],
+    [76 * HOUR, '3 d 4 h'],
+  ];
+  for (const [ms, text] of words) {
+    it(`says "${text}" for ${ms} ms`, () => assert.equal(durationWords(ms), text));
+  }
+
+  it('says "left", and "Expires now" in the last second and after it', () => {
+    assert.equal(timeLeftWords(100_000, 55_000), '45 s left');
+    assert.equal(timeLeftWords(100_000, 99_001), 'Expires now');
+    assert.equal(timeLeftWords(100_000, 200_000), 'Expires now');
+  });
+
+  it('writes whole lengths out', () => {
+    assert.deepEqual([15 * MINUTE, HOUR, 8 * HOUR, 24 * HOUR, 168 * HOUR].map(wholeWords), [
+      '15 minutes',
+      '1 hour',
+      '8 hours',
+      '1 day',
+      '7 days',
+    ]);
+  });
+
+  it('shows a fuse between 0 and 1, in thousandths', () => {
+    assert.equal(fuseFraction(HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(41 * MINUTE, 3600, 0), 0.683);
+    assert.equal(fuseFraction(2 * HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(0, 3600, MINUTE), 0);
+  });
+
+  it('warns in the last five minutes, but not during all the life of a short tunnel', () => {
+    assert.equal(expiresSoon(5 * MINUTE, 3600, 0), true);
+    assert.equal(expiresSoon(5 * MINUTE + 1, 3600, 0), false);
+    assert.equal(expiresSoon(2 * MINUTE, 120, 0), false);
+    assert.equal(expiresSoon(30_000, 120, 0), true);
+  });
+});
+
+describe('time left, in German', () => {
+  before(() => setLocale({ language: 'de', tag: 'de-DE' }));
+  after(() => setLocale(DEFAULT_LOCALE));
+
+  it('counts days in words', () => {
+    assert.equal(durationWords(24 * HOUR), '1 Tag');
+    assert.equal(durationWords(76 * HOUR), '3 Tage 4 Std.');
+    assert.equal(wholeWords(168 * HOUR), '7 Tage');
+  });
+
+  it('says first that it is left', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));
+});
+
+const AT = 1000;
+const second = (id: number, requests: number, errors = 0) => ({ id, requests, errors });
+
+describe('the drawing of a pulse', () => {
+  it('is none without traffic in the last minute', () => {
+    assert.equal(pulseDrawing([], AT), undefined);
+    assert.equal(pulseDrawing([second(AT - 60, 3)], AT), undefined);
+  });
+
+  it('has a bar for each second, the last one at its right end, and errors apart', () => {
+    assert.deepEqual(pulseDrawing([second(AT - 59, 1), second(AT, 2, 1)], AT), {
+      requests: 'M0 18v-4h0.7v4zM59 18v-5.6h0.7v5.6z',
+      errors: 'M59 18v-4h0.7v4z',
+      words: '3 requests in the last minute, 1 failed',
+    });
+  });
+
+  it('grows no higher than it is, and says all in words', () => {
+    const drawing = pulseDrawing([second(AT, 1_000_000)], AT);
+    assert.deepEqual(
+      [drawing?.requests, drawing?.words],
+      ['M59 18v-18h0.7v18z', '1,000,000 requests in the last minute, none failed'],
+    );
+  });
+});

@@ -1,0 +1,121 @@
+/** How long a tunnel still lives, in words and as the fraction that its fuse shows. */
+import type { PulseSecond } from '../../../client/inspector/records.ts';
+import { perLocale, t } from '../../messages/translate.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** From here on a person is asked to extend. */
+const SOON_MS = 5 * MINUTE;
+/** A tunnel that lives for minutes only is not "soon" all its life. */
+const SOON_FRACTION = 0.25;
+
+/**
+ * Words for a length of time, two units at most: `2 h 58 min`.
+ *
+ * @param ms 0 or more; fractions of a second are dropped
+ */
+export function durationWords(ms: number): string {
+  const days = Math.floor(ms / DAY);
+  const hours = Math.floor(ms / HOUR) % 24;
+  const minutes = Math.floor(ms / MINUTE) % 60;
+  const seconds = Math.floor(ms / SECOND) % 60;
+  if (days > 0) return hours === 0 ? t('time.days', { days }) : t('time.daysHours', { days, hours });
+  if (hours > 0)
+    return minutes === 0 ? t('time.hours', { hours }) : t('time.hoursMinutes', { hours, minutes });
+  // Seconds matter only if few minutes are left, and a number that changes each second draws the eye.
+  if (minutes > 1 || (minutes === 1 && seconds === 0)) return t('time.minutes', { minutes });
+  if (minutes === 1) return t('time.minutesSeconds', { minutes, seconds });
+  return t('time.seconds', { seconds });
+}
+
+const LONG = { style: 'unit', unitDisplay: 'long' } as const;
+const longFormats = perLocale((tag) => ({
+  day: new Intl.NumberFormat(tag, { ...LONG, unit: 'day' }),
+  hour: new Intl.NumberFormat(tag, { ...LONG, unit: 'hour' }),
+  minute: new Intl.NumberFormat(tag, { ...LONG, unit: 'minute' }),
+}));
+
+/** A length of time to choose, written out: `15 minutes`, `1 hour`, `7 days`. @param ms whole minutes; hours or days, if it is whole ones */
+export function wholeWords(ms: number): string {
+  const { day, hour, minute } = longFormats();
+  if (ms % DAY === 0) return day.format(ms / DAY);
+  return ms % HOUR === 0 ? hour.format(ms / HOUR) : minute.format(ms / MINUTE);
+}
+
+/** The text under the fuse: `41 min left`. Times in ms. */
+export function timeLeftWords(expiresAt: number, now: number): string {
+  const left = expiresAt - now;
+  return left < SECOND ? t('time.expiresNow') : leftWords(left);
+}
+
+/** `23 h 59 min left`. @param ms 0 or more */
+export function leftWords(ms: number): string {
+  return t('time.left', { duration: durationWords(ms) });
+}
+
+/**
+ * The part of the fuse that has not burnt, from 0 to 1 in steps of a thousandth, so that it is drawn only when it moved.
+ *
+ * @param expiresAt ms
+ * @param ttl seconds; a tunnel that was extended beyond it has a whole fuse
+ * @param now ms
+ */
+export function fuseFraction(expiresAt: number, ttl: number, now: number): number {
+  const fraction = (expiresAt - now) / (ttl * SECOND);
+  return Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 1000;
+}
+
+/** Whether a tunnel ends so soon that its card should say so. Arguments as for {@link fuseFraction}. */
+export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
+  return expiresAt - now <= SOON_MS && fuseFraction(expiresAt, ttl, now) <= SOON_FRACTION;
+}
+
+/* The traffic of a tunnel in the last minute, as a drawing and in words. */
+
+/** Seconds that are shown: the width of the drawing. */
+export const PULSE_WIDTH = 60;
+/** Of the drawing, in the same unit. */
+export const PULSE_HEIGHT = 18;
+const BAR_WIDTH = 0.7;
+
+export interface PulseDrawing {
+  /** paths for SVG */
+  readonly requests: string;
+  readonly errors: string;
+  readonly words: string;
+}
+
+/**
+ * @param until the last second that is shown, wall-clock s
+ * @returns `undefined` if there was no traffic
+ */
+export function pulseDrawing(seconds: readonly PulseSecond[], until: number): PulseDrawing | undefined {
+  const shown = seconds.filter(({ id }) => id > until - PULSE_WIDTH && id <= until);
+  const requests = sum(shown.map((second) => second.requests));
+  const errors = sum(shown.map((second) => second.errors));
+  if (requests + errors === 0) return undefined;
+  const bars = (count: (second: PulseSecond) => number): string =>
+    shown
+      .filter((second) => count(second) > 0)
+      .map((second) => bar(PULSE_WIDTH - 1 - (until - second.id), count(second)))
+      .join('');
+  return {
+    requests: bars((second) => second.requests),
+    errors: bars((second) => second.errors),
+    words: t('tunnels.pulse', { requests, errors }),
+  };
+}
+
+/** Twice as many are as much higher each time, up to some 500 in a second. */
+function bar(x: number, count: number): string {
+  const height = Math.min(PULSE_HEIGHT, 4 + 1.6 * Math.log2(count));
+  const rounded = Math.round(height * 10) / 10;
+  return `M${x} ${PULSE_HEIGHT}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
+import type { Settings, TunnelView } from '../../ipc/snapshot.ts';
+import type { ProjectTunnelStatus } from '../../ipc/tunnel-views.ts';
+import {
+  isLive,
+  isOffered,
+  openWishes,
+  retryWords,
+  rulesWords,
+  statusWord,
+  tunnelState,
+} from './tunnel-state.ts';
+
+const NOW = 1_000_000;
+
+function ended(reason: string): TunnelView {
+  return exampleTunnel({ status: { name: 'ended', reason, why: '' } });
+}
+
+describe('tunnel state', () => {
+  const live = exampleTunnel({ expiresAt: NOW + 3_600_000 });
+
+  it('has a shape and a word for each status', () => {
+    assert.deepEqual(tunnelState(live, NOW), { shape: 'online', word: 'Online' });
+    assert.equal(tunnelState({ ...live, status: { name: 'connecting' } }, NOW).shape, 'connecting');
+    const lost = { name: 'reconnecting', retryAt: NOW, why: '' } as const;
+    assert.equal(tunnelState({ ...live, status: lost }, NOW).shape, 'reconnecting');
+  });
+
+  it('says what needs the user before what is fine', () => {
+    const localProblem = { code: 'refused', text: 'Nothing listens on port 3000.' };
+    assert.equal(tunnelState({ ...live, localProblem }, NOW).shape, 'trouble');
+    assert.equal(tunnelState({ ...live, expiresAt: NOW + 60_000 }, NOW).shape, 'soon');
+  });
+
+  it('names how a tunnel ended, even for a reason it does not know', () => {
+    assert.equal(tunnelState(ended('stopped'), NOW).word, 'Stopped');
+    assert.equal(tunnelState(ended('replaced'), NOW).word, 'Taken over');
+    assert.equal(tunnelState(ended('eaten'), NOW).word, 'Ended');
+    assert.equal(isLive(ended('stopped')), false);
+  });
+
+  it('counts down to the next attempt', () => {
+    assert.equal(retryWords({ retryAt: NOW + 3200 }, NOW), 'Trying again in 4 s.');
+    assert.equal(retryWords({ retryAt: NOW - 5 }, NOW), 'Trying again now.');
+  });
+});
+
+describe('a tunnel of a project', () => {
+  it('is offered unless it is there, on its way, or cannot be started', () => {
+    const all: [ProjectTunnelStatus, boolean, string | undefined][] = [
+      [{ name: 'ready' }, true, undefined],
+      [{ name: 'failed', why: 'x' }, true, undefined],
+      [{ name: 'blocked', why: 'x' }, false, undefined],
+      [{ name: 'online' }, false, 'Online already'],
+      [{ name: 'starting' }, false, 'Starting…'],
+      [{ name: 'started' }, false, 'Started'],
+    ];
+    for (const [status, offered, word] of all)
+      assert.deepEqual([isOffered({ status }), statusWord({ status })], [offered, word], status.name);
+  });
+
+  it('says who may come in, and for how long', () => {
+    assert.equal(rulesWords({ lock: { kind: 'anyone' }, ttl: undefined }), 'Anyone');
+    assert.equal(
+      rulesWords({ lock: { kind: 'other', parts: ['users', 'links'], password: undefined }, ttl: '4h' }),
+      'Users · Links · for 4h',
+    );
+    assert.equal(
+      rulesWords({ lock: { kind: 'addresses', allow: ['10.0.0.0/8'] }, ttl: undefined }),
+      'Only from 10.0.0.0/8',
+    );
+    assert.equal(rulesWords({ lock: undefined, ttl: undefined }), 'who may come in cannot be told');
+  });
+});
+
+describe('wishes', () => {
+  const settings: Settings = { ...exampleSnapshot().settings, startsAtLogin: true };
+
+  it('are over once the settings fulfil them', () => {
+    assert.deepEqual(openWishes({ startsAtLogin: true, theme: 'dark' }, settings), { theme: 'dark' });
+  });
+
+  it('outlast an earlier snapshot', () => {
+    const wishes = { startsAtLogin: false };
+    assert.equal(openWishes(wishes, settings), wishes);
+  });
+});

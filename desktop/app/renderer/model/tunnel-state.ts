@@ -1,0 +1,99 @@
+/** What a card shows of a tunnel's state: a shape and a word, so that neither needs colour to be understood. */
+import type { Settings, TunnelStatus, TunnelView } from '../../ipc/snapshot.ts';
+import type { LockView, ProjectTunnelView } from '../../ipc/tunnel-views.ts';
+import { t } from '../../messages/translate.ts';
+import { lockLine, lockWords } from './access.ts';
+import { expiresSoon } from './time-left.ts';
+
+export type Shape = 'online' | 'soon' | 'trouble' | 'connecting' | 'reconnecting' | 'ended';
+
+export interface TunnelState {
+  readonly shape: Shape;
+  readonly word: string;
+}
+
+const ENDS = ['stopped', 'closed', 'expired', 'gone', 'replaced', 'key-refused', 'refused'] as const;
+
+function endedWord(reason: string): string {
+  const known = ENDS.find((each) => each === reason);
+  return known === undefined ? t('state.ended') : t(`state.ended.${known}`);
+}
+
+/** @param now wall-clock ms */
+export function tunnelState(tunnel: TunnelView, now: number): TunnelState {
+  switch (tunnel.status.name) {
+    case 'connecting':
+      return { shape: 'connecting', word: t('state.connecting') };
+    case 'reconnecting':
+      return { shape: 'reconnecting', word: t('state.reconnecting') };
+    case 'ended':
+      return { shape: 'ended', word: endedWord(tunnel.status.reason) };
+    case 'online':
+      if (tunnel.localProblem !== undefined) return { shape: 'trouble', word: t('state.needsServer') };
+      if (expiresSoon(tunnel.expiresAt, tunnel.ttl, now))
+        return { shape: 'soon', word: t('state.expiresSoon') };
+      return { shape: 'online', word: t('state.online') };
+  }
+}
+
+/** Whether visitors can reach it, now or when the connection is back. */
+export function isLive(tunnel: TunnelView): boolean {
+  return tunnel.status.name !== 'ended';
+}
+
+/** Words for an attempt that is about to be made: `Trying again in 4 s.` */
+export function retryWords(
+  status: Pick<Extract<TunnelStatus, { name: 'reconnecting' }>, 'retryAt'>,
+  now: number,
+): string {
+  const seconds = Math.ceil((status.retryAt - now) / 1000);
+  return seconds > 0 ? t('state.tryingIn', { seconds }) : t('state.tryingNow');
+}
+
+/* The tunnels of a project, as they are chosen and shown. */
+
+/** Whether the user can have it started. */
+export function isOffered({ status: { name } }: Pick<ProjectTunnelView, 'status'>): boolean {
+  return name === 'ready' || name === 'failed';
+}
+
+/** What its state is called; `undefined` while there is nothing to say. */
+export function statusWord({ status }: Pick<ProjectTunnelView, 'status'>): string | undefined {
+  switch (status.name) {
+    case 'online':
+      return t('project.online');
+    case 'starting':
+      return t('project.starting');
+    case 'started':
+      return t('project.started');
+    case 'ready':
+    case 'blocked':
+    case 'failed':
+      return undefined;
+  }
+}
+
+/** Who may come in, and for how long, in a few words. */
+export function rulesWords({ lock, ttl }: Pick<ProjectTunnelView, 'lock' | 'ttl'>): string {
+  const who = lock === undefined ? t('project.lockUnknown') : whoWords(lock);
+  return ttl === undefined ? who : `${who} · ${t('project.ttl', { ttl })}`;
+}
+
+/** With the addresses, where there are any: which they are is what has to be seen. */
+function whoWords(lock: LockView): string {
+  if (lock.kind !== 'addresses') return lockWords(lock);
+  const { label, value } = lockLine(lock);
+  return `${label} ${value}`;
+}
+
+/**
+ * What the user has set and main has not confirmed yet. A snapshot that was on its way before a change does not undo it.
+ *
+ * @returns the wishes that the settings do not fulfil; the same object if all are left
+ */
+export function openWishes(wishes: Partial<Settings>, settings: Settings): Partial<Settings> {
+  const names = Object.keys(wishes) as (keyof Settings)[];
+  const open = names.filter((name) => wishes[name] !== settings[name]);
+  if (open.length === names.length) return wishes;
+  return Object.fromEntries(open.map((name) => [name, wishes[name]]));
+}

@@ -1,0 +1,46 @@
+/** What a request has spent its time on, as a waterfall: one phase after the other. */
+import type { RequestDetail } from '../../../client/inspector/records.ts';
+import { t } from '../../messages/translate.ts';
+
+export interface Phase {
+  readonly name: string;
+  /** from the beginning of all; ms */
+  readonly startMs: number;
+  /** `undefined` while it lasts */
+  readonly ms: number | undefined;
+}
+
+/**
+ * The phases of a request, as far as it has come. Each ends where the next begins.
+ *
+ * @returns none for a request of which no more is known than how long it took
+ */
+export function phases({
+  timing,
+  durationMs,
+}: Pick<RequestDetail, 'timing' | 'durationMs'>): readonly Phase[] {
+  const { waitedMs, connectedMs, answeredMs } = timing;
+  const found: Phase[] = [];
+  /** ends, from the first byte of the request, in this order */
+  let from = 0;
+  const add = (name: string, until: number | undefined): void => {
+    found.push({ name, startMs: waitedMs + from, ms: until === undefined ? undefined : until - from });
+    from = until ?? from;
+  };
+  found.push({ name: t('request.waiting'), startMs: 0, ms: waitedMs });
+  add(t('request.connection'), connectedMs ?? answeredMs ?? durationMs);
+  if (connectedMs !== undefined) add(t('request.server'), answeredMs ?? durationMs);
+  if (answeredMs !== undefined) add(t('request.rest'), durationMs);
+  return found;
+}
+
+/** Where a phase is in the whole, from 0 to 1 each; one that lasts goes to the end. */
+export function barOf(
+  phase: Phase,
+  all: readonly Phase[],
+): { readonly start: number; readonly width: number } {
+  const total = all.reduce((sum, { ms = 0 }) => sum + ms, 0);
+  if (total === 0) return { start: 0, width: phase.ms === undefined ? 1 : 0 };
+  const start = phase.startMs / total;
+  return { start, width: phase.ms === undefined ? 1 - start : phase.ms / total };
+}

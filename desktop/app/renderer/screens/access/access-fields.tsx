@@ -1,0 +1,195 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import { asksFor, LOCK_KINDS, lockChoice, type LockDraft, lockLine, lockWords } from '../../model/access.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, Field, fieldControl, useCopied } from '../../view/controls.tsx';
+import { Icon } from '../../view/icons.tsx';
+import { type Action, useAction } from '../../view/use-action.ts';
+
+/** Who may come in: one of five, and what that one needs. */
+export function LockFields({
+  id,
+  draft,
+  problem,
+  detailProblem,
+  change,
+}: {
+  /** of the form; its controls are `<id>-<kind>`, and `<id>-detail` if the kind needs more */
+  id: string;
+  draft: LockDraft;
+  /** of the choice itself */
+  problem: string | undefined;
+  /** of what the chosen one needs */
+  detailProblem: string | undefined;
+  change: (draft: LockDraft) => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const invent = useAction();
+  // A password arrives a moment later, when more may have been typed.
+  const latest = useRef(draft);
+  latest.current = draft;
+  const inventPassword = async (): Promise<void> => {
+    const answer = await invent.run('lock:invent', undefined);
+    if (!answer.ok) return;
+    change({ ...latest.current, password: answer.value.password });
+    say(t('lock.passwordIs', { password: answer.value.password }));
+  };
+  const choose = (kind: LockDraft['kind']): void => {
+    change({ ...draft, kind });
+    if (kind === 'password' && draft.password === '') void inventPassword();
+  };
+  const hint = lockChoice(draft.kind).hint;
+  return (
+    <>
+      <fieldset class="field" aria-describedby={`${id}-note`}>
+        <legend>{t('lock.whoMayComeIn')}</legend>
+        <div class="chips">
+          {LOCK_KINDS.map((kind) => (
+            <label key={kind} class="chip">
+              <input
+                type="radio"
+                id={`${id}-${kind}`}
+                name={`${id}-kind`}
+                checked={kind === draft.kind}
+                onChange={() => choose(kind)}
+              />
+              {lockChoice(kind).label}
+            </label>
+          ))}
+        </div>
+        <div id={`${id}-note`} class={problem === undefined ? 'hint' : 'problem'} aria-live="polite">
+          {problem ?? hint}
+        </div>
+      </fieldset>
+      {draft.kind === 'password' && (
+        <Field id={`${id}-detail`} label={t('lock.password')} problem={detailProblem}>
+          <div class="with-button">
+            <input
+              {...fieldControl(`${id}-detail`, detailProblem)}
+              class="words"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              value={draft.password}
+              onInput={(event) => change({ ...draft, password: event.currentTarget.value })}
+            />
+            <button type="button" class="button" onClick={() => void inventPassword()}>
+              {t('lock.newWords')}
+            </button>
+          </div>
+        </Field>
+      )}
+      {draft.kind === 'addresses' && (
+        <Field
+          id={`${id}-detail`}
+          label={t('lock.addresses')}
+          hint={t('lock.addressesHint')}
+          problem={detailProblem}
+        >
+          <textarea
+            {...fieldControl(`${id}-detail`, detailProblem)}
+            rows={2}
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            value={draft.addresses}
+            onInput={(event) => change({ ...draft, addresses: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+      <Failure problem={invent.error} />
+    </>
+  );
+}
+
+/** The lock of a card: shows whether the tunnel is open to everybody, and unfolds who may come in. */
+export function LockButton({
+  tunnel: { key, slug, lock },
+  isOpen,
+  onClick,
+}: {
+  tunnel: TunnelView;
+  /** whether the panel with the lock is unfolded */
+  isOpen: boolean;
+  onClick: () => void;
+}): JSX.Element {
+  const isLocked = lock.kind !== 'anyone';
+  return (
+    <button
+      type="button"
+      id={`lock-${key}`}
+      class={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
+      aria-label={t('lock.whoToIs', { slug, lock: lockWords(lock) })}
+      aria-expanded={isOpen}
+      title={t('lock.whoIs', { lock: lockWords(lock) })}
+      onClick={onClick}
+    >
+      <Icon name={isLocked ? 'locked' : 'unlocked'} />
+    </button>
+  );
+}
+
+/** Who may come into a tunnel that is not open to everybody, and what to send to those. */
+export function LockRow({
+  tunnel,
+  isOpen,
+  onOpen,
+  run,
+}: {
+  tunnel: TunnelView;
+  isOpen: boolean;
+  onOpen: () => void;
+  run: Action['run'];
+}): JSX.Element | null {
+  const { lock, key, slug } = tunnel;
+  if (lock.kind === 'anyone') return null;
+  const { label, value } = lockLine(lock);
+  // One of them is enough to come in.
+  const hasPassword = 'password' in lock && lock.password !== undefined;
+  return (
+    <div class="lock-row">
+      <span class="lock-line">
+        {label}
+        {value !== '' && <b dir="ltr"> {value}</b>}
+      </span>
+      {hasPassword && <CopyShare tunnel={tunnel} run={run} />}
+      {asksFor(lock, 'links') && !hasPassword && (
+        <button
+          type="button"
+          id={`share-${key}`}
+          class="link"
+          aria-label={t('lock.makeLinkTo', { slug })}
+          aria-expanded={isOpen}
+          onClick={onOpen}
+        >
+          {t('lock.makeLink')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Copies what lets people in: one sentence with the address and the password. */
+function CopyShare({ tunnel: { key, slug }, run }: { tunnel: TunnelView; run: Action['run'] }): JSX.Element {
+  const { say } = useShell();
+  const { isCopied, setCopied } = useCopied();
+  const copy = async (): Promise<void> => {
+    const answer = await run('tunnel:copy-share', { key });
+    if (!answer.ok) return;
+    setCopied();
+    say(t('lock.copiedBoth'));
+  };
+  return (
+    <button
+      type="button"
+      id={`share-${key}`}
+      class="link"
+      aria-label={t(isCopied ? 'lock.isCopiedBothOf' : 'lock.copyBothOf', { slug })}
+      onClick={() => void copy()}
+    >
+      {isCopied ? t('common.copied') : t('lock.copyBoth')}
+    </button>
+  );
+}

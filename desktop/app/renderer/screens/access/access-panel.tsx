@@ -1,0 +1,165 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { TunnelView } from '../../../ipc/snapshot.ts';
+import type { AdmittedView, LockKind } from '../../../ipc/tunnel-views.ts';
+import { agentWords } from '../../../ipc/views.ts';
+import { t } from '../../../messages/translate.ts';
+import { asksFor, isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../../model/access.ts';
+import { timeLeftWords } from '../../model/time-left.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure } from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/focus.ts';
+import { useAction } from '../../view/use-action.ts';
+import { LockFields } from './access-fields.tsx';
+import { Links } from './links.tsx';
+
+/** Changes who may come into a live tunnel, and makes links to one that is only for these. */
+export function LockPanel({
+  tunnel,
+  onDone,
+}: {
+  tunnel: TunnelView;
+  onDone: (kind: LockKind) => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const action = useAction();
+  const { key, slug, lock } = tunnel;
+  const [draft, setDraft] = useState(() => lockDraft(lock));
+  const [problem, setProblem] = useState<string>();
+  const id = `lock-form-${key}`;
+  const isSame = isSameLock(draft, lock);
+
+  // A lock of several parts cannot be chosen in the form, which then begins with another.
+  const shows = (part: 'links' | 'knock'): boolean =>
+    asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
+  const change = (next: LockDraft): void => {
+    setDraft(next);
+    setProblem(undefined);
+    if (action.error !== undefined) action.clear();
+  };
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (action.isBusy) return;
+    const read = readLock(draft);
+    if ('problem' in read) {
+      setProblem(read.problem);
+      document.getElementById(`${id}-detail`)?.focus();
+      return;
+    }
+    if (!isSame) {
+      const answer = await action.run('lock:set', { key, lock: read.lock });
+      if (!answer.ok) return;
+      say(t('lock.whoNow', { slug, lock: lockWords(read.lock) }));
+    }
+    // Links are made in this panel, of which more is shown from now on.
+    if (read.lock.kind !== 'links') onDone(read.lock.kind);
+  };
+
+  return (
+    <div class="lock-panel">
+      <form
+        class="lock-form"
+        aria-label={t('lock.whoTo', { slug })}
+        noValidate
+        onSubmit={(event) => void submit(event)}
+      >
+        <LockFields
+          id={id}
+          draft={draft}
+          problem={action.error?.field === 'lock' ? action.error.text : undefined}
+          detailProblem={problem}
+          change={change}
+        />
+        {action.error?.field !== 'lock' && <Failure problem={action.error} />}
+        {!isSame && (
+          <div class="lock-apply">
+            <span class="hint">{t('lock.atOnce')}</span>
+            <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
+              {action.isBusy ? t('lock.applying') : t('lock.apply')}
+            </button>
+          </div>
+        )}
+      </form>
+      {shows('links') && <Links tunnel={tunnel} />}
+      {shows('knock') && <Admitted tunnel={tunnel} />}
+    </div>
+  );
+}
+
+/** Visitors who were let in, for how long they still are, and the way out for each. */
+export function Admitted({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
+  const { say } = useShell();
+  const list = useAction();
+  const action = useAction();
+  const [visitors, setVisitors] = useState<readonly AdmittedView[]>();
+  const rows = useRef<HTMLUListElement>(null);
+  useKeptFocus(rows, (place) => {
+    const left = rows.current?.children;
+    const next = left?.[Math.min(place, left.length - 1)]?.querySelector('button');
+    return next ?? document.getElementById(`lock-${key}`);
+  });
+
+  const { run } = list;
+  // Whoever was admitted no longer knocks.
+  useEffect(() => {
+    let isCurrent = true;
+    const load = async (): Promise<void> => {
+      const answer = await run('knock:admitted', { key });
+      if (isCurrent && answer.ok) setVisitors(answer.value);
+    };
+    void load();
+    return () => {
+      isCurrent = false;
+    };
+  }, [run, key, knocks]);
+
+  const sendOut = async ({ id, agent }: AdmittedView): Promise<void> => {
+    const answer = await action.run('knock:refuse', { key, id });
+    if (!answer.ok) return;
+    setVisitors((before) => before?.filter((visitor) => visitor.id !== id));
+    say(t('admitted.sentOut', { agent: agentWords(agent) }));
+  };
+
+  return (
+    <div class="links">
+      <Failure problem={action.error ?? list.error} />
+      {visitors?.length === 0 && <p class="hint">{t('admitted.nobody')}</p>}
+      <ul ref={rows} class="link-list" aria-label={t('admitted.visitors', { slug })}>
+        {visitors?.map((visitor) => (
+          <Visitor key={visitor.id} visitor={visitor} onSendOut={() => void sendOut(visitor)} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Visitor({
+  visitor: { agent, address, endsAt },
+  onSendOut,
+}: {
+  visitor: AdmittedView;
+  onSendOut: () => void;
+}): JSX.Element {
+  const left = useTime((now) => timeLeftWords(endsAt, now));
+  const who = agentWords(agent);
+  return (
+    <li>
+      <span class="visitor">
+        {who}{' '}
+        <span class="hint" dir="ltr">
+          {address}
+        </span>
+      </span>
+      <span class="dim nowrap">{left}</span>
+      <button
+        type="button"
+        class="link"
+        aria-label={t('admitted.sendOutOf', { who, address })}
+        onClick={onSendOut}
+      >
+        {t('admitted.sendOut')}
+      </button>
+    </li>
+  );
+}

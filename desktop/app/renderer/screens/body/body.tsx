@@ -1,0 +1,239 @@
+import type { JSX } from 'preact';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { MessageView } from '../../../ipc/ipc.ts';
+import { t } from '../../../messages/translate.ts';
+import {
+  type BodyView,
+  bodyView,
+  hexDump,
+  plainText,
+  prettyInPieces,
+  shownWays,
+  type Way,
+} from '../../model/body/body-view.ts';
+import type { Form, FormFile } from '../../model/body/form-parts.ts';
+import { bytesText } from '../../model/numbers.ts';
+import type { MessageKind } from '../../model/request.ts';
+import { useShell, WrapContext } from '../../view/context.ts';
+import { keysText } from '../../view/controls.tsx';
+import { hasCommand, useKey } from '../../view/keys.ts';
+import { type Find, FindBar, useFind } from './find-bar.tsx';
+import { JsonTree } from './json-tree.tsx';
+import { HtmlPreview, ImagePreview } from './previews.tsx';
+import { TextView } from './text-view.tsx';
+
+/** A body, in the way of showing it that suits it best, with the others to choose from. */
+export function Body({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
+  const view = useMemo(() => bodyView(message), [message]);
+  return view === undefined ? <p class="hint">{t('body.none')}</p> : <SomeBody of={of} view={view} />;
+}
+
+function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Element {
+  const { bridge } = useShell();
+  const wraps = useContext(WrapContext);
+  const [chosen, setChosen] = useState<Way>();
+  const ways = useMemo(() => shownWays(view), [view]);
+  const way = chosen !== undefined && ways.includes(chosen) ? chosen : (ways[0] ?? 'hex');
+  const read = useText(view, way);
+  const searched = read.way === 'json' ? view.json : read.text;
+  const find = useFind(searched);
+  const isFinding = find.query !== undefined && searched !== undefined;
+  const section = useRef<HTMLDivElement>(null);
+  const findButton = useRef<HTMLButtonElement>(null);
+  useKey(
+    (event) => hasCommand(event) && event.key === 'f' && searched !== undefined && isMeant(section.current),
+    () => {
+      find.setQuery(find.query ?? '');
+      section.current?.querySelector<HTMLInputElement>('.find input')?.select();
+    },
+  );
+  const endFind = (): void => {
+    find.setQuery(undefined);
+    findButton.current?.focus();
+  };
+
+  return (
+    <div ref={section} class="body-view">
+      <div class="body-bar">
+        <span class="hint">{[bytesText(view.bytes.length), ...view.notes].join('. ')}</span>
+        <span class="ways">
+          {ways.length > 1 && (
+            <span role="group" aria-label={t(`body.shownAs.${of}`)}>
+              {ways.map((each) => (
+                <button
+                  key={each}
+                  type="button"
+                  class="link"
+                  aria-pressed={each === way}
+                  onClick={() => setChosen(each)}
+                >
+                  {t(`body.way.${each}`)}
+                </button>
+              ))}
+            </span>
+          )}
+          {(way === 'pretty' || way === 'text') && (
+            <button
+              type="button"
+              class="link"
+              aria-pressed={wraps}
+              onClick={() => void bridge.call('settings:change', { wrapsBodies: !wraps })}
+            >
+              {t('body.wrap')}
+            </button>
+          )}
+          {searched !== undefined && (
+            <button
+              ref={findButton}
+              type="button"
+              class="link"
+              aria-expanded={isFinding}
+              title={t('body.findWithKey', { keys: keysText('Mod+F') })}
+              onClick={() => (isFinding ? endFind() : find.setQuery(''))}
+            >
+              {t('body.find')}
+            </button>
+          )}
+        </span>
+      </div>
+      {isFinding && <FindBar of={of} find={find} close={endFind} />}
+      <ShownBody label={t(`body.of.${of}`)} view={view} way={read.way} text={read.text} find={find} />
+    </div>
+  );
+}
+
+/** Whether a key means this body: that of the message with the focus, or without one the last. */
+function isMeant(section: HTMLElement | null): boolean {
+  const focused = document.activeElement?.closest('.message')?.querySelector('.body-view');
+  const meant = focused ?? [...document.querySelectorAll('.body-view')].at(-1);
+  return section !== null && meant === section;
+}
+
+/** A body in one of the ways of showing it. */
+export function ShownBody({
+  label,
+  view,
+  way,
+  text,
+  find,
+}: {
+  label: string;
+  view: BodyView;
+  way: Way;
+  /** what there is to be read, if that is text */
+  text: string | undefined;
+  find: Find;
+}): JSX.Element {
+  const { found, current, query = '' } = find;
+  if (way === 'json' && view.json !== undefined)
+    return <JsonTree label={label} document={view.json} found={found} current={current} />;
+  if (way === 'form' && view.form !== undefined) return <FormTable label={label} form={view.form} />;
+  if (way === 'image' && view.image !== undefined)
+    return <ImagePreview label={label} image={view.image} body={view.bytes} />;
+  if (way === 'html' && view.html !== undefined) return <HtmlPreview label={label} html={view.html} />;
+  return (
+    <TextView
+      label={label}
+      text={text ?? ''}
+      found={found}
+      current={current}
+      length={query.length}
+      mayWrap={way !== 'hex'}
+    />
+  );
+}
+
+/** A form as a table of its fields and files. */
+export function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
+  return (
+    <div role="region" aria-label={label}>
+      <table class="parameters">
+        <caption>{t('body.form')}</caption>
+        <tbody>
+          {form.parts.map(({ name, value, file }, index) => (
+            // A name can occur several times; its position distinguishes it from the others.
+            <tr key={index}>
+              <th scope="row" dir="ltr">
+                {name}
+              </th>
+              <td class="mono">{file === undefined ? value : fileText(file)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {form.isCut && <p class="hint">{t('body.notShown')}</p>}
+    </div>
+  );
+}
+
+function fileText({ name, type, size, isCut }: FormFile): string {
+  const bytes = bytesText(size);
+  return [
+    name === '' ? t('body.fileWithoutName') : name,
+    ...(type === '' ? [] : [type]),
+    isCut ? t('body.moreThan', { bytes }) : bytes,
+  ].join(', ');
+}
+
+/** ms of work in a frame. */
+const SLICE_MS = 10;
+
+/** What there is to be read of a body, once it is there. */
+export interface ReadText {
+  readonly way: Way;
+  /** `undefined` for what is not text */
+  readonly text: string | undefined;
+}
+
+/** The text of a way of showing a body. While a long one is laid out, it is the one that was there before. */
+export function useText(view: BodyView, way: Way): ReadText {
+  const work = useMemo(() => new TextWork(view, way), [view, way]);
+  const shown = useRef(work);
+  const [, redraw] = useState(0);
+  if (work.isDone || shown.current.view !== view) shown.current = work;
+  useEffect(() => {
+    if (work.isDone) return undefined;
+    let frame: number;
+    const advance = (): void => {
+      // Shown in a frame of its own.
+      if (work.isDone) return redraw((count) => count + 1);
+      work.advance();
+      frame = requestAnimationFrame(advance);
+    };
+    frame = requestAnimationFrame(advance);
+    return () => cancelAnimationFrame(frame);
+  }, [work]);
+  return shown.current;
+}
+
+/** Writes a text, a slice at a time; most are there after the first. */
+class TextWork implements ReadText {
+  readonly view: BodyView;
+  readonly way: Way;
+  text: string | undefined;
+  isDone = false;
+  readonly #pieces: Generator<void, string | undefined>;
+
+  constructor(view: BodyView, way: Way) {
+    this.view = view;
+    this.way = way;
+    this.#pieces = textInPieces(view, way);
+    this.advance();
+  }
+
+  advance(): void {
+    const end = performance.now() + SLICE_MS;
+    while (!this.isDone && performance.now() < end) {
+      const { done, value } = this.#pieces.next();
+      if (done !== true) continue;
+      this.isDone = true;
+      this.text = value;
+    }
+  }
+}
+
+function* textInPieces(view: BodyView, way: Way): Generator<void, string | undefined> {
+  if (way === 'hex') return hexDump(view.bytes);
+  if (way === 'pretty') return yield* prettyInPieces(view);
+  return way === 'text' ? plainText(view) : undefined;
+}

@@ -1,0 +1,104 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t } from '../../../messages/translate.ts';
+import { findInJson, findInText, type Found, foundText, NOTHING_FOUND } from '../../model/body/find.ts';
+import type { JsonDocument } from '../../model/body/json-document.ts';
+import type { MessageKind } from '../../model/request.ts';
+import { Icon } from '../../view/icons.tsx';
+
+/** Looks for a text within a body: Enter goes to the next, Shift and Enter to the one before, Escape ends it. */
+export function FindBar({
+  of,
+  find,
+  close,
+}: {
+  of: MessageKind;
+  find: Find;
+  close: () => void;
+}): JSX.Element {
+  const { query = '', setQuery, found, current, move } = find;
+  const field = useRef<HTMLInputElement>(null);
+  // Before it shows: what is typed right after it was opened is for it.
+  useLayoutEffect(() => field.current?.focus(), []);
+  return (
+    <div class="find" role="search">
+      <input
+        ref={field}
+        type="search"
+        aria-label={t(`body.findIn.${of}`)}
+        placeholder={t('body.findInThis')}
+        value={query}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') move(event.shiftKey ? -1 : 1);
+          else if (event.key === 'Escape') close();
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <span class="hint nowrap" role="status">
+        {query !== '' && foundText(found, current)}
+      </span>
+      <button
+        type="button"
+        class="icon-button find-previous"
+        aria-label={t('body.previous')}
+        title={t('body.previousWithKey')}
+        onClick={() => move(-1)}
+      >
+        <Icon name="next" />
+      </button>
+      <button
+        type="button"
+        class="icon-button find-next"
+        aria-label={t('body.next')}
+        title={t('body.nextWithKey')}
+        onClick={() => move(1)}
+      >
+        <Icon name="next" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={t('body.closeFind')}
+        title={t('body.closeWithKey')}
+        onClick={close}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+export interface Find {
+  /** `undefined` while nothing is looked for */
+  readonly query: string | undefined;
+  readonly found: Found;
+  /** which of what was found is looked at */
+  readonly current: number;
+  readonly setQuery: (query: string | undefined) => void;
+  /** by how many, forward; round the end */
+  readonly move: (by: number) => void;
+}
+
+/** Looks for a text in what is shown of a body. */
+export function useFind(shown: JsonDocument | string | undefined): Find {
+  const [query, setQuery] = useState<string>();
+  const [current, setCurrent] = useState(0);
+  const found = useMemo(() => {
+    if (query === undefined || shown === undefined) return NOTHING_FOUND;
+    return typeof shown === 'string' ? findInText(shown, query) : findInJson(shown, query);
+  }, [shown, query]);
+  // Before it shows: whoever presses Enter right after that goes on from the first.
+  useLayoutEffect(() => setCurrent(0), [found]);
+  const count = found.at.length;
+  return {
+    query,
+    found,
+    current: Math.min(current, Math.max(0, count - 1)),
+    setQuery,
+    move(by) {
+      if (count > 0) setCurrent((before) => (before + by + count) % count);
+    },
+  };
+}

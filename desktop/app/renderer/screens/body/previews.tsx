@@ -1,0 +1,185 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t, type TextKey } from '../../../messages/translate.ts';
+import { dataUrl, type ImageType, MOST_PIXELS } from '../../model/body/body-view.ts';
+import { countText } from '../../model/numbers.ts';
+import { useMedia } from '../../view/focus.ts';
+
+/**
+ * A page as it looks, in a frame of its own: nothing in it runs, is loaded from anywhere, or leads anywhere. Whatever a sender
+ * tries has four doors to pass: only harmless elements and attributes are copied (safe-html.ts), the frame's sandbox allows no
+ * script, form or window, its own policy and the window's allow no network. Same-origin, so that the copy can be put there.
+ */
+export function HtmlPreview({ label, html }: { label: string; html: string }): JSX.Element {
+  const frame = useRef<HTMLIFrameElement>(null);
+  useLayoutEffect(() => {
+    if (frame.current !== null) fillWithHtml(frame.current, html);
+  }, [html]);
+  return (
+    <div class="preview" role="region" aria-label={label}>
+      <iframe
+        ref={frame}
+        class="preview-frame"
+        title={t('body.asPage', { label })}
+        sandbox="allow-same-origin"
+        tabIndex={0}
+      />
+      <p class="hint">{t('body.pageWithout')}</p>
+    </div>
+  );
+}
+
+const STILL = '(prefers-reduced-motion: reduce)';
+
+type State = { kind: 'waiting' | 'broken' | 'large' } | { kind: 'shown'; width: number; height: number };
+
+const WORDS = {
+  waiting: 'body.picture.waiting',
+  broken: 'body.picture.broken',
+  large: 'body.picture.large',
+} as const satisfies Record<string, TextKey>;
+
+/** A picture. Its size is known before it is unpacked: one that would fill the memory is not drawn. */
+export function ImagePreview({
+  label,
+  image,
+  body,
+}: {
+  label: string;
+  image: ImageType;
+  body: Uint8Array;
+}): JSX.Element {
+  const name = t('body.picture.name', { format: image.name });
+  const source = useMemo(() => dataUrl(image.type, body), [image, body]);
+  const [state, setState] = useState<State>({ kind: 'waiting' });
+  const onLoad = ({ naturalWidth: width, naturalHeight: height }: HTMLImageElement): void =>
+    setState(width * height > MOST_PIXELS ? { kind: 'large' } : { kind: 'shown', width, height });
+  // Whoever wants nothing to move sees the first picture of several.
+  const isStill = useMedia(STILL) && image.type !== 'image/svg+xml';
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const picture = useRef<HTMLImageElement>(null);
+  useEffect(() => {
+    if (state.kind !== 'shown' || canvas.current === null || picture.current === null) return;
+    canvas.current.width = state.width;
+    canvas.current.height = state.height;
+    canvas.current.getContext('2d')?.drawImage(picture.current, 0, 0);
+  }, [state, isStill]);
+  return (
+    <div class="preview" role="region" aria-label={label}>
+      {isStill && <canvas ref={canvas} role="img" aria-label={name} hidden={state.kind !== 'shown'} />}
+      <img
+        ref={picture}
+        src={source}
+        alt={name}
+        hidden={isStill || state.kind !== 'shown'}
+        onLoad={(event) => onLoad(event.currentTarget)}
+        onError={() => setState({ kind: 'broken' })}
+      />
+      <p class="hint">
+        {state.kind === 'shown'
+          ? `${image.name}, ${countText(state.width)} × ${countText(state.height)}`
+          : t(WORDS[state.kind])}
+      </p>
+    </div>
+  );
+}
+
+/** Copies of a stranger's HTML that can do nothing but look like it. */
+
+/** What the frame may load: nothing, from nowhere. Pictures and styles are in the page itself. */
+export const PREVIEW_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
+/** Elements that are copied; a page with more is cut. */
+const MOST_ELEMENTS = 20_000;
+
+/** Elements that only look like something. Of any other that is not dropped, its content is copied. */
+const COPIED = new Set(
+  (
+    'a abbr address article aside b bdi bdo big blockquote br button caption center cite code col colgroup dd del details dfn ' +
+    'div dl dt em fieldset figcaption figure font footer h1 h2 h3 h4 h5 h6 header hgroup hr i img input ins kbd label legend li ' +
+    'main mark menu meter nav ol optgroup option p pre progress q rp rt ruby s samp search section select small span strike ' +
+    'strong sub summary sup table tbody td textarea tfoot th thead time tr tt u ul var wbr'
+  ).split(' '),
+);
+/** Elements that are left out with all that is in them. */
+const DROPPED = new Set(
+  (
+    'applet area audio base canvas dialog embed frame frameset iframe link map math meta object param portal script source svg ' +
+    'template title track video'
+  ).split(' '),
+);
+/** Attributes that load nothing, run nothing, lead nowhere and take no focus. */
+const ATTRIBUTES = new Set(
+  (
+    'align alt bgcolor border cellpadding cellspacing checked class color cols colspan dir face height id lang max min open ' +
+    'placeholder rows rowspan selected size span start title type valign value width'
+  ).split(' '),
+);
+const CONTROLS = 'button, input, select, textarea';
+
+const parsing = trustedTypes.createPolicy('inert-html', { createHTML: (text) => text });
+
+/** Puts a copy of the HTML into a frame that is empty. */
+export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
+  const target = frame.contentDocument;
+  if (target === null) return;
+  const policy = target.createElement('meta');
+  policy.httpEquiv = 'Content-Security-Policy';
+  policy.content = PREVIEW_POLICY;
+  target.head.append(policy);
+  // Nothing of this document is loaded or run: it belongs to no window.
+  const source = new DOMParser().parseFromString(parsing.createHTML(html), 'text/html');
+  const sheets = [BASE, ...[...source.querySelectorAll('style')].map(({ textContent }) => textContent ?? '')];
+  target.adoptedStyleSheets = sheets.map((text) => sheetOf(target, text));
+  copyAttributes(source.body, target.body);
+  new Copier(target).copy(source.body, target.body);
+  // Nothing in it takes clicks or the focus.
+  target.body.inert = true;
+}
+
+const BASE = ':root { color-scheme: light; background: #fff; color: #000; }';
+
+/** As an object, not as an element: an element would be against the policy of the window. */
+function sheetOf(document: Document, text: string): CSSStyleSheet {
+  const sheet = new (document.defaultView ?? window).CSSStyleSheet();
+  sheet.replaceSync(text);
+  return sheet;
+}
+
+class Copier {
+  readonly #target: Document;
+  #left = MOST_ELEMENTS;
+
+  constructor(target: Document) {
+    this.#target = target;
+  }
+
+  /** The parser nests at most 512 elements. */
+  copy(from: Element, into: Element): void {
+    for (const child of from.childNodes) {
+      if (child instanceof Text) into.append(this.#target.createTextNode(child.data));
+      if (child instanceof HTMLElement && this.#left > 0) this.#copyElement(child, into);
+    }
+  }
+
+  #copyElement(element: HTMLElement, into: Element): void {
+    const name = element.localName;
+    if (DROPPED.has(name) || name === 'style') return;
+    if (!COPIED.has(name)) return this.copy(element, into);
+    this.#left -= 1;
+    const copied = this.#target.createElement(name);
+    copyAttributes(element, copied);
+    if (copied.matches(CONTROLS)) copied.setAttribute('disabled', '');
+    into.append(copied);
+    this.copy(element, copied);
+  }
+}
+
+function copyAttributes(from: HTMLElement, to: HTMLElement): void {
+  for (const { name, value } of from.attributes) {
+    if (ATTRIBUTES.has(name)) to.setAttribute(name, value);
+    // Through the object model, for the same reason as style sheets.
+    if (name === 'style') to.style.cssText = value;
+  }
+  const source = from.getAttribute('src') ?? '';
+  if (from.localName === 'img' && /^data:image\//i.test(source)) to.setAttribute('src', source);
+}

@@ -1,0 +1,169 @@
+import type { JSX, RefObject } from 'preact';
+import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import { type Found, type TextBlock, textBlocks } from '../../model/body/find.ts';
+import { WrapContext } from '../../view/context.ts';
+
+/** Characters of a line that is wrapped, as a guess. */
+const WRAPPED_AFTER = 80;
+
+/** A body as text. */
+export function TextView({
+  label,
+  text,
+  found,
+  current,
+  length,
+  mayWrap,
+}: {
+  label: string;
+  text: string;
+  found: Found;
+  /** which of them is looked at */
+  current: number;
+  /** characters of each */
+  length: number;
+  /** whether its lines mean anything when they are wrapped */
+  mayWrap: boolean;
+}): JSX.Element {
+  const wraps = useContext(WrapContext) && mayWrap;
+  const pre = useRef<HTMLPreElement>(null);
+  const blocks = useMemo(() => textBlocks(text).map(block), [text]);
+  useHighlights(pre, found.at, length, current, text);
+  return (
+    // A region that scrolls must be reachable without a mouse.
+    <pre
+      ref={pre}
+      class={`body mono ${wraps ? 'body-wraps' : ''}`}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
+      {blocks}
+    </pre>
+  );
+}
+
+function block({ pieces, lines, columns }: TextBlock, index: number): JSX.Element {
+  const [first = ''] = pieces;
+  if (pieces.length === 1)
+    return (
+      <span key={index} class="text-block" style={guess(first.length, columns, lines)}>
+        {first}
+      </span>
+    );
+  return (
+    <span key={index} class="text-line">
+      {pieces.map((piece, place) => (
+        <span key={place} class="text-piece" style={guess(piece.length, piece.length, 1)}>
+          {piece}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** The size of what has not come into view, for the style: as wide as its longest line, or wrapped. */
+function guess(characters: number, columns: number, lines: number): Record<string, number> {
+  const wrapped = Math.max(lines, Math.ceil(characters / WRAPPED_AFTER));
+  return { '--columns': columns, '--lines': lines, '--wrapped': wrapped };
+}
+
+/** Those of all bodies on the screen; style/body.css says how they look. */
+const useHighlightsFound = new Highlight();
+const useHighlightsCurrent = new Highlight();
+useHighlightsCurrent.priority = 1;
+CSS.highlights.set('found', useHighlightsFound);
+CSS.highlights.set('found-current', useHighlightsCurrent);
+
+/**
+ * Marks what was found in a text without a change of its elements (CSS Custom Highlight API), and scrolls to what is looked at.
+ *
+ * @param element with the text in it, and nothing else
+ * @param starts where each begins, in order
+ * @param length of each
+ * @param at which of them is looked at
+ * @param text as shown
+ */
+export function useHighlights(
+  element: RefObject<HTMLElement | null>,
+  starts: readonly number[],
+  length: number,
+  at: number,
+  text: string,
+): void {
+  useEffect(() => {
+    const ranges = rangesOf(element.current, starts, length);
+    for (const range of ranges) useHighlightsFound.add(range);
+    return () => {
+      for (const range of ranges) useHighlightsFound.delete(range);
+    };
+  }, [element, starts, length, text]);
+  useEffect(() => {
+    const start = starts[at];
+    const [range] = start === undefined ? [] : rangesOf(element.current, [start], length);
+    if (range === undefined) return undefined;
+    useHighlightsCurrent.add(range);
+    scrollTo(element.current, range);
+    return () => void useHighlightsCurrent.delete(range);
+  }, [element, starts, length, at, text]);
+}
+
+/** A text of the page, and where it is in all that is shown. */
+interface Piece {
+  readonly node: Node;
+  readonly from: number;
+  readonly to: number;
+}
+
+function piecesOf(element: HTMLElement): readonly Piece[] {
+  const pieces: Piece[] = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(), from = 0; node !== null; node = walker.nextNode()) {
+    const to = from + (node.textContent ?? '').length;
+    pieces.push({ node, from, to });
+    from = to;
+  }
+  return pieces;
+}
+
+/**
+ * The ranges of what was found, as far as it is shown; one may begin in one text and end in another. Static ones: of live ones each
+ * would be looked at whenever a text goes.
+ */
+function rangesOf(
+  element: HTMLElement | null,
+  starts: readonly number[],
+  length: number,
+): readonly StaticRange[] {
+  const pieces = element === null ? [] : piecesOf(element);
+  let place = 0;
+  return starts.flatMap((start) => {
+    while ((pieces[place]?.to ?? Infinity) <= start) place += 1;
+    const first = pieces[place];
+    const last = pieces.slice(place).find(({ to }) => to >= start + length);
+    if (first === undefined || last === undefined) return [];
+    return [
+      new StaticRange({
+        startContainer: first.node,
+        startOffset: start - first.from,
+        endContainer: last.node,
+        endOffset: start + length - last.from,
+      }),
+    ];
+  });
+}
+
+/** Into view, first within the element, then the element itself. */
+function scrollTo(element: HTMLElement | null, place: StaticRange): void {
+  if (element === null) return;
+  const range = new Range();
+  range.setStart(place.startContainer, place.startOffset);
+  range.setEnd(place.endContainer, place.endOffset);
+  const { top, left, bottom, right } = range.getBoundingClientRect();
+  const room = element.getBoundingClientRect();
+  if (top < room.top || bottom > room.bottom)
+    element.scrollTop += (top + bottom - room.top - room.bottom) / 2;
+  if (left < room.left || right > room.right)
+    element.scrollLeft += (left + right - room.left - room.right) / 2;
+  element.scrollIntoView({ block: 'nearest' });
+}

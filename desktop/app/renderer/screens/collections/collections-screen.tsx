@@ -1,0 +1,326 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
+import type { CallError } from '../../../ipc/ipc.ts';
+import type { KeptView, SetsView, SetView } from '../../../ipc/request-views.ts';
+import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import { isFine, type KeptResult, resultText } from '../../model/request-draft.ts';
+import { targetText } from '../../model/request.ts';
+import { useShell } from '../../view/context.ts';
+import { ActionLink, Failure, Field, fieldControl, Notice } from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/focus.ts';
+import { Screen } from '../../view/screen.tsx';
+import { type Action, useAction } from '../../view/use-action.ts';
+import { type SetSender, useSetSender } from './use-collection-sender.ts';
+
+/** Requests that are kept by name, to be sent to a tunnel's local server whenever somebody wants. */
+export function SetsScreen({
+  tunnelKey,
+  tunnels,
+  revision,
+}: {
+  tunnelKey: string;
+  tunnels: readonly TunnelView[];
+  /** of the sets */
+  revision: number;
+}): JSX.Element {
+  const { view, error } = useSets(revision);
+  const sender = useSetSender(tunnelKey);
+  const list = useRef<HTMLUListElement>(null);
+  const sets = view?.sets ?? [];
+  // A set goes when it is removed, and when what made it is undone.
+  useKeptFocus(list, (place) => {
+    const next = sets[Math.min(place, sets.length - 1)];
+    return next === undefined ? document.querySelector('h1') : document.getElementById(setHeadingId(next.id));
+  });
+  const tunnel = tunnels.find(({ key }) => key === tunnelKey);
+  const canSend = tunnel?.status.name === 'online';
+  return (
+    <Screen title={t('sets.title')}>
+      <Failure problem={error} />
+      {tunnel === undefined ? (
+        <Notice>{t('log.tunnelGone')}</Notice>
+      ) : (
+        sets.length > 0 && (
+          <p class="hint">
+            {canSend
+              ? t('sets.sentTo', { slug: tunnel.slug, port: tunnel.localPort })
+              : t('sets.needsOnline', { slug: tunnel.slug })}
+          </p>
+        )
+      )}
+      {view !== undefined && sets.length === 0 && <p class="dim nothing">{t('sets.none')}</p>}
+      <ul ref={list} class="sets">
+        {sets.map((set) => (
+          <SetCard
+            key={set.id}
+            tunnelKey={tunnelKey}
+            set={set}
+            isOnly={sets.length === 1}
+            canSend={canSend}
+            sender={sender}
+          />
+        ))}
+      </ul>
+      {view !== undefined && sets.length > 0 && (
+        <p class="hint">{t(view.isKept ? 'secrets.keptBySystem' : 'secrets.inMemory')}</p>
+      )}
+    </Screen>
+  );
+}
+
+/** One set: its name opens its requests. */
+export function SetCard({
+  tunnelKey,
+  set,
+  isOnly,
+  canSend,
+  sender,
+}: {
+  tunnelKey: string;
+  set: SetView;
+  /** whether there is no other, so that it is open from the beginning */
+  isOnly: boolean;
+  canSend: boolean;
+  sender: SetSender;
+}): JSX.Element {
+  const { say } = useShell();
+  const action = useAction();
+  const { id, name, requests } = set;
+  const [isOpen, setOpen] = useState(isOnly);
+  const [isRenaming, setRenaming] = useState(false);
+  const rows = useRef<HTMLUListElement>(null);
+  useKeptFocus(rows, (place) => {
+    const next = requests[Math.min(place, requests.length - 1)];
+    return document.getElementById(next === undefined ? setHeadingId(id) : `send-${next.id}`);
+  });
+  const isSending = sender.busy === id;
+  const sendWord = t(isSending ? 'bench.stop' : 'sets.sendAll');
+  const sendAll = (): void => {
+    setOpen(true);
+    sender.send(
+      id,
+      requests.map((request) => request.id),
+    );
+  };
+  const endRenaming = (words = ''): void => {
+    setRenaming(false);
+    document.getElementById(`rename-${id}`)?.focus();
+    if (words !== '') say(words);
+  };
+  return (
+    <li class="set">
+      <div class="set-top">
+        <h2>
+          <button
+            type="button"
+            id={setHeadingId(id)}
+            class="set-name"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <b>
+              <bdi>{name}</bdi>
+            </b>{' '}
+            <span class="dim">{t('sets.requests', { count: requests.length })}</span>
+          </button>
+        </h2>
+        <span class="set-actions">
+          {/* One button, so that it keeps the focus. */}
+          <button
+            type="button"
+            class="button small"
+            aria-label={t('tunnels.actionOf', { action: sendWord, slug: name })}
+            disabled={!isSending && (!canSend || requests.length === 0)}
+            aria-disabled={sender.busy !== undefined && !isSending}
+            onClick={isSending ? sender.stop : sendAll}
+          >
+            {sendWord}
+          </button>
+          <ActionLink
+            id={`rename-${id}`}
+            label={t('sets.rename')}
+            of={name}
+            expanded={isRenaming}
+            onClick={() => setRenaming(!isRenaming)}
+          />
+          <ActionLink
+            label={t('sets.remove')}
+            of={name}
+            apart
+            onClick={() => void (action.isBusy || action.run('set:remove', { set: id }))}
+          />
+        </span>
+      </div>
+      {isRenaming && <RenameForm set={set} close={endRenaming} />}
+      {sender.last === id && sender.words !== '' && <p class="sender-words">{sender.words}</p>}
+      <Failure problem={action.error ?? (sender.last === id ? sender.error : undefined)} />
+      {isOpen && (
+        <ul ref={rows} class="kept-rows" aria-label={t('sets.requestsOf', { name })}>
+          {requests.map((request) => (
+            <KeptRow
+              key={request.id}
+              tunnelKey={tunnelKey}
+              set={id}
+              request={request}
+              result={sender.results.get(request.id)}
+              canSend={canSend}
+              isBusy={sender.busy !== undefined}
+              run={action.run}
+              send={() => sender.send(id, [request.id])}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+/** Id of what opens a set. */
+export function setHeadingId(id: string): string {
+  return `set-${id}`;
+}
+
+/** A request of a set, what came of it when it was sent last, and what can be done with it. */
+export function KeptRow({
+  tunnelKey,
+  set,
+  request,
+  result,
+  canSend,
+  isBusy,
+  run,
+  send,
+}: {
+  tunnelKey: string;
+  /** id of its set */
+  set: string;
+  request: KeptView;
+  result: KeptResult | undefined;
+  canSend: boolean;
+  /** whether one of the sets is being sent */
+  isBusy: boolean;
+  run: Action['run'];
+  send: () => void;
+}): JSX.Element {
+  const { go } = useShell();
+  const target = targetText(request);
+  const method = escapeUnprintable(request.method);
+  const words = `${method} ${target}`;
+  const edit = async (): Promise<void> => {
+    const answer = await run('set:open', { key: tunnelKey, set, request: request.id });
+    if (answer.ok) go({ screen: 'edit', key: tunnelKey, id: answer.value.id });
+  };
+  return (
+    <li class="kept-row">
+      <span class="kept-request" dir="ltr">
+        <span class="method">{method}</span> {target}
+      </span>
+      {result !== undefined && (
+        <button
+          type="button"
+          id={`result-${request.id}`}
+          class={`link ${isFine(result) ? '' : 'status-failed'}`}
+          aria-label={t('sets.resultOf', { result: resultText(result), request: words })}
+          onClick={() => go({ screen: 'request', key: tunnelKey, id: result.id })}
+        >
+          {resultText(result)}
+        </button>
+      )}
+      <span class="set-actions">
+        <button
+          type="button"
+          id={`send-${request.id}`}
+          class="link"
+          aria-label={t('tunnels.actionOf', { action: t('bench.send'), slug: words })}
+          disabled={!canSend}
+          aria-disabled={isBusy}
+          onClick={send}
+        >
+          {t('bench.send')}
+        </button>
+        <ActionLink id={`edit-${request.id}`} label={t('sets.edit')} of={words} onClick={() => void edit()} />
+        <ActionLink
+          label={t('sets.remove')}
+          of={words}
+          apart
+          onClick={() => void run('set:remove-request', { set, request: request.id })}
+        />
+      </span>
+    </li>
+  );
+}
+
+/** Another name for a set. @param close called with what to say, or nothing if the name stays */
+export function RenameForm({
+  set: { id, name },
+  close,
+}: {
+  set: SetView;
+  close: (words?: string) => void;
+}): JSX.Element {
+  const action = useAction();
+  const [written, setWritten] = useState(name);
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => input.current?.select(), []);
+  const field = `name-${id}`;
+  const problem = action.error?.field === 'name' ? action.error.text : undefined;
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (action.isBusy) return;
+    const answer = await action.run('set:rename', { set: id, name: written });
+    if (answer.ok) close(t('sets.renamed', { name: written.trim() }));
+    else input.current?.focus();
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        close();
+      }}
+    >
+      <Field id={field} label={t('sets.name')} problem={problem}>
+        <div class="with-button">
+          <input
+            {...fieldControl(field, problem)}
+            ref={input}
+            autocomplete="off"
+            value={written}
+            onInput={(event) => {
+              setWritten(event.currentTarget.value);
+              if (action.error !== undefined) action.clear();
+            }}
+          />
+          <button type="submit" class="button" aria-disabled={action.isBusy}>
+            {t('sets.save')}
+          </button>
+        </div>
+      </Field>
+      <Failure problem={problem === undefined ? action.error : undefined} />
+    </form>
+  );
+}
+
+/** The sets, read anew whenever one changes. @param revision of the sets, as the snapshot has it */
+export function useSets(revision: number): { view?: SetsView; error?: CallError } {
+  const { bridge } = useShell();
+  const [state, setState] = useState<{ view?: SetsView; error?: CallError }>({});
+  useEffect(() => {
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const answer = await bridge.call('set:list', undefined);
+      if (!isOver) setState(answer.ok ? { view: answer.value } : { error: answer.error });
+    };
+    load().catch(() => {
+      if (!isOver) setState({ error: { code: 'no-answer', text: t('common.noAnswer') } });
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [bridge, revision]);
+  return state;
+}

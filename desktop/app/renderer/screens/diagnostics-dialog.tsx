@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { HopResult } from '../../../client/diagnostics/hop.ts';
+import type { CheckupView } from '../../ipc/snapshot.ts';
+import { told } from '../../messages/message-text.ts';
+import { t } from '../../messages/translate.ts';
+import { checkupWords, hopWords, nextHop } from '../model/diagnostics.ts';
+import { Failure } from '../view/controls.tsx';
+import { useModal } from '../view/focus.ts';
+import { useAction } from '../view/use-action.ts';
+
+const TITLE = 'checkup-title';
+const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
+
+/** The way to the relay and back, hop by hop as each is checked, with what to do where it stops. */
+export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Element {
+  const dialog = useModal();
+  const end = useRef<HTMLButtonElement>(null);
+  const action = useAction();
+  // Before it shows: a key that is pressed right then is for it.
+  useLayoutEffect(() => end.current?.focus(), []);
+  const close = (): void => void action.run('checkup:stop', undefined);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    close();
+  };
+  const next = nextHop(checkup);
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
+      <h2 id={TITLE}>
+        {checkup.slug === undefined ? t('checkup.toRelay') : t('checkup.toTunnel', { slug: checkup.slug })}
+      </h2>
+      <ul class="hops">
+        {checkup.results.map((result) => (
+          <HopRow key={result.hop} result={result} />
+        ))}
+        {next !== undefined && (
+          <li class="hop hop-next">
+            <span class="hop-mark" aria-hidden="true">
+              …
+            </span>
+            <b>{next}</b>
+          </li>
+        )}
+      </ul>
+      <p role="status">{checkupWords(checkup)}</p>
+      <Failure problem={action.error} />
+      <div class="dialog-buttons">
+        <button ref={end} type="button" class="button" onClick={close}>
+          {t('common.close')}
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResult }): JSX.Element {
+  return (
+    <li class={`hop hop-${result}`}>
+      <span class="hop-mark" aria-hidden="true">
+        {MARKS[result]}
+      </span>
+      <b>{hopWords(hop)}</b>
+      <span class="unseen"> {t(`checkup.result.${result}`)}</span>
+      {result !== 'skipped' && (
+        <span class="hop-time dim">{t('latency.milliseconds', { milliseconds: ms })}</span>
+      )}
+      <span class="hop-detail">{told(detail)}</span>
+      {fix !== undefined && <span class="hop-detail hop-fix">{told(fix)}</span>}
+    </li>
+  );
+}

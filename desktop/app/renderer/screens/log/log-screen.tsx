@@ -1,0 +1,239 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RequestSummary } from '../../../../client/inspector/records.ts';
+import type { LogView } from '../../../ipc/request-views.ts';
+import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
+import { countText } from '../../model/numbers.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, Notice, SearchField } from '../../view/controls.tsx';
+import { hasCommand, isTyping, useKey } from '../../view/keys.ts';
+import { Screen } from '../../view/screen.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { KeepDialog } from '../collections/save-dialog.tsx';
+import { useExport } from '../transfer.tsx';
+import { RequestList, RequestMenu, type RowMenu } from './request-list.tsx';
+import { type Log, useLog } from './use-log.ts';
+
+/** All recorded requests of one tunnel, newest first. */
+export function LogScreen({
+  tunnelKey,
+  tunnels,
+  view,
+  show,
+  start,
+  opened,
+  follow,
+}: {
+  tunnelKey: string;
+  tunnels: readonly TunnelView[];
+  /** what of it is shown */
+  view: LogView;
+  show: (view: LogView) => void;
+  /** number of the request that the user comes back to */
+  start: number | undefined;
+  /** number of the request that is open beside the list */
+  opened?: number | undefined;
+  /** shows another one there */
+  follow?: ((id: number) => void) | undefined;
+}): JSX.Element {
+  const { say, importTo, go } = useShell();
+  const tunnel = tunnels.find(({ key }) => key === tunnelKey);
+  const log = useLog(tunnelKey, tunnel);
+  const clear = useAction();
+  const rowAction = useAction();
+  const [menu, setMenu] = useState<RowMenu>();
+  const [kept, setKept] = useState<RowMenu['request']>();
+  const har = useExport(tunnelKey);
+  const { part, search } = view;
+  const [frozen, setFrozen] = useState<Log['requests']>();
+  const all = frozen ?? log.requests;
+  const requests = useMemo(() => all && foundRequests(all, search), [all, search]);
+  const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
+  const newest = frozen?.[0]?.id ?? 0;
+  const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
+  useKey(
+    // What is not in view is not in the page: the search of the browser would not find it. Beside a request, it is that one's.
+    (event) =>
+      (event.key === '/' && !isTyping(event)) ||
+      (event.key === 'f' && hasCommand(event) && (opened === undefined || isInLog())),
+    () => document.getElementById('search-requests')?.focus(),
+  );
+  useFoundWords(search, requests?.length ?? 0);
+
+  const onClear = async (): Promise<void> => {
+    const answer = await clear.run('log:clear', { key: tunnelKey });
+    if (!answer.ok) return;
+    setFrozen(undefined);
+    say(t('log.empty'));
+  };
+
+  return (
+    <Screen
+      title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
+      actions={
+        <>
+          {shown !== undefined && shown.length > 0 && (
+            <button
+              type="button"
+              class="link"
+              title={t('log.exportTitle')}
+              aria-disabled={har.isBusy}
+              onClick={() =>
+                void har.run(
+                  shown.map(({ id }) => id),
+                  false,
+                )
+              }
+            >
+              {t('log.export')}
+            </button>
+          )}{' '}
+          {tunnel !== undefined && tunnel.folder === undefined && (
+            <>
+              <button
+                type="button"
+                id="import-requests"
+                class="link"
+                title={t('log.importTitle')}
+                onClick={() => importTo(tunnelKey)}
+              >
+                {t('log.import')}
+              </button>{' '}
+              <button
+                type="button"
+                id="open-sets"
+                class="link"
+                title={t('sets.openTitle')}
+                onClick={() => go({ screen: 'sets', key: tunnelKey })}
+              >
+                {t('sets.open')}
+              </button>{' '}
+            </>
+          )}
+          <button type="button" class="link" onClick={() => void onClear()}>
+            {t('log.clear')}
+          </button>
+        </>
+      }
+    >
+      <SearchField
+        id="search-requests"
+        label={t('log.search')}
+        placeholder={t('log.searchBy')}
+        value={search}
+        onChange={(text) => show({ part, search: text })}
+      />
+      {har.words !== '' && <p class="hint file-words">{har.words}</p>}
+      <Failure problem={clear.error ?? rowAction.error ?? har.error ?? log.problem} />
+      {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
+      {requests !== undefined && requests.length > 0 && (
+        <div class="log-bar">
+          <ChipRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
+          <button
+            type="button"
+            class="link"
+            aria-pressed={frozen !== undefined}
+            onClick={() => setFrozen(frozen === undefined ? log.requests : undefined)}
+          >
+            {frozen === undefined
+              ? t('log.pause')
+              : waiting === 0
+                ? t('log.paused')
+                : t('log.newOnes', { count: waiting })}
+          </button>
+        </div>
+      )}
+      {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
+        <p class="dim nothing">{t('log.noneOfThese')}</p>
+      )}
+      {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
+      {shown !== undefined && (
+        <RequestList
+          tunnelKey={tunnelKey}
+          requests={shown}
+          start={start}
+          opened={opened}
+          follow={follow}
+          openMenu={setMenu}
+        />
+      )}
+      {menu !== undefined && (
+        <RequestMenu
+          tunnelKey={tunnelKey}
+          url={tunnel?.url}
+          menu={menu}
+          run={rowAction.run}
+          search={(text) => show({ part, search: text })}
+          keep={setKept}
+          close={() => setMenu(undefined)}
+        />
+      )}
+      {kept !== undefined && (
+        <KeepDialog tunnelKey={tunnelKey} request={kept} close={() => setKept(undefined)} />
+      )}
+    </Screen>
+  );
+}
+
+/**
+ * Announces how many were found once the typing pauses, not for every request that comes in. Apart from the log: what waits for
+ * another search would keep the requests that were there at the last one.
+ */
+function useFoundWords(search: string, count: number): void {
+  const { say } = useShell();
+  const found = useRef(count);
+  found.current = count;
+  useEffect(() => {
+    if (search === '') return undefined;
+    const timer = window.setTimeout(() => say(t('log.found', { count: found.current })), 1000);
+    return () => window.clearTimeout(timer);
+  }, [search, say]);
+}
+
+function NoRequests({ search, url }: { search: string; url: string | undefined }): JSX.Element {
+  return (
+    <p class="dim nothing">
+      {search === ''
+        ? url === undefined
+          ? t('log.noneYetOpen')
+          : t('log.noneYet', { url })
+        : t('log.noMatch', { search })}
+    </p>
+  );
+}
+
+/** Whether the focus is in the log, not beside it. */
+function isInLog(): boolean {
+  const pane = document.getElementById('search-requests')?.closest('.screen');
+  return pane?.contains(document.activeElement) === true;
+}
+
+/** The parts of a log, with counts; one is shown. */
+export function ChipRow({
+  requests,
+  chosen,
+  choose,
+}: {
+  requests: readonly RequestSummary[];
+  chosen: string;
+  choose: (part: string) => void;
+}): JSX.Element {
+  const parts = useMemo(() => chips(requests, chosen), [requests, chosen]);
+  return (
+    <div class="filter-chips" role="group" aria-label={t('log.show')}>
+      {parts.map(({ id, label, count }) => (
+        <button
+          key={id}
+          type="button"
+          class="filter-chip"
+          aria-pressed={id === chosen}
+          onClick={() => choose(id === chosen ? ALL : id)}
+        >
+          <bdi>{label}</bdi> <span class="dim">{countText(count)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,273 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { REDACTED } from '../../../../../shared/version.ts';
+import type { RequestSummary } from '../../../../client/inspector/records.ts';
+import { t } from '../../../messages/translate.ts';
+import { targetText } from '../../model/request.ts';
+import { drawnRows } from '../../model/row-window.ts';
+import { useShell } from '../../view/context.ts';
+import { isTyping, useKey } from '../../view/keys.ts';
+import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
+import type { Action } from '../../view/use-action.ts';
+import { scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
+import { RequestRow, rowId } from './request-row.tsx';
+
+/** How long the keys rest on a row before it is shown beside the list. */
+const FOLLOW_MS = 150;
+
+/**
+ * The requests of a log, however many. One of them can be reached with Tab, the others from there with the keys of a list; the
+ * one that has the focus is always in the page.
+ */
+export function RequestList({
+  tunnelKey,
+  requests,
+  start,
+  opened,
+  follow,
+  openMenu,
+}: {
+  tunnelKey: string;
+  requests: readonly RequestSummary[];
+  /** number of the request that the user comes back to */
+  start: number | undefined;
+  /** number of the request that is open beside the list */
+  opened: number | undefined;
+  /** shows another one there; `undefined` if there is none */
+  follow: ((id: number) => void) | undefined;
+  openMenu: (menu: RowMenu) => void;
+}): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  const ruler = useRef<HTMLDivElement>(null);
+  const placeOf = useMemo(() => new Map(requests.map(({ id }, place) => [id, place])), [requests]);
+  const rows = useVirtualRows(list, ruler, requests, placeOf);
+  const [active, setActive] = useState(start);
+  const activePlace = active === undefined ? undefined : placeOf.get(active);
+  const wantsFocus = useRef(false);
+  const lastPlace = useRef(0);
+
+  const followLater = useFollow(follow);
+
+  const goTo = (place: number): number | undefined => {
+    const request = requests[Math.max(0, Math.min(place, requests.length - 1))];
+    if (request === undefined) return undefined;
+    wantsFocus.current = true;
+    // What is above the list comes with its first row.
+    if (request === requests[0] && list.current !== null) scrollerOf(list.current).scrollTop = 0;
+    if (request.id === active) focusRow(tunnelKey, request.id);
+    else setActive(request.id);
+    return request.id;
+  };
+  useKey(
+    (event) => placeAfter(event, list.current, 0, 1) !== undefined,
+    (event) => {
+      const isInside = list.current?.contains(document.activeElement) === true;
+      const from = isInside ? activePlace : undefined;
+      const first = event.key === 'End' ? requests.length - 1 : isTyping(event) ? 0 : rows.firstInView();
+      const next = from === undefined ? first : placeAfter(event, list.current, from, rows.perPage());
+      followLater(goTo(next ?? first));
+    },
+  );
+
+  // Read before the redraw: afterwards nothing says where the focus was.
+  const hadFocus = list.current?.contains(document.activeElement) === true;
+  useLayoutEffect(() => {
+    if (activePlace !== undefined) lastPlace.current = activePlace;
+    if (wantsFocus.current && active !== undefined && focusRow(tunnelKey, active)) wantsFocus.current = false;
+    if (!hadFocus || document.activeElement !== document.body) return;
+    // The row is gone: it was filtered out, or is no longer kept.
+    if (activePlace === undefined) goTo(lastPlace.current);
+    else if (active !== undefined) focusRow(tunnelKey, active);
+    if (requests.length === 0) document.getElementById('search-requests')?.focus();
+  });
+
+  // None until the height of one is known: a row that was given the focus before would not be in view at its place.
+  const drawn =
+    rows.rowHeight === 0
+      ? []
+      : drawnRows(rows.window, activePlace).filter((place) => place < requests.length);
+  const stop = activePlace ?? drawn[0];
+  return (
+    <div class="log-rows">
+      <div ref={ruler} class="row-ruler" aria-hidden="true" />
+      <ul
+        ref={list}
+        class="rows log"
+        aria-label={t('log.requests')}
+        style={{ height: `${requests.length * rows.rowHeight}px` }}
+        onFocusIn={({ target }) => {
+          const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;
+          if (id !== undefined) setActive(Number(id));
+        }}
+        onContextMenu={(event) => {
+          const row = event.target instanceof Element ? event.target.closest('li') : null;
+          const request = requests[placeOf.get(Number(row?.dataset['request'])) ?? -1];
+          if (row === null || request === undefined) return;
+          event.preventDefault();
+          row.querySelector('button')?.focus();
+          openMenu({ request, spot: spotOf(event, row) });
+        }}
+      >
+        {drawn.map((place) => {
+          const request = requests[place];
+          return (
+            request && (
+              <RequestRow
+                key={request.id}
+                tunnelKey={tunnelKey}
+                request={request}
+                spot={place}
+                top={place * rows.rowHeight}
+                count={requests.length}
+                isTabStop={place === stop}
+                isOpen={request.id === opened}
+              />
+            )
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** @returns what shows a request beside the list once the keys have stopped at it, not all that they pass */
+function useFollow(follow: ((id: number) => void) | undefined): (id: number | undefined) => void {
+  const timer = useRef<number>(undefined);
+  // Asked when the time has come: a key may be handled before it is known that something has been opened.
+  const latest = useRef(follow);
+  latest.current = follow;
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  return (id) => {
+    window.clearTimeout(timer.current);
+    if (id !== undefined) timer.current = window.setTimeout(() => latest.current?.(id), FOLLOW_MS);
+  };
+}
+
+/** @returns whether the row is in the page */
+function focusRow(tunnelKey: string, id: number): boolean {
+  const row = document.getElementById(rowId(tunnelKey, id));
+  row?.focus();
+  return row !== null;
+}
+
+/**
+ * Where in a list a key leads: up and down, or k and j; a page up or down; to the first and the last row. From a text only the
+ * arrows up and down lead into the list.
+ *
+ * @param list whose pane the key has to be pressed in, or nowhere
+ * @param from number of the row that has the focus
+ * @param perPage rows that fit into view
+ * @returns number of a row, which may be beyond the ends; `undefined` for any other key
+ */
+export function placeAfter(
+  event: KeyboardEvent,
+  list: HTMLElement | null,
+  from: number,
+  perPage: number,
+): number | undefined {
+  if (event.ctrlKey || event.metaKey || event.altKey || list === null || !isNear(event, list))
+    return undefined;
+  switch (event.key) {
+    case 'ArrowDown':
+      return from + 1;
+    case 'ArrowUp':
+      return from - 1;
+  }
+  if (isTyping(event)) return undefined;
+  switch (event.key) {
+    case 'j':
+      return from + 1;
+    case 'k':
+      return from - 1;
+    case 'PageDown':
+      return from + perPage;
+    case 'PageUp':
+      return from - perPage;
+    case 'Home':
+      return 0;
+    case 'End':
+      return Infinity;
+    default:
+      return undefined;
+  }
+}
+
+/** Arrows belong to what chooses or scrolls by them. */
+function isNear({ target }: KeyboardEvent, list: HTMLElement): boolean {
+  if (!(target instanceof Element)) return false;
+  if (target === document.body || list.contains(target)) return true;
+  const isOfPane = list.closest('.screen')?.contains(target) === true;
+  return isOfPane && target.matches('input[type=search], h1');
+}
+
+/** A row of the log for which a menu is open. */
+export interface RowMenu {
+  readonly request: RequestSummary;
+  readonly spot: Spot;
+}
+
+/** What can be done with a request without opening it. What it copies is without secrets. */
+export function RequestMenu({
+  tunnelKey,
+  url,
+  menu: { request, spot },
+  run,
+  search,
+  keep,
+  close,
+}: {
+  tunnelKey: string;
+  /** of the tunnel, while it is in the list */
+  url: string | undefined;
+  menu: RowMenu;
+  run: Action['run'];
+  /** shows only what has these words */
+  search: (text: string) => void;
+  /** asks where it is to be kept */
+  keep: (request: RequestSummary) => void;
+  close: () => void;
+}): JSX.Element {
+  const { go, say } = useShell();
+  const { id, method, target } = request;
+  const ref = { key: tunnelKey, id };
+  const [path = target] = target.split('?');
+  const items: readonly MenuItem[] = [
+    { label: t('log.menu.open'), act: () => go({ screen: 'request', ...ref }) },
+    {
+      label: t('request.replay'),
+      act: async () => {
+        if ((await run('log:replay', ref)).ok) say(t('request.sentAgain'));
+      },
+    },
+    { label: t('request.edit'), act: () => go({ screen: 'edit', ...ref }) },
+    ...(url === undefined
+      ? []
+      : [
+          {
+            label: t('log.menu.copyAddress'),
+            act: async () => {
+              const text = `${url}${target}`;
+              if (!(await run('text:copy', { text })).ok) return;
+              say(t(text.includes(REDACTED) ? 'log.menu.copiedAddressClean' : 'log.menu.copiedAddress'));
+            },
+          },
+        ]),
+    {
+      label: t('request.copyCurl'),
+      act: async () => {
+        const answer = await run('log:copy-curl', { ...ref, reveal: false });
+        if (answer.ok) say(t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl'));
+      },
+    },
+    { label: t('sets.keepDots'), act: () => keep(request) },
+    { label: t('log.menu.onlyPath'), act: () => search(path) },
+  ];
+  return (
+    <Menu
+      label={t('log.menu', { method, target: targetText(request) })}
+      spot={spot}
+      items={items}
+      close={close}
+    />
+  );
+}

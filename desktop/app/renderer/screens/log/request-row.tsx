@@ -1,0 +1,153 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
+import type { RequestSummary } from '../../../../client/inspector/records.ts';
+import { type SignatureView, WEBHOOK_PROVIDERS } from '../../../../client/webhooks/provider.ts';
+import { t } from '../../../messages/translate.ts';
+import { clockText } from '../../model/numbers.ts';
+import { agoText, durationFraction, outcome, statusText, targetText, timeText } from '../../model/request.ts';
+import { signatureMark, signatureTone } from '../../model/signature.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+
+/** Where a row is in a long list. */
+interface Spot {
+  /** counted from 0 */
+  spot: number;
+  /** px from the beginning of the list */
+  top: number;
+  /** rows of the list */
+  count: number;
+  /** whether Tab leads to it */
+  isTabStop: boolean;
+  /** whether the request is open beside the list */
+  isOpen: boolean;
+}
+
+/** Id of the element of a request in its log. */
+export function rowId(tunnelKey: string, id: number): string {
+  return `request-${tunnelKey}-${id}`;
+}
+
+/** The number of the request whose row has an id; `undefined` for the id of anything else. */
+export function requestOfRow(tunnelKey: string, elementId: string | undefined): number | undefined {
+  const prefix = rowId(tunnelKey, 0).slice(0, -1);
+  const id = elementId?.startsWith(prefix) === true ? Number(elementId.slice(prefix.length)) : 0;
+  return Number.isInteger(id) && id > 0 ? id : undefined;
+}
+
+interface Row {
+  tunnelKey: string;
+  request: RequestSummary;
+}
+
+/** One request on one line; a click opens it in full. In the log it says more than on a card. */
+export const RequestRow = memo(function RequestRow({
+  tunnelKey,
+  request,
+  ...spot
+}: Row & (Spot | Partial<Record<keyof Spot, undefined>>)): JSX.Element {
+  const isInLog = spot.count !== undefined;
+  const place = isInLog
+    ? { 'aria-setsize': spot.count, 'aria-posinset': spot.spot + 1, style: { top: `${spot.top}px` } }
+    : {};
+  return (
+    <li data-request={request.id} {...place}>
+      <RowButton
+        tunnelKey={tunnelKey}
+        request={request}
+        isInLog={isInLog}
+        isTabStop={!isInLog || spot.isTabStop}
+        isOpen={spot.isOpen === true}
+      />
+    </li>
+  );
+});
+
+/** What does not change when newer requests move a row down. */
+const RowButton = memo(function RowButton({
+  tunnelKey,
+  request,
+  isInLog,
+  isTabStop,
+  isOpen,
+}: Row & Pick<Spot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
+  const { go } = useShell();
+  const target = targetText(request);
+  const { id, replayOf, isImported, webhook } = request;
+  const kinds = [`row-${outcome(request)}`];
+  if (isInLog) kinds.push('row-timed');
+  if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
+  return (
+    <button
+      type="button"
+      id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
+      class={`row ${kinds.join(' ')}`}
+      tabIndex={isTabStop ? 0 : -1}
+      aria-current={isOpen ? 'true' : undefined}
+      onClick={() => go({ screen: 'request', key: tunnelKey, id })}
+    >
+      <span class="method" dir="ltr">
+        {escapeUnprintable(request.method)}
+      </span>
+      <span class="target" dir="ltr" title={target}>
+        {replayOf !== undefined && (
+          <span class="replay-mark" title={t('log.repeats', { replayOf })}>
+            <span aria-hidden="true">↻ </span>
+            <span class="unseen">{t('log.repeated')}</span>
+          </span>
+        )}
+        {isImported && (
+          <span class="replay-mark" title={t('log.importedHint')}>
+            <span aria-hidden="true">⇣ </span>
+            <span class="unseen">{t('log.imported')}</span>
+          </span>
+        )}
+        {isInLog && webhook !== undefined && (
+          <>
+            <span class="webhook-mark" translate={false}>
+              {WEBHOOK_PROVIDERS[webhook]}
+            </span>{' '}
+          </>
+        )}
+        <SignatureMark signature={request.signature} />
+        {target}
+      </span>
+      <span class="status">{statusText(request)}</span>
+      <span class="took">
+        {timeText(request)}
+        {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
+      </span>
+      {isInLog && <Ago startedAt={request.startedAt} />}
+    </button>
+  );
+});
+
+/** The words beside it say the same. */
+function DurationBar({ ms }: { ms: number }): JSX.Element {
+  return <span class="duration" aria-hidden="true" style={{ width: `${durationFraction(ms) * 100}%` }} />;
+}
+
+function Ago({ startedAt }: { startedAt: number }): JSX.Element {
+  const words = useTime((now) => agoText(startedAt, now));
+  if (words === t('log.now')) {
+    return (
+      <span class="ago" title={clockText(startedAt)}>
+        {words}
+      </span>
+    );
+  }
+  return (
+    <span class="ago" title={clockText(startedAt)}>
+      <span aria-hidden="true">{words}</span>
+      <span class="unseen">{t('log.ago', { words })}</span>
+    </span>
+  );
+}
+
+/** What a signature says, on a line of the log; nothing where none was checked. */
+export function SignatureMark({ signature }: { signature: SignatureView | undefined }): JSX.Element | null {
+  const mark = signature && signatureMark(signature);
+  if (signature === undefined || mark === undefined) return null;
+  return <span class={`signature-mark verdict-${signatureTone(signature)}`}>{mark} </span>;
+}

@@ -1,0 +1,287 @@
+import type { JSX, TargetedKeyboardEvent } from 'preact';
+import { type Dispatch, type StateUpdater, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import type { CallError } from '../../ipc/ipc.ts';
+import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+import type { FormDraft } from '../model/create-form.ts';
+import {
+  cardFocus,
+  foundEntries,
+  type PaletteAct,
+  paletteEntries,
+  type PaletteEntry,
+  type PaletteGroup,
+} from '../model/palette.ts';
+import { forward, type Route, type Trail } from '../model/route.ts';
+import { useShell } from '../view/context.ts';
+import { Failure, Shortcut } from '../view/controls.tsx';
+import { useModal } from '../view/focus.ts';
+import { hasCommand, useKey } from '../view/keys.ts';
+import { type Action, useAction } from '../view/use-action.ts';
+
+/** More than this is not a search. */
+const MOST_TYPED = 200;
+const LIST = 'palette-list';
+
+/**
+ * Everything the window can do, found by typing: a combobox in a dialog (ARIA Authoring Practices). It shows what there was when
+ * it was opened, so that nothing moves under the choice.
+ */
+export function Palette({
+  snapshot,
+  close,
+  places,
+}: {
+  snapshot: Snapshot;
+  close: () => void;
+  places: PlaceActs;
+}): JSX.Element {
+  const dialog = useModal();
+  const [{ tunnels, entries }] = useState(() => ({
+    tunnels: snapshot.tunnels,
+    entries: paletteEntries(snapshot, Date.now()),
+  }));
+  const [typed, setTyped] = useState('');
+  const [active, setActive] = useState(0);
+  const { run, said, error } = useActs(places, () => {
+    dialog.current?.close();
+    close();
+  });
+  const found = foundEntries(entries, tunnels, typed);
+  const activeId = found[active]?.id;
+  useLayoutEffect(() => {
+    if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' });
+  }, [activeId]);
+
+  const choose = (entry: PaletteEntry): void => void run(entry.act);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDialogElement>): void => {
+    const chosen = found[active];
+    if (event.key === 'Escape') close();
+    else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      if (found.length > 0) setActive((active + step + found.length) % found.length);
+    } else if (event.key === 'Enter' && chosen !== undefined) choose(chosen);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label={t('palette.group.commands')}
+      onKeyDown={onKeyDown}
+      onClick={(event) => event.target === event.currentTarget && close()}
+    >
+      <input
+        role="combobox"
+        aria-label={t('palette.find')}
+        placeholder={t('palette.findShort')}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={MOST_TYPED}
+        aria-expanded={found.length > 0}
+        aria-controls={LIST}
+        aria-autocomplete="list"
+        aria-activedescendant={activeId}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          setActive(0);
+        }}
+      />
+      <PaletteList id={LIST} found={found} active={activeId} choose={choose} />
+      <p class="palette-note" role="status">
+        {said ?? (found.length === 0 ? t('palette.nothing', { typed }) : '')}
+      </p>
+      <Failure problem={error} />
+    </dialog>
+  );
+}
+
+/** Groups of what others have named. */
+const IS_CODE: ReadonlySet<PaletteGroup> = new Set(['tunnels', 'requests']);
+
+/** What was found, by group. @param active id of the entry that Enter chooses */
+export function PaletteList({
+  id,
+  found,
+  active,
+  choose,
+}: {
+  id: string;
+  found: readonly PaletteEntry[];
+  active: string | undefined;
+  choose: (entry: PaletteEntry) => void;
+}): JSX.Element {
+  const groups = [...Map.groupBy(found, ({ group }) => group)];
+  return (
+    <div
+      id={id}
+      class="palette-list"
+      role="listbox"
+      aria-label={t('palette.found')}
+      hidden={found.length === 0}
+    >
+      {groups.map(([group, entries]) => (
+        <div key={group} role="group" aria-label={t(`palette.group.${group}`)}>
+          <div class="palette-group" aria-hidden="true">
+            {t(`palette.group.${group}`)}
+          </div>
+          {entries.map((entry) => (
+            <div
+              key={entry.id}
+              id={entry.id}
+              class="palette-entry"
+              role="option"
+              aria-selected={entry.id === active}
+              // The field keeps the focus.
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => choose(entry)}
+            >
+              <span class="palette-label" dir={IS_CODE.has(group) ? 'ltr' : undefined}>
+                {entry.label}
+              </span>
+              {entry.detail !== '' && <bdi class="palette-detail dim">{entry.detail}</bdi>}
+              {entry.shortcut !== undefined && <Shortcut keys={entry.shortcut} />}
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Ways to other places of the window. */
+export interface PlaceActs {
+  readonly show: (focus: string) => void;
+  readonly search: (key: string, search: string) => void;
+  readonly newTunnel: (port: number | undefined) => void;
+}
+
+/**
+ * Does what was chosen in the palette, which is then closed, unless there is something to read in it.
+ *
+ * @returns what was done, in words, or what went wrong
+ */
+export function useActs(
+  places: PlaceActs,
+  close: () => void,
+): {
+  run: (act: PaletteAct) => Promise<void>;
+  said: string | undefined;
+  error: CallError | undefined;
+} {
+  const { go, importTo } = useShell();
+  const action = useAction();
+  const [said, setSaid] = useState<string>();
+  const run = async (act: PaletteAct): Promise<void> => {
+    if (action.isBusy) return;
+    setSaid(undefined);
+    // A place remembers where the focus was, which closing gives back.
+    if (isMove(act)) {
+      close();
+      if (act.kind === 'import') importTo(act.key);
+      // What comes of it is in the next snapshot.
+      else if (act.kind === 'choose') void action.run(act.channel, undefined);
+      else if (act.kind === 'reopen') void action.run('project:reopen', { folder: act.folder });
+      else move(act, places, go);
+    } else if (await ask(act, action.run)) {
+      if (act.kind === 'tunnel' && act.said !== undefined) setSaid(act.said);
+      else close();
+    }
+  };
+  return { run, said, error: action.error };
+}
+
+type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'theme' | 'call' }>;
+/** What opens a dialog in its place. */
+type Dialog = Extract<PaletteAct, { kind: 'import' | 'choose' | 'reopen' }>;
+type Move = Exclude<PaletteAct, Ask | Dialog>;
+
+function isMove(act: PaletteAct): act is Move | Dialog {
+  return ['go', 'show', 'search', 'port', 'import', 'choose', 'reopen'].includes(act.kind);
+}
+
+function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
+  switch (act.kind) {
+    case 'go':
+      return go(act.route);
+    case 'show':
+      return places.show(act.focus);
+    case 'search':
+      return places.search(act.key, act.search);
+    case 'port':
+      return places.newTunnel(act.port);
+  }
+}
+
+/** @returns whether it went well */
+async function ask(act: Ask, run: Action['run']): Promise<boolean> {
+  switch (act.kind) {
+    case 'tunnel':
+      return (await run(act.channel, { key: act.key })).ok;
+    case 'theme':
+      return (await run('settings:change', { theme: act.theme })).ok;
+    case 'call':
+      return (await run(act.channel, undefined)).ok;
+  }
+}
+
+/** Whether the palette is open, with the keys that open it, or lead where it leads. */
+export function usePalette({
+  trail,
+  setTrail,
+  goHome,
+  searchLog,
+  setDraft,
+  tunnels,
+  isOn,
+}: {
+  trail: Trail;
+  setTrail: Dispatch<StateUpdater<Trail>>;
+  /** to the list, and there to the element with an id */
+  goHome: (focus: string) => void;
+  /** shows what has some words of the log of a tunnel */
+  searchLog: (key: string, search: string) => void;
+  setDraft: Dispatch<StateUpdater<FormDraft>>;
+  tunnels: readonly TunnelView[];
+  /** whether somebody is signed in */
+  isOn: boolean;
+}): { isOpen: boolean; close: () => void; places: PlaceActs } {
+  // Whatever leads elsewhere also closes it, in the same redraw: what is to have the focus there could not have it behind a dialog.
+  const [openAt, setOpenAt] = useState<Trail>();
+  useKey(
+    (event) => isOn && hasCommand(event) && event.key === 'k',
+    () => setOpenAt((before) => (before === trail ? undefined : trail)),
+  );
+  useKey(
+    (event) => isOn && hasCommand(event) && numbered(event, tunnels) !== undefined,
+    (event) => {
+      const tunnel = numbered(event, tunnels);
+      if (tunnel !== undefined) goHome(cardFocus(tunnel));
+    },
+  );
+  useLayoutEffect(() => setOpenAt(undefined), [isOn]);
+  const places = useMemo(
+    () => ({
+      show: goHome,
+      search: (key: string, search: string) => {
+        const focus = document.activeElement?.id;
+        searchLog(key, search);
+        setTrail((before) => forward(before, { screen: 'log', key }, focus));
+      },
+      newTunnel: (port: number | undefined) => {
+        goHome('port');
+        if (port !== undefined) setDraft((before) => ({ ...before, port: String(port) }));
+      },
+    }),
+    [setTrail, setDraft, goHome, searchLog],
+  );
+  return { isOpen: isOn && openAt === trail, close: () => setOpenAt(undefined), places };
+}
+
+/** The tunnel that a digit leads to. */
+function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): TunnelView | undefined {
+  return /^[1-9]$/.test(key) ? tunnels[Number(key) - 1] : undefined;
+}

@@ -1,0 +1,275 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { REDACTED } from '../../../../../shared/version.ts';
+import type { CallError } from '../../../ipc/ipc.ts';
+import type { EditProblemView, EditView } from '../../../ipc/request-views.ts';
+import { t } from '../../../messages/translate.ts';
+import { bytesText } from '../../model/numbers.ts';
+import {
+  changeHeader,
+  draftOf,
+  type EditDraft,
+  formOf,
+  withHeader,
+  withoutHeader,
+} from '../../model/request-draft.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { Screen } from '../../view/screen.tsx';
+import { Answers } from './results.tsx';
+import { type Sender, useSender } from './use-sender.ts';
+
+/** Drafts that are kept while the window is open, so that a step back loses nothing. */
+const DRAFTS_MAX = 20;
+const drafts = new Map<string, EditDraft>();
+
+/** A request as fields, to be sent once more, and what came back beside what had come before. */
+export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
+  const { view, error } = useEditView(tunnelKey, id);
+  return (
+    <Screen title={t('bench.editRequest', { id })}>
+      <Failure problem={error} />
+      {view !== undefined && <Editing tunnelKey={tunnelKey} id={id} view={view} />}
+    </Screen>
+  );
+}
+
+function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view: EditView }): JSX.Element {
+  const draftId = `${tunnelKey} ${id}`;
+  const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
+  const sender = useSender(tunnelKey, id);
+  // Not a moment later: by then the screen may have been left.
+  useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
+  const { problems, error } = sender;
+  useLayoutEffect(() => {
+    if (problems.length > 0) document.querySelector<HTMLElement>('.edit [aria-invalid]')?.focus();
+  }, [problems]);
+  return (
+    <>
+      <RequestForm
+        view={view}
+        draft={draft}
+        setDraft={setDraft}
+        problems={problems}
+        sender={sender}
+        onSend={() => sender.send(formOf(draft, view))}
+        onUntil={() => sender.sendUntilOk(formOf(draft, view))}
+        onReset={() => setDraft(draftOf(view))}
+      />
+      <Failure problem={error} />
+      {sender.sent !== undefined && <Answers tunnelKey={tunnelKey} before={id} after={sender.sent} />}
+    </>
+  );
+}
+
+function keep(id: string, draft: EditDraft): void {
+  drafts.delete(id);
+  drafts.set(id, draft);
+  const [oldest] = drafts.keys();
+  if (drafts.size > DRAFTS_MAX && oldest !== undefined) drafts.delete(oldest);
+}
+
+function useEditView(key: string, id: number): { view?: EditView; error?: CallError } {
+  const { bridge } = useShell();
+  const [state, setState] = useState<{ view?: EditView; error?: CallError }>({});
+  useEffect(() => {
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const answer = await bridge.call('bench:open', { key, id });
+      if (!isOver) setState(answer.ok ? { view: answer.value } : { error: answer.error });
+    };
+    load().catch(() => setState({ error: { code: 'no-answer', text: t('request.notRead') } }));
+    return () => {
+      isOver = true;
+    };
+  }, [bridge, key, id]);
+  return state;
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
+
+/** Method, path, headers and body, each with what is wrong with it. */
+export function RequestForm({
+  view,
+  draft,
+  setDraft,
+  problems,
+  sender,
+  onSend,
+  onUntil,
+  onReset,
+}: {
+  view: EditView;
+  draft: EditDraft;
+  setDraft: (draft: EditDraft) => void;
+  problems: readonly EditProblemView[];
+  sender: Sender;
+  onSend: () => void;
+  onUntil: () => void;
+  onReset: () => void;
+}): JSX.Element {
+  const problemOf = (part: string): string | undefined => problems.find((found) => found.part === part)?.text;
+  const isBusy = sender.busy !== undefined;
+  const hasSecrets = JSON.stringify([draft.target, draft.headers]).includes(REDACTED);
+  const submit = (event: TargetedEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (!isBusy) onSend();
+  };
+  return (
+    <form class="stack edit" noValidate onSubmit={submit}>
+      <div class="edit-line">
+        <Field id="edit-method" label={t('bench.method')} problem={problemOf('method')}>
+          <input
+            {...fieldControl('edit-method', problemOf('method'))}
+            class="mono"
+            list="edit-methods"
+            autocomplete="off"
+            spellcheck={false}
+            value={draft.method}
+            onInput={(event) => setDraft({ ...draft, method: event.currentTarget.value })}
+          />
+          <datalist id="edit-methods">
+            {METHODS.map((method) => (
+              <option key={method} value={method} />
+            ))}
+          </datalist>
+        </Field>
+        <Field id="edit-target" label={t('bench.path')} problem={problemOf('target')}>
+          <input
+            {...fieldControl('edit-target', problemOf('target'))}
+            class="mono"
+            autocomplete="off"
+            spellcheck={false}
+            value={draft.target}
+            onInput={(event) => setDraft({ ...draft, target: event.currentTarget.value })}
+          />
+        </Field>
+      </div>
+      <fieldset class="field">
+        <legend>{t('bench.headers')}</legend>
+        <HeaderFields draft={draft} setDraft={setDraft} problemOf={problemOf} />
+        <div class="buttons">
+          <button type="button" class="link" onClick={() => setDraft(withHeader(draft))}>
+            {t('bench.addHeader')}
+          </button>
+        </div>
+        <p class="hint">{t('bench.byCulvert')}</p>
+        {hasSecrets && <p class="hint">{t('bench.redacted', { mark: REDACTED })}</p>}
+        <div class="problem" aria-live="polite">
+          {problemOf('fields')}
+        </div>
+      </fieldset>
+      <Field id="edit-body" label={t('bench.body')} hint={bodyHint(view, draft)} problem={problemOf('body')}>
+        <textarea
+          {...fieldControl('edit-body', problemOf('body'))}
+          class="mono"
+          rows={8}
+          spellcheck={false}
+          value={draft.body ?? view.body ?? ''}
+          onInput={(event) => setDraft({ ...draft, body: event.currentTarget.value })}
+        />
+      </Field>
+      {view.signer !== undefined && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={draft.signs}
+            onChange={(event) => setDraft({ ...draft, signs: event.currentTarget.checked })}
+          />
+          <span>
+            {t('bench.signs', { name: view.signer })}
+            <span class="hint">{t('bench.signsHint')}</span>
+          </span>
+        </label>
+      )}
+      <div class="buttons">
+        <button type="submit" class="button primary" aria-disabled={isBusy}>
+          {t('bench.send')}
+        </button>
+        {sender.busy === 'until' ? (
+          <button type="button" class="button" onClick={sender.stop}>
+            {t('bench.stop')}
+          </button>
+        ) : (
+          <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
+            {t('bench.sendUntil')}
+          </button>
+        )}
+        <button type="button" class="link" onClick={onReset}>
+          {t('bench.asItWas')}
+        </button>
+      </div>
+      <p class="hint">{t('bench.untilHint')}</p>
+      {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
+    </form>
+  );
+}
+
+function bodyHint({ body, bodySize, isCut }: EditView, draft: EditDraft): string | undefined {
+  if (draft.body !== undefined || body !== undefined) return undefined;
+  if (isCut) return t('bench.needsAnother');
+  return t('bench.notText', { bytes: bytesText(bodySize) });
+}
+
+/** A name and a value for each header, and what is wrong with them. */
+export function HeaderFields({
+  draft,
+  setDraft,
+  problemOf,
+}: {
+  draft: EditDraft;
+  setDraft: (draft: EditDraft) => void;
+  problemOf: (part: string) => string | undefined;
+}): JSX.Element {
+  return (
+    <ul class="header-fields">
+      {draft.headers.map(({ key, name, value }, index) => {
+        const problems = {
+          name: problemOf(`fields.${index}.name`),
+          value: problemOf(`fields.${index}.value`),
+        };
+        const note = `edit-header-${key}-note`;
+        const control = (part: 'name' | 'value', text: string): JSX.Element => (
+          <input
+            id={`edit-header-${key}-${part}`}
+            class="mono"
+            aria-label={
+              part === 'name'
+                ? t('bench.headerName', { place: index + 1 })
+                : name === ''
+                  ? t('bench.headerValueAt', { place: index + 1 })
+                  : t('bench.headerValue', { name })
+            }
+            aria-describedby={note}
+            aria-invalid={problems[part] === undefined ? undefined : 'true'}
+            autocomplete="off"
+            spellcheck={false}
+            value={text}
+            onInput={(event) => setDraft(changeHeader(draft, key, { [part]: event.currentTarget.value }))}
+          />
+        );
+        return (
+          <li key={key}>
+            {control('name', name)}
+            {control('value', value)}
+            <button
+              type="button"
+              class="link"
+              aria-label={
+                name === ''
+                  ? t('bench.removeHeaderAt', { place: index + 1 })
+                  : t('bench.removeHeader', { name })
+              }
+              onClick={() => setDraft(withoutHeader(draft, key))}
+            >
+              {t('bench.remove')}
+            </button>
+            <div id={note} class="problem" aria-live="polite">
+              {problems.name ?? problems.value}
+            </div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,141 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { DetailView } from '../../../ipc/ipc.ts';
+import { t } from '../../../messages/translate.ts';
+import { answerDiff, isSame, type ShownRow } from '../../model/compare.ts';
+import { useShell } from '../../view/context.ts';
+
+/** The response to an edited request, beside the one that the request before it had. */
+export function Answers({
+  tunnelKey,
+  before,
+  after,
+}: {
+  tunnelKey: string;
+  /** numbers of the two requests */
+  before: number;
+  after: number;
+}): JSX.Element | null {
+  const { go } = useShell();
+  const [old, now] = [useRequest(tunnelKey, before), useRequest(tunnelKey, after)];
+  const diff = useMemo(() => now && answerDiff(old?.response, now.response), [old, now]);
+  if (diff === undefined) return null;
+  const { status, headers, body } = diff;
+  return (
+    <section class="responses" aria-label={t('bench.responses')}>
+      <h2>{t('bench.responses')}</h2>
+      <p class="response-status">
+        <span class="unseen">{t('bench.before')}</span>
+        <Status status={status.before} />
+        <span class="turns" aria-hidden="true">
+          →
+        </span>
+        <span class="unseen">{t('bench.now')}</span>
+        <b>
+          <Status status={status.after} />
+        </b>
+        <button
+          type="button"
+          id={`sent-${after}`}
+          class="link"
+          onClick={() => go({ screen: 'request', key: tunnelKey, id: after })}
+        >
+          {t('bench.showRequest', { after })}
+        </button>
+      </p>
+      <Part title={t('bench.headers')} rows={headers} />
+      <Part title={t('bench.body')} rows={body} />
+    </section>
+  );
+}
+
+function Status({ status }: { status: string | undefined }): JSX.Element {
+  return status === undefined ? <span>{t('bench.noStatus')}</span> : <code class="mono">{status}</code>;
+}
+
+function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
+  const differing = rows.filter((row) => typeof row !== 'number' && !isSame(row)).length;
+  return (
+    <section aria-label={t('bench.compared', { title })}>
+      <h3>{title}</h3>
+      {rows.length === 0 ? (
+        <p class="hint">{t('bench.none')}</p>
+      ) : differing === 0 ? (
+        <p class="hint">{t('bench.same')}</p>
+      ) : (
+        <>
+          <p class="hint">{t('bench.linesDiffer', { lines: differing })}</p>
+          <DiffRows title={title} rows={rows} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** `undefined` until it is there. */
+function useRequest(key: string, id: number): DetailView | undefined {
+  const { bridge } = useShell();
+  const [detail, setDetail] = useState<DetailView>();
+  useEffect(() => {
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const answer = await bridge.call('log:detail', { key, id, reveal: false });
+      if (!isOver && answer.ok) setDetail(answer.value);
+    };
+    load().catch(() => setDetail(undefined));
+    return () => {
+      isOver = true;
+    };
+  }, [bridge, key, id]);
+  return detail;
+}
+
+/** Two texts side by side, or below each other where there is no room; what differs is marked, not by colour alone. */
+export function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
+  return (
+    <div class="diff mono" tabIndex={0} role="region" aria-label={t('bench.beforeAndNow', { title })}>
+      {rows.map((row, index) => {
+        if (typeof row === 'number')
+          return (
+            <p key={index} class="diff-same">
+              {t('bench.linesNotShown', { lines: row })}
+            </p>
+          );
+        const { before, after } = row;
+        if (isSame(row))
+          return (
+            <div key={index} class="diff-row" dir="ltr">
+              <span>{before}</span>
+              <span class="diff-again" aria-hidden="true">
+                {after}
+              </span>
+            </div>
+          );
+        return (
+          <div key={index} class="diff-row" dir="ltr">
+            {before === undefined ? (
+              <span class="diff-none" />
+            ) : (
+              <Side is="del" said={t('bench.before')} text={before} />
+            )}
+            {after === undefined ? (
+              <span class="diff-none" />
+            ) : (
+              <Side is="ins" said={t('bench.now')} text={after} />
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A line that differs. @param said which of the two it is, for ears only */
+function Side({ is: Tag, said, text }: { is: 'del' | 'ins'; said: string; text: string }): JSX.Element {
+  return (
+    <Tag>
+      <span class="unseen">{said} </span>
+      {text}
+    </Tag>
+  );
+}

@@ -1,0 +1,232 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SessionView, Settings } from '../../ipc/snapshot.ts';
+import { SUMMON_SHORTCUTS, type SummonShortcut } from '../../ipc/tunnel-views.ts';
+import {
+  LANGUAGE_CHOICES,
+  LANGUAGE_NAMES,
+  type LanguageChoice,
+  PSEUDO_LANGUAGE,
+} from '../../messages/locale.ts';
+import { t } from '../../messages/translate.ts';
+import { capitalised } from '../model/numbers.ts';
+import { keepWords } from '../model/sign-in.ts';
+import { openWishes } from '../model/tunnel-state.ts';
+import { useShell } from '../view/context.ts';
+import { Failure, shortcutText } from '../view/controls.tsx';
+import { Screen } from '../view/screen.tsx';
+import { useAction } from '../view/use-action.ts';
+
+type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
+
+/** What is chosen, by what it is called; in the user's language, so made when it is shown. */
+type Choices<T extends string> = Readonly<Record<T, string>>;
+
+const themes = (): Choices<Settings['theme']> => ({
+  system: t('settings.theme.system'),
+  light: t('settings.theme.light'),
+  dark: t('settings.theme.dark'),
+});
+const shortcuts = (): Choices<SummonShortcut> =>
+  Object.fromEntries(
+    SUMMON_SHORTCUTS.map((shortcut) => [
+      shortcut,
+      shortcut === 'off' ? t('settings.shortcut.off') : shortcutText(shortcut),
+    ]),
+  ) as Choices<SummonShortcut>;
+const onQuit = (): Choices<Settings['onQuit']> => ({
+  ask: t('settings.onQuit.ask'),
+  close: t('settings.onQuit.close'),
+  leave: t('settings.onQuit.leave'),
+});
+const languages = (chosen: LanguageChoice): Choices<LanguageChoice> =>
+  Object.fromEntries(
+    LANGUAGE_CHOICES.filter((choice) => choice !== PSEUDO_LANGUAGE || choice === chosen).map((choice) => [
+      choice,
+      choice === 'system' ? t('settings.language.system') : LANGUAGE_NAMES[choice],
+    ]),
+  ) as Choices<LanguageChoice>;
+
+/** Everything that can be set; each change takes effect at once. */
+export function SettingsScreen({
+  settings,
+  session,
+  isShortcutRefused,
+}: {
+  settings: Settings;
+  isShortcutRefused: boolean;
+  session: SignedIn;
+}): JSX.Element {
+  const { go } = useShell();
+  const action = useAction();
+  // What was just set is shown at once, until main reports the actual state.
+  const [wished, setWished] = useState<Partial<Settings>>({});
+  useEffect(() => setWished((wishes) => openWishes(wishes, settings)), [settings]);
+  const shown = { ...settings, ...wished };
+  const change = async (changes: Partial<Settings>): Promise<void> => {
+    setWished((wishes) => ({ ...wishes, ...changes }));
+    const answer = await action.run('settings:change', changes);
+    if (!answer.ok) setWished({});
+  };
+  return (
+    <Screen title={t('settings.title')}>
+      <Failure problem={action.error} />
+      <section class="group" aria-label={t('settings.app')}>
+        <Switch
+          id="starts-at-login"
+          label={t('settings.startsAtLogin')}
+          hint={t('settings.startsAtLogin.hint')}
+          checked={shown.startsAtLogin}
+          onChange={(startsAtLogin) => void change({ startsAtLogin })}
+        />
+        <Switch
+          id="notifies"
+          label={t('settings.notifies')}
+          hint={t('settings.notifies.hint')}
+          checked={shown.notifies}
+          onChange={(notifies) => void change({ notifies })}
+        />
+        <Select
+          id="summon-shortcut"
+          label={t('settings.shortcut')}
+          hint={t(isShortcutRefused ? 'settings.shortcut.refused' : 'settings.shortcut.hint')}
+          choices={shortcuts()}
+          value={shown.summonShortcut}
+          onChange={(summonShortcut) => void change({ summonShortcut })}
+        />
+        <Select
+          id="language"
+          label={t('settings.language')}
+          choices={languages(shown.language)}
+          value={shown.language}
+          onChange={(language) => void change({ language })}
+        />
+        <Select
+          id="theme"
+          label={t('settings.theme')}
+          choices={themes()}
+          value={shown.theme}
+          onChange={(theme) => void change({ theme })}
+        />
+        <Select
+          id="on-quit"
+          label={t('settings.onQuit')}
+          choices={onQuit()}
+          value={shown.onQuit}
+          onChange={(wish) => void change({ onQuit: wish })}
+        />
+      </section>
+      <section class="group" aria-label={t('settings.account')}>
+        <dl class="pairs">
+          <dt>{t('settings.account.relay')}</dt>
+          <dd dir="ltr">{session.relay}</dd>
+          <dt>{t('settings.account.name')}</dt>
+          <dd>
+            {t('settings.account.nameAndPlan', {
+              name: session.account.name,
+              plan: capitalised(session.account.plan),
+            })}
+          </dd>
+          <dt>{t('settings.account.key')}</dt>
+          <dd>{keepWords(session.keyKept).kept}</dd>
+        </dl>
+        <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
+          {t('settings.signOut')}
+        </button>
+        <p class="hint">{t('settings.signOut.hint')}</p>
+      </section>
+      <div class="buttons">
+        <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
+          {t('settings.about')}
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => void action.run('app:open-link', { link: 'documentation' })}
+        >
+          {t('settings.documentation')}
+        </button>
+        <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
+          {t('settings.quit')}
+        </button>
+      </div>
+    </Screen>
+  );
+}
+
+/** Something that is on or off. */
+export function Switch({
+  id,
+  label,
+  hint,
+  checked,
+  onChange,
+}: {
+  id: string;
+  label: string;
+  hint: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+}): JSX.Element {
+  return (
+    <div class="setting">
+      <div>
+        <label for={id}>{label}</label>
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      </div>
+      <input
+        type="checkbox"
+        role="switch"
+        class="switch"
+        id={id}
+        aria-describedby={`${id}-hint`}
+        checked={checked}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    </div>
+  );
+}
+
+/** One of a few. */
+export function Select<T extends string>({
+  id,
+  label,
+  hint,
+  choices,
+  value,
+  onChange,
+}: {
+  id: string;
+  label: string;
+  hint?: string;
+  choices: Readonly<Record<T, string>>;
+  value: T;
+  onChange: (value: T) => void;
+}): JSX.Element {
+  return (
+    <div class="setting">
+      <div>
+        <label for={id}>{label}</label>
+        {hint !== undefined && (
+          <p id={`${id}-hint`} class="hint">
+            {hint}
+          </p>
+        )}
+      </div>
+      <select
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value as T)}
+      >
+        {(Object.entries(choices) as [T, string][]).map(([choice, words]) => (
+          <option key={choice} value={choice}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,231 @@
+import type { JSX, TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../messages/translate.ts';
+import {
+  draftPort,
+  EMPTY_DRAFT,
+  type FormContext,
+  type FormDraft,
+  type FormField,
+  type FormProblems,
+  hasOptions,
+  readDraft,
+} from '../../model/create-form.ts';
+import { freePorts, portHint, programName, suggestedPorts } from '../../model/ports.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure } from '../../view/controls.tsx';
+import { useEscape } from '../../view/keys.ts';
+import { useAction } from '../../view/use-action.ts';
+import type { FormFieldProps } from './name-field.tsx';
+import { Options } from './options.tsx';
+
+/** Ids of the controls, in the order in which a problem gets the focus. */
+const CONTROLS: Readonly<Record<FormField, string>> = {
+  port: 'port',
+  name: 'name',
+  domain: 'domain',
+  lock: 'lock-anyone',
+  lockDetail: 'lock-detail',
+  ttl: 'custom-ttl',
+  hostHeader: 'custom-host',
+  idle: 'idle',
+};
+
+/** A press so soon after another is its echo, unless something was entered in between. */
+const ECHO_MS = 1000;
+
+/** The one action: a port, and Expose; everything else is among the options. */
+export function CreateBar({
+  context,
+  draft,
+  setDraft,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  setDraft: (draft: FormDraft) => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const create = useAction();
+  const [isOpen, setOpen] = useState(hasOptions(draft));
+  const [problems, setProblems] = useState<FormProblems>({});
+  const [created, setCreated] = useState<string>();
+  const exposedAt = useRef(-Infinity);
+
+  // A link or the tray has filled in the form. Not a moment later: by then somebody may have folded the options.
+  useLayoutEffect(() => {
+    if (hasOptions(draft)) setOpen(true);
+  }, [draft]);
+  // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
+  useLayoutEffect(() => {
+    if (created === undefined) return;
+    const next = document.getElementById(`share-${created}`) ?? document.getElementById(`copy-${created}`);
+    if (next === null) return;
+    next.focus();
+    setCreated(undefined);
+  }, [created, context.tunnels]);
+  const fold = (): void => {
+    setOpen(false);
+    document.getElementById('options-button')?.focus();
+  };
+  useEscape(isOpen, fold);
+
+  const change = (changes: Partial<FormDraft>): void => {
+    setDraft({ ...draft, ...changes });
+    setProblems({});
+    if (create.error !== undefined) create.clear();
+  };
+  const show = (found: FormProblems): void => {
+    setProblems(found);
+    const first = (Object.keys(CONTROLS) as FormField[]).find((field) => found[field] !== undefined);
+    if (first === undefined) return;
+    if (first !== 'port') setOpen(true);
+    // The control may be among options that only now unfold.
+    requestAnimationFrame(() => document.getElementById(CONTROLS[first])?.focus());
+  };
+  // The form suggests the next port by then, which nobody has chosen.
+  const isEcho = (): boolean => draft === EMPTY_DRAFT && performance.now() - exposedAt.current < ECHO_MS;
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (create.isBusy || isEcho()) return;
+    const read = readDraft(draft, context);
+    if ('problems' in read) {
+      show(read.problems);
+      return;
+    }
+    setProblems({});
+    const answer = await create.run('tunnel:create', read.form);
+    if (answer.ok) {
+      exposedAt.current = performance.now();
+      setDraft(EMPTY_DRAFT);
+      setOpen(false);
+      setCreated(answer.value.key);
+      say(t('create.exposed', { port: read.form.port }));
+    } else if (isField(answer.error.field)) show({ [answer.error.field]: answer.error.text });
+  };
+
+  return (
+    <footer class="create">
+      <form aria-label={t('create.newTunnel')} noValidate onSubmit={(event) => void submit(event)}>
+        {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
+        {!isField(create.error?.field) && <Failure problem={create.error} />}
+        <div class="problem" id="port-note" role="alert">
+          {problems.port}
+        </div>
+        <div class="create-row">
+          <PortField context={context} draft={draft} problem={problems.port} change={change} />
+          <button
+            type="button"
+            id="options-button"
+            class="button"
+            aria-expanded={isOpen}
+            aria-controls="options"
+            onClick={() => setOpen(!isOpen)}
+          >
+            {t('create.options')}
+          </button>
+          <button type="submit" class="button primary" aria-disabled={create.isBusy}>
+            {create.isBusy ? t('create.exposing') : t('create.expose')}
+          </button>
+        </div>
+      </form>
+    </footer>
+  );
+}
+
+function isField(field: string | undefined): field is FormField {
+  return field !== undefined && Object.hasOwn(CONTROLS, field);
+}
+
+/**
+ * The port, with the ports that something listens on now: a combobox with a list (ARIA Authoring Practices, "Editable
+ * combobox with list autocomplete").
+ */
+export function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  // By its port, not by its place: what starts to listen meanwhile must not come under the choice.
+  const [chosen, setChosen] = useState<number>();
+  const text = draftPort(draft, context);
+  const free = freePorts(context.ports, context.tunnels);
+  const suggested = suggestedPorts(free, text);
+  const active = suggested.findIndex((view) => view.port === chosen);
+  const isShown = isOpen && suggested.length > 0;
+
+  const close = (): void => {
+    setOpen(false);
+    setChosen(undefined);
+  };
+  const take = (port: number): void => {
+    change({ port: String(port) });
+    close();
+  };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setOpen(true);
+      const from = isShown && active >= 0 ? active : step > 0 ? -1 : 0;
+      setChosen(suggested.at((from + step) % suggested.length)?.port);
+    } else if (event.key === 'Enter' && isShown && chosen !== undefined && active >= 0) take(chosen);
+    else if (event.key === 'Escape' && isShown) close();
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class="port-field">
+      <label for="port">{t('port.label')}</label>
+      <input
+        id="port"
+        role="combobox"
+        inputMode="numeric"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={5}
+        placeholder="3000"
+        aria-autocomplete="list"
+        aria-expanded={isShown}
+        aria-controls="ports"
+        aria-activedescendant={isShown && active >= 0 ? `port-option-${active}` : undefined}
+        aria-describedby="port-note port-hint"
+        aria-invalid={problem === undefined ? undefined : 'true'}
+        value={text}
+        onInput={(event) => {
+          change({ port: event.currentTarget.value });
+          setOpen(true);
+          setChosen(undefined);
+        }}
+        onFocus={(event) => {
+          // From now on the user decides, whatever starts to listen meanwhile; also about a field that is empty.
+          if (draft.port === undefined) change({ port: text });
+          event.currentTarget.select();
+        }}
+        onClick={() => setOpen(true)}
+        onKeyDown={onKeyDown}
+        onBlur={close}
+      />
+      <span id="port-hint" class="port-hint">
+        {portHint(text, context.ports)}
+      </span>
+      <ul id="ports" class="ports" role="listbox" aria-label={t('port.inUse')} hidden={!isShown}>
+        {suggested.map((view, index) => (
+          <li
+            key={view.port}
+            id={`port-option-${index}`}
+            role="option"
+            aria-selected={index === active}
+            // The field keeps the focus, so that its blur does not close the list before the click.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => take(view.port)}
+          >
+            <b>{view.port}</b>
+            {programName(view) === undefined ? (
+              <span>{t('port.unknownProgram')}</span>
+            ) : (
+              <bdi>{programName(view)}</bdi>
+            )}
+            {view.framework !== undefined && <bdi class="dim">{view.process}</bdi>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

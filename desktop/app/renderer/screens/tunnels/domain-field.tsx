@@ -1,0 +1,222 @@
+import type { JSX } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { CheckedDomainView, DomainView } from '../../../ipc/tunnel-views.ts';
+import { t } from '../../../messages/translate.ts';
+import { domainLabel, NEW_DOMAIN, withDomain } from '../../model/address.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { UndoContext, useShell } from '../../view/context.ts';
+import { type CopiedThing, CopyButton, Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { useAction } from '../../view/use-action.ts';
+import type { FormFieldProps } from './name-field.tsx';
+
+/** An address of the user's own: one of the account's domains, or one that is added here. */
+export function DomainField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+  const list = useAction();
+  const [domains, setDomains] = useState<readonly DomainView[]>([]);
+  const { plan } = context.account;
+  const isAllowed = plan !== 'free';
+  const { run } = list;
+  // A removal that is taken back brings a domain back.
+  const undos = useContext(UndoContext).length;
+  useEffect(() => {
+    let isCurrent = true;
+    const load = async (): Promise<void> => {
+      const answer = await run('domain:list', undefined);
+      if (isCurrent && answer.ok) setDomains(answer.value);
+    };
+    if (isAllowed) void load();
+    return () => {
+      isCurrent = false;
+    };
+  }, [run, isAllowed, undos]);
+  if (!isAllowed) {
+    return <p class="hint">{t('domain.needsPlan', { plan: capitalised(plan) })}</p>;
+  }
+  const { choice } = draft.domain;
+  const chosen = domains.find(({ domain }) => domain === choice);
+  const choose = (next: string, known = domains): void => {
+    const isVerified = known.find(({ domain }) => domain === next)?.status === 'verified';
+    change({ domain: { choice: next, isVerified } });
+  };
+  const show = (changed: DomainView): void => {
+    const next = withDomain(domains, changed);
+    setDomains(next);
+    choose(changed.domain, next);
+  };
+  return (
+    <>
+      <Field
+        id="domain"
+        label={t('domain.label')}
+        hint={t('domain.hint')}
+        problem={problem ?? list.error?.text}
+      >
+        <select
+          {...fieldControl('domain', problem)}
+          value={choice}
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
+          <option value="">{t('domain.none')}</option>
+          {domains.map((domain) => (
+            <option
+              key={domain.id}
+              value={domain.domain}
+              dir={domain.status === 'verified' ? 'ltr' : undefined}
+            >
+              {domainLabel(domain)}
+            </option>
+          ))}
+          <option value={NEW_DOMAIN}>{t('domain.addOne')}</option>
+        </select>
+      </Field>
+      {chosen !== undefined && <RemoveDomain domain={chosen} onRemoved={() => choose('')} />}
+      {choice === NEW_DOMAIN && <NewDomain onAdded={show} />}
+      {chosen?.status === 'pending' && <DomainSetup key={chosen.id} domain={chosen} onChecked={show} />}
+    </>
+  );
+}
+
+function RemoveDomain({
+  domain: { id, domain },
+  onRemoved,
+}: {
+  domain: DomainView;
+  onRemoved: () => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const remove = useAction();
+  const submit = async (): Promise<void> => {
+    if (remove.isBusy) return;
+    const answer = await remove.run('domain:remove', { id });
+    if (!answer.ok) return;
+    onRemoved();
+    say(t('domain.removedSoon', { domain }));
+    // This goes; the choice stays.
+    document.getElementById('domain')?.focus();
+  };
+  return (
+    <div>
+      <button
+        type="button"
+        class="link"
+        aria-label={t('domain.removeOf', { domain })}
+        onClick={() => void submit()}
+      >
+        {t('domain.remove')}
+      </button>
+      <Failure problem={remove.error} />
+    </div>
+  );
+}
+
+function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.Element {
+  const { say } = useShell();
+  const add = useAction();
+  const [text, setText] = useState('');
+  const submit = async (): Promise<void> => {
+    if (add.isBusy) return;
+    const answer = await add.run('domain:add', { domain: text.trim() });
+    if (!answer.ok) {
+      document.getElementById('new-domain')?.focus();
+      return;
+    }
+    onAdded(answer.value);
+    say(
+      answer.value.status === 'verified'
+        ? t('domain.verified', { domain: answer.value.domain })
+        : t('domain.added', { domain: answer.value.domain }),
+    );
+  };
+  return (
+    <Field id="new-domain" label={t('domain.domain')} hint={t('domain.example')} problem={add.error?.text}>
+      <div class="with-button">
+        <input
+          {...fieldControl('new-domain', add.error?.text)}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            if (add.error !== undefined) add.clear();
+          }}
+          onKeyDown={(event) => {
+            // Enter would expose the port.
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            void submit();
+          }}
+        />
+        <button type="button" class="button" aria-disabled={add.isBusy} onClick={() => void submit()}>
+          {add.isBusy ? t('domain.adding') : t('domain.add')}
+        </button>
+      </div>
+    </Field>
+  );
+}
+
+/** What has to be entered where the DNS of a domain is kept, and whether it is there. */
+export function DomainSetup({
+  domain,
+  onChecked,
+}: {
+  domain: DomainView;
+  onChecked: (domain: DomainView) => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const check = useAction();
+  const [problems, setProblems] = useState<CheckedDomainView['problems']>([]);
+  const look = async (): Promise<void> => {
+    if (check.isBusy) return;
+    const answer = await check.run('domain:check', { id: domain.id });
+    if (!answer.ok) return;
+    setProblems(answer.value.problems);
+    onChecked(answer.value);
+    if (answer.value.status !== 'verified') return;
+    say(t('domain.verified', { domain: domain.domain }));
+    // This goes; the choice stays.
+    document.getElementById('domain')?.focus();
+  };
+  return (
+    <div class="domain-setup" role="group" aria-label={t('domain.recordsOf', { domain: domain.domain })}>
+      <p class="hint">{t('domain.enterRecords', { domain: domain.domain })}</p>
+      <ul class="records">
+        {domain.records.map(({ type, name, value }) => (
+          <li key={type + value}>
+            <span class="record-type" translate={false}>
+              {type}
+            </span>
+            <Copied what={{ kind: 'recordName', name: type }} text={name} />
+            <Copied what={{ kind: 'recordValue', name: type }} text={value} />
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="button" aria-disabled={check.isBusy} onClick={() => void look()}>
+        {check.isBusy ? t('domain.checking') : t('domain.check')}
+      </button>
+      <Failure problem={check.error} />
+      <div role="status">
+        {problems.length > 0 && (
+          <ul class="problem">
+            {problems.map(({ text, found }) => (
+              <li key={text}>
+                {text}
+                {found.length > 0 && ` ${t('domain.found', { found: found.join(', ') })}`}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** A text to be entered elsewhere, and a button that copies it. */
+function Copied({ what, text }: { what: CopiedThing; text: string }): JSX.Element {
+  return (
+    <span class="record-text">
+      <code>{text}</code>
+      <CopyButton what={what} text={() => text} />
+    </span>
+  );
+}

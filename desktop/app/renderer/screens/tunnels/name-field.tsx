@@ -1,0 +1,51 @@
+import type { JSX } from 'preact';
+import { t } from '../../../messages/translate.ts';
+import {
+  draftNameProblem,
+  type FormContext,
+  type FormDraft,
+  NAME_LENGTHS,
+  tidyName,
+} from '../../model/create-form.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { Field, fieldControl } from '../../view/controls.tsx';
+
+/** The name, checked as it is typed; what the relay says, such as that it is taken, is shown in the same place. */
+export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+  const { allowsNames, nameDomain, plan } = context.account;
+  if (!allowsNames) {
+    return <p class="hint">{t('name.needsPlan', { plan: capitalised(plan) })}</p>;
+  }
+  const shown = problem ?? draftNameProblem(draft, context);
+  // The domain is known from the first tunnel on.
+  const address =
+    nameDomain === '' ? (
+      t('name.good', { name: draft.name })
+    ) : (
+      <span dir="ltr">
+        {draft.name}.{nameDomain}
+      </span>
+    );
+  const hint = draft.name === '' ? t('name.hint', NAME_LENGTHS) : address;
+  return (
+    <Field id="name" label={t('name.label')} hint={hint} problem={shown}>
+      <input
+        {...fieldControl('name', shown)}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        value={draft.name}
+        onInput={(event) => change({ name: tidyName(event.currentTarget.value) })}
+      />
+    </Field>
+  );
+}
+
+/** What a field of the create form gets. */
+export interface FormFieldProps {
+  readonly context: FormContext;
+  readonly draft: FormDraft;
+  /** what is wrong with what was sent, until it is changed */
+  readonly problem: string | undefined;
+  readonly change: (changes: Partial<FormDraft>) => void;
+}

@@ -1,0 +1,128 @@
+import type { JSX } from 'preact';
+import { t } from '../../../messages/translate.ts';
+import {
+  CUSTOM,
+  draftPort,
+  type FormContext,
+  type FormDraft,
+  type FormProblems,
+} from '../../model/create-form.ts';
+import { createChoices, defaultChoice } from '../../model/lifetime.ts';
+import { Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { LockFields } from '../access/access-fields.tsx';
+import { DomainField } from './domain-field.tsx';
+import { NameField } from './name-field.tsx';
+
+/** What can be set for a tunnel besides the port; all of it is optional. */
+export function Options({
+  context,
+  draft,
+  problems,
+  change,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  problems: FormProblems;
+  change: (changes: Partial<FormDraft>) => void;
+}): JSX.Element {
+  const { defaultTtl, maxTtl } = context.account;
+  const ttl = draft.ttl ?? defaultChoice(defaultTtl);
+  const port = draftPort(draft, context);
+  return (
+    <div id="options" class="options">
+      <InPlace />
+      <NameField context={context} draft={draft} problem={problems.name} change={change} />
+      <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
+      <LockFields
+        id="lock"
+        draft={draft.lock}
+        problem={problems.lock}
+        detailProblem={problems.lockDetail}
+        change={(lock) => change({ lock })}
+      />
+      <div class="pair">
+        <Field id="ttl" label={t('options.livesFor')}>
+          <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>
+            {createChoices(defaultTtl, maxTtl).map((choice) => (
+              <option key={choice.ttl} value={choice.ttl}>
+                {choice.label}
+              </option>
+            ))}
+            <option value={CUSTOM}>{t('options.anotherTime')}</option>
+          </select>
+        </Field>
+        <Field id="host" label={t('options.hostHeader')}>
+          <select
+            id="host"
+            value={draft.host}
+            onChange={(event) => change({ host: event.currentTarget.value as FormDraft['host'] })}
+          >
+            <option value="keep">{t('options.asSent')}</option>
+            <option value="local" dir="ltr">
+              localhost:{port === '' ? t('options.portOfHost') : port}
+            </option>
+            <option value={CUSTOM}>{t('options.anotherName')}</option>
+          </select>
+        </Field>
+      </div>
+      {ttl === CUSTOM && (
+        <Field id="custom-ttl" label={t('options.ttl')} hint={t('options.ttlExample')} problem={problems.ttl}>
+          <input
+            {...fieldControl('custom-ttl', problems.ttl)}
+            value={draft.customTtl}
+            onInput={(event) => change({ customTtl: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+      {draft.host === CUSTOM && (
+        <Field
+          id="custom-host"
+          label={t('options.hostName')}
+          hint={t('options.hostNameHint')}
+          problem={problems.hostHeader}
+        >
+          <input
+            {...fieldControl('custom-host', problems.hostHeader)}
+            spellcheck={false}
+            value={draft.customHost}
+            onInput={(event) => change({ customHost: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+      <label class="choice">
+        <input
+          type="checkbox"
+          id="idle"
+          checked={draft.idle}
+          onChange={(event) => change({ idle: event.currentTarget.checked })}
+        />
+        <span>
+          {t('options.idle')}
+          <span class="hint">{t('options.idleHint')}</span>
+        </span>
+      </label>
+    </div>
+  );
+}
+
+/** What can be opened in place of a port: a folder, or the tunnels of a project. The system asks for it. */
+export function InPlace(): JSX.Element {
+  const action = useAction();
+  const ask = (channel: 'folder:choose' | 'project:choose'): void => {
+    if (!action.isBusy) void action.run(channel, undefined);
+  };
+  return (
+    <>
+      <div class="in-place" role="group" aria-label={t('project.instead')}>
+        <button type="button" class="button small" onClick={() => ask('folder:choose')}>
+          {t('project.openFolder')}
+        </button>
+        <button type="button" class="button small" onClick={() => ask('project:choose')}>
+          {t('project.open')}
+        </button>
+      </div>
+      <Failure problem={action.error} />
+    </>
+  );
+}

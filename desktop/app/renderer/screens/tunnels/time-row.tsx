@@ -1,0 +1,187 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { memo } from 'preact/compat';
+import { useState } from 'preact/hooks';
+import type { PulseSecond } from '../../../../client/inspector/records.ts';
+import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import { extendChoices, readLifetime } from '../../model/lifetime.ts';
+import {
+  fuseFraction,
+  PULSE_HEIGHT,
+  PULSE_WIDTH,
+  pulseDrawing,
+  timeLeftWords,
+} from '../../model/time-left.ts';
+import type { Shape } from '../../model/tunnel-state.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+import { ActionLink } from '../../view/controls.tsx';
+import { useMedia } from '../../view/focus.ts';
+import { type Action, useAction } from '../../view/use-action.ts';
+
+/** What a card has unfolded. */
+export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
+
+/** The fuse, the time left in words, and what can be done with a live tunnel. */
+export function TimeRow({
+  tunnel,
+  shape,
+  unfolded,
+  setUnfolded,
+  action,
+}: {
+  tunnel: TunnelView;
+  shape: Shape;
+  unfolded: Unfolded;
+  setUnfolded: (unfolded: Unfolded) => void;
+  action: Action;
+}): JSX.Element {
+  const { say } = useShell();
+  const { key, slug } = tunnel;
+  const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
+  const stop = async (): Promise<void> => {
+    const answer = await action.run('tunnel:stop', { key });
+    if (answer.ok) say(t('tunnels.stopped', { slug }));
+  };
+  return (
+    <>
+      <Pulse seconds={tunnel.pulse} />
+      <Fuse tunnel={tunnel} />
+      <div class="time-row">
+        <TimeLeft tunnel={tunnel} />
+        <span class="actions">
+          {shape !== 'soon' && (
+            <ActionLink
+              id={`extend-${key}`}
+              label={t('tunnels.extend')}
+              of={slug}
+              expanded={unfolded === 'extend'}
+              onClick={() => toggle('extend')}
+            />
+          )}
+          <ActionLink
+            label={t('tunnels.open')}
+            of={slug}
+            onClick={() => void action.run('tunnel:open-url', { key })}
+          />
+          <ActionLink
+            id={`qr-${key}`}
+            label={t('tunnels.qr')}
+            of={slug}
+            expanded={unfolded === 'qr'}
+            onClick={() => toggle('qr')}
+          />
+          <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void stop()} />
+        </span>
+      </div>
+    </>
+  );
+}
+
+type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'>;
+
+export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): JSX.Element {
+  const words = useTime((now) => timeLeftWords(expiresAt, now));
+  return <span class="time-left">{isIdle ? t('tunnels.leftIfUnused', { left: words }) : words}</span>;
+}
+
+export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Element {
+  const fraction = useTime((now) => fuseFraction(expiresAt, ttl, now));
+  // The words below say the same.
+  return (
+    <div class="fuse" aria-hidden="true">
+      <div class="fuse-left" style={{ width: `${fraction * 100}%` }} />
+    </div>
+  );
+}
+
+const STILL = '(prefers-reduced-motion: reduce)';
+/** So seldom it moves on, in s, for people to whom motion is a nuisance. */
+const STILL_SECONDS = 15;
+
+/** The traffic of the last minute, above the fuse. Where nothing happens it moves nothing. */
+export const Pulse = memo(function Pulse({ seconds }: { seconds: readonly PulseSecond[] }): JSX.Element {
+  const step = useMedia(STILL) ? STILL_SECONDS : 1;
+  const last = seconds.at(-1)?.id ?? 0;
+  const until = useTime((now) => {
+    const second = Math.ceil(Math.floor(now / 1000) / step) * step;
+    // What is over is not drawn again each second.
+    return Math.min(second, last + PULSE_WIDTH);
+  });
+  const drawing = pulseDrawing(seconds, until);
+  if (drawing === undefined) return <div class="pulse" />;
+  return (
+    <div class="pulse" role="img" aria-label={drawing.words} title={drawing.words}>
+      <svg viewBox={`0 0 ${PULSE_WIDTH} ${PULSE_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path d={drawing.requests} />
+        <path class="pulse-errors" d={drawing.errors} />
+      </svg>
+    </div>
+  );
+});
+
+/** More time for a tunnel: three lengths at one click, or any other. */
+export function Extend({
+  tunnel,
+  maxTtl,
+  onDone,
+}: {
+  tunnel: Pick<TunnelView, 'key' | 'slug' | 'expiresAt'>;
+  /** seconds */
+  maxTtl: number;
+  onDone: () => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const action = useAction();
+  const [custom, setCustom] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const noteId = `extend-note-${tunnel.key}`;
+
+  const extend = async (ttl: string, words: string): Promise<void> => {
+    setProblem(undefined);
+    const answer = await action.run('tunnel:extend', { key: tunnel.key, ttl });
+    if (!answer.ok) return;
+    say(t('tunnels.extended', { slug: tunnel.slug, words }));
+    setCustom('');
+    onDone();
+  };
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const read = readLifetime(custom, maxTtl);
+    if ('problem' in read) setProblem(read.problem);
+    else await extend(read.ttl, custom.trim());
+  };
+  const text = problem ?? action.error?.text;
+
+  return (
+    <form
+      class="extend"
+      aria-label={t('tunnels.extendOf', { slug: tunnel.slug })}
+      noValidate
+      onSubmit={(event) => void submit(event)}
+    >
+      <span class="extend-choices">
+        {extendChoices(tunnel.expiresAt, maxTtl, Date.now()).map(({ ttl, label }) => (
+          <button key={ttl} type="button" class="button small" onClick={() => void extend(ttl, label)}>
+            +{label}
+          </button>
+        ))}
+      </span>
+      <input
+        class="small"
+        aria-label={t('tunnels.anotherTime')}
+        aria-describedby={noteId}
+        aria-invalid={text === undefined ? undefined : 'true'}
+        placeholder={t('tunnels.timeExample')}
+        value={custom}
+        onInput={(event) => setCustom(event.currentTarget.value)}
+      />
+      <button type="submit" class="button small">
+        {t('tunnels.addTime')}
+      </button>
+      <span id={noteId} class="problem" role="alert">
+        {text}
+      </span>
+    </form>
+  );
+}

@@ -1,0 +1,277 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { TunnelStatus, TunnelView } from '../../../ipc/snapshot.ts';
+import type { LockKind, LockView } from '../../../ipc/tunnel-views.ts';
+import { t } from '../../../messages/translate.ts';
+import { scanWords } from '../../model/access.ts';
+import { bytesText } from '../../model/numbers.ts';
+import { isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+import { ActionLink, Failure, FindOutWhy, Notice, QrCode } from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/focus.ts';
+import { Icon, StateShape } from '../../view/icons.tsx';
+import { rich } from '../../view/rich.tsx';
+import { type Action, useAction } from '../../view/use-action.ts';
+import { LockButton, LockRow } from '../access/access-fields.tsx';
+import { LockPanel } from '../access/access-panel.tsx';
+import { RequestRow } from '../log/request-row.tsx';
+import { Knocks } from './approvals.tsx';
+import { Address } from './others.tsx';
+import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
+
+/** One tunnel: its state, its address, what goes through it, how long it lives, and what can be done with it. */
+export const TunnelCard = memo(function TunnelCard({
+  tunnel,
+  maxTtl,
+  isQuiet,
+}: {
+  tunnel: TunnelView;
+  /** seconds */
+  maxTtl: number;
+  /** whether a banner says already why the connection is lost */
+  isQuiet: boolean;
+}): JSX.Element {
+  const [unfolded, setUnfolded] = useState<Unfolded>();
+  const [wantsShare, setWantsShare] = useState(false);
+  const action = useAction();
+  const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
+  const { word } = tunnelState(tunnel, Date.now());
+  const live = isLive(tunnel);
+  const toggleLock = (): void => setUnfolded(unfolded === 'lock' ? undefined : 'lock');
+  const lockDone = (kind: LockKind): void => {
+    document.getElementById(`lock-${tunnel.key}`)?.focus();
+    setUnfolded(undefined);
+    setWantsShare(kind === 'password');
+  };
+  // After a password was set, the next thing people want is to send it; the button for that comes with the next snapshot.
+  useLayoutEffect(() => {
+    const share = wantsShare ? document.getElementById(`share-${tunnel.key}`) : null;
+    if (share === null) return;
+    share.focus();
+    setWantsShare(false);
+  }, [wantsShare, tunnel]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.defaultPrevented || unfolded === undefined) return;
+    event.preventDefault();
+    document.getElementById(`${unfolded}-${tunnel.key}`)?.focus();
+    setUnfolded(undefined);
+  };
+  const titleId = `title-${tunnel.key}`;
+  const card = useRef<HTMLLIElement>(null);
+  const wasLive = useRef(live);
+  useEffect(() => {
+    wasLive.current = live;
+  }, [live]);
+  useKeptFocus(card, () => {
+    if (!live) return document.getElementById(`start-${tunnel.key}`);
+    // After a tunnel was started again, people want the address, which is new.
+    const extend = wasLive.current ? document.getElementById(`extend-${tunnel.key}`) : null;
+    return extend ?? document.getElementById(`copy-${tunnel.key}`);
+  });
+
+  return (
+    <li
+      ref={card}
+      class={`card card-${shape}`}
+      aria-labelledby={titleId}
+      data-slug={tunnel.slug}
+      onKeyDown={onKeyDown}
+    >
+      <div class="card-top">
+        <StateShape shape={shape} />
+        <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
+      </div>
+      <div class="about">
+        <Meta tunnel={tunnel} word={word} />
+        {live && <LockButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
+      </div>
+      {live && <LockRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />}
+      {live && <Knocks tunnel={tunnel} action={action} />}
+      {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
+      {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
+        <Notice>
+          <div class="outage">
+            <span>{tunnel.localProblem.text}</span>
+            <FindOutWhy of={tunnel} />
+          </div>
+        </Notice>
+      )}
+      {live ? (
+        <TimeRow
+          tunnel={tunnel}
+          shape={shape}
+          unfolded={unfolded}
+          setUnfolded={setUnfolded}
+          action={action}
+        />
+      ) : (
+        <EndedRow tunnel={tunnel} action={action} />
+      )}
+      {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
+        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
+      )}
+      {live && unfolded === 'lock' && <LockPanel tunnel={tunnel} onDone={lockDone} />}
+      {live && unfolded === 'qr' && (
+        <>
+          <QrCode text={tunnel.url} />
+          <ScanNote lock={tunnel.lock} />
+        </>
+      )}
+      <Failure problem={action.error} />
+      <Recent tunnel={tunnel} />
+    </li>
+  );
+});
+
+/** What the address of a code alone does not do. */
+function ScanNote({ lock }: { lock: LockView }): JSX.Element | null {
+  const words = scanWords(lock);
+  if (words === undefined) return null;
+  return (
+    <p class="hint scan-note">
+      <Icon name="locked" />
+      <span>{words}</span>
+    </p>
+  );
+}
+
+/** Why a tunnel ended, and the two things to do next. */
+export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
+  const { say } = useShell();
+  const { key, slug, name, status } = tunnel;
+  const remove = async (): Promise<void> => {
+    const answer = await action.run('tunnel:forget', { key });
+    if (answer.ok) say(t('tunnels.removed', { slug }));
+  };
+  return (
+    <div class="time-row ended-row">
+      <span class="time-left">
+        {status.name === 'ended' && status.why} {name === '' && t('tunnels.newAddress')}
+      </span>
+      <span class="actions">
+        <ActionLink
+          id={`start-${key}`}
+          label={t('tunnels.startAgain')}
+          of={slug}
+          onClick={() => void action.run('tunnel:start', { key })}
+        />
+        <ActionLink label={t('tunnels.remove')} of={slug} apart onClick={() => void remove()} />
+      </span>
+    </div>
+  );
+}
+
+/** State in a word, where the tunnel leads, and how often it was used. */
+export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
+  const { requests, localPort, folder, framework } = tunnel;
+  return (
+    <p class="meta">
+      <span class="word">{word}</span>
+      <span>
+        <span class="turns" aria-hidden="true">
+          →
+        </span>{' '}
+        <span class="unseen">{t('meta.leadsTo')} </span>
+        {folder === undefined ? <b dir="ltr">localhost:{localPort}</b> : rich('meta.folder', { folder })}
+        {framework !== undefined && (
+          <>
+            {' '}
+            <bdi>{framework}</bdi>
+          </>
+        )}
+      </span>
+      {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
+    </p>
+  );
+}
+
+/** Bytes of both directions. */
+export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
+  return (
+    <>
+      <Bytes arrow="↑" said="meta.received" bytes={bytesText(bytesIn)} />
+      <Bytes arrow="↓" said="meta.sent" bytes={bytesText(bytesOut)} />
+    </>
+  );
+}
+
+function Bytes({
+  arrow,
+  said,
+  bytes,
+}: {
+  arrow: string;
+  said: 'meta.received' | 'meta.sent';
+  bytes: string;
+}): JSX.Element {
+  const words = t(said, { bytes });
+  return (
+    <span title={words}>
+      <span aria-hidden="true">
+        {arrow} <b>{bytes}</b>
+      </span>
+      <span class="unseen">{words}</span>
+    </span>
+  );
+}
+
+/** As many as one can see at a glance. */
+const SHOWN = 3;
+
+/** The last few requests, a link to all of them, and how they went. */
+export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
+  const { go } = useShell();
+  const { key, slug, recent } = tunnel;
+  const rows = useRef<HTMLUListElement>(null);
+  // A row goes when newer requests come.
+  useKeptFocus(rows, () => document.getElementById(`log-${key}`));
+  if (recent.length === 0 && tunnel.requests === 0) return null;
+  return (
+    <div class="recent">
+      {recent.length > 0 && (
+        <ul ref={rows} class="rows" aria-label={t('tunnels.lastRequests', { slug })}>
+          {recent.slice(0, SHOWN).map((request) => (
+            <RequestRow key={request.id} tunnelKey={key} request={request} />
+          ))}
+        </ul>
+      )}
+      <div class="totals">
+        <button
+          type="button"
+          id={`log-${key}`}
+          class="link"
+          aria-label={t('tunnels.allRequestsTo', { slug })}
+          onClick={() => go({ screen: 'log', key })}
+        >
+          {t('tunnels.allRequests')}
+        </button>
+        {/* Of one that was started again, the relay counts anew, and the rows are older. */}
+        {tunnel.requests > 0 && <Traffic tunnel={tunnel} />}
+      </div>
+    </div>
+  );
+}
+
+/** Why the connection is lost, and when the next attempt comes. */
+export function Retry({
+  status,
+  of,
+}: {
+  status: Extract<TunnelStatus, { name: 'reconnecting' }>;
+  /** the tunnel */
+  of: { readonly key: string; readonly slug: string };
+}): JSX.Element {
+  const words = useTime((now) => retryWords(status, now));
+  return (
+    <Notice>
+      <div class="outage">
+        <span>
+          {status.why} {words}
+        </span>
+        <FindOutWhy of={of} />
+      </div>
+    </Notice>
+  );
+}

@@ -1,0 +1,199 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { PortView, SessionView, Snapshot, UpdateView } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import type { FormDraft } from '../../model/create-form.ts';
+import { outageView, type OutageView } from '../../model/diagnostics.ts';
+import { filterTunnels } from '../../model/filter.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { filterOthers } from '../../model/other-tunnel.ts';
+import { programName } from '../../model/ports.ts';
+import { retryWords } from '../../model/tunnel-state.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, FindOutWhy, Notice, SearchField } from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/focus.ts';
+import { Icon, Mark } from '../../view/icons.tsx';
+import { isTyping, useKey } from '../../view/keys.ts';
+import { UndoDock } from '../../view/screen.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { CreateBar } from './create-bar.tsx';
+import { InPlace } from './options.tsx';
+import { Others } from './others.tsx';
+import { TunnelCard } from './tunnel-card.tsx';
+
+/** From this many on, a list is searched rather than read. */
+const SEARCHED_FROM = 8;
+
+type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
+
+/** The main screen: one list, one action. */
+export function TunnelsScreen({
+  snapshot,
+  session,
+  search,
+  setSearch,
+  draft,
+  setDraft,
+  isPane,
+}: {
+  snapshot: Snapshot;
+  session: SignedIn;
+  search: string;
+  setSearch: (search: string) => void;
+  draft: FormDraft;
+  setDraft: (draft: FormDraft) => void;
+  /** whether another screen is beside it, which is then the main one */
+  isPane: boolean;
+}): JSX.Element {
+  const List = isPane ? 'section' : 'main';
+  const Pane = isPane ? 'section' : 'div';
+  const { go } = useShell();
+  const { tunnels, others, ports } = snapshot;
+  const all = tunnels.length + others.length;
+  const { account } = session;
+  const outage = outageView(snapshot);
+  const typed = all < SEARCHED_FROM ? '' : search;
+  const shown = filterTunnels(tunnels, typed, Date.now());
+  const shownOthers = filterOthers(others, typed);
+  const cards = useRef<HTMLUListElement>(null);
+  useKeptFocus(cards, (place) => {
+    const list = cards.current?.children;
+    const next = list?.[Math.min(place, list.length - 1)];
+    return next?.querySelector('button') ?? document.getElementById('port');
+  });
+  useKey(
+    (event) => event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
+    () => document.getElementById('search-tunnels')?.focus(),
+  );
+
+  return (
+    <Pane class="screen" aria-label={isPane ? 'Culvert' : undefined}>
+      <header class="bar home">
+        <Mark />
+        <h1 translate={false}>Culvert</h1>
+        <span class="who dim" title={session.relay}>
+          {t('tunnels.nameAndPlan', { name: account.name, plan: capitalised(account.plan) })}
+        </span>
+        <button
+          type="button"
+          id="settings"
+          class="icon-button"
+          aria-label={t('tunnels.settings')}
+          title={t('tunnels.settings')}
+          onClick={() => go({ screen: 'settings' })}
+        >
+          <Icon name="settings" />
+        </button>
+      </header>
+      <List class="scroll list" aria-label={t('tunnels.tunnels')}>
+        {outage !== undefined && <OutageNotice outage={outage} />}
+        {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
+        {all >= SEARCHED_FROM && (
+          <SearchField
+            id="search-tunnels"
+            label={t('tunnels.search')}
+            placeholder={t('tunnels.searchAll', { all })}
+            value={search}
+            onChange={setSearch}
+          />
+        )}
+        {tunnels.length === 0 && <Empty ports={ports} />}
+        {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
+          <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
+        )}
+        <ul ref={cards} class="cards">
+          {shown.map((tunnel) => (
+            <TunnelCard
+              key={tunnel.key}
+              tunnel={tunnel}
+              maxTtl={account.maxTtl}
+              isQuiet={outage !== undefined}
+            />
+          ))}
+        </ul>
+        <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
+      </List>
+      <UndoDock />
+      <CreateBar context={{ account, ports, tunnels }} draft={draft} setDraft={setDraft} />
+    </Pane>
+  );
+}
+
+/** The list before the first tunnel: what to do, in two lines. */
+export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
+  const [likeliest] = ports;
+  return (
+    <div class="empty">
+      <Mark size={72} />
+      <h2>{t('tunnels.nothingExposed')}</h2>
+      <p class="dim">
+        {likeliest === undefined
+          ? t('tunnels.startServer')
+          : t('tunnels.isRunning', {
+              program: programName(likeliest) ?? t('tunnels.aServer'),
+              port: likeliest.port,
+            })}
+      </p>
+      <InPlace />
+    </div>
+  );
+}
+
+/** The one banner of an outage: the cause, when the next attempt comes, and a way not to wait for it. */
+export function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView }): JSX.Element {
+  const action = useAction();
+  return (
+    <Notice>
+      <div class="outage">
+        <span>
+          {text} {retryAt !== undefined && <Countdown retryAt={retryAt} />}
+        </span>
+        <div class="outage-buttons">
+          {retryAt !== undefined && (
+            <button
+              type="button"
+              class="button small"
+              onClick={() => void action.run('relay:try', undefined)}
+            >
+              {t('tunnels.tryNow')}
+            </button>
+          )}
+          <FindOutWhy />
+        </div>
+      </div>
+      <Failure problem={action.error} />
+    </Notice>
+  );
+}
+
+function Countdown({ retryAt }: { retryAt: number }): JSX.Element {
+  const words = useTime((now) => retryWords({ retryAt }, now));
+  return <span class="nowrap">{words}</span>;
+}
+
+/** A newer version of the app, and the way to it. */
+export function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }): JSX.Element {
+  const action = useAction();
+  return (
+    <div class="notice notice-news">
+      <div class="outage">
+        <span>{isReady ? t('tunnels.updateReady', { version }) : t('tunnels.updateOut', { version })}</span>
+        {isReady ? (
+          <button type="button" class="button small" onClick={() => void action.run('app:update', undefined)}>
+            {t('tunnels.restartNow')}
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="button small"
+            onClick={() => void action.run('app:open-link', { link: 'releases' })}
+          >
+            {t('tunnels.getIt')}
+          </button>
+        )}
+      </div>
+      <Failure problem={action.error} />
+    </div>
+  );
+}

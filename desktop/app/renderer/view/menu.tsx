@@ -1,0 +1,98 @@
+import type { JSX } from 'preact';
+import { t } from '../../messages/translate.ts';
+import { useModal } from './focus.ts';
+
+/** A place in the window, in px from its beginning (where a line begins) and its top. */
+export interface Spot {
+  readonly across: number;
+  readonly down: number;
+}
+
+export interface MenuItem {
+  readonly label: string;
+  readonly act: () => void | Promise<void>;
+}
+
+/** Where a menu that was asked for opens: at the mouse, or below what has the focus. */
+export function spotOf(event: MouseEvent, element: Element): Spot {
+  const { left, right, bottom, width } = element.getBoundingClientRect();
+  // A key has no place, and what stands for one may be outside.
+  const isAtMouse = event.button === 2 && event.clientX >= left && event.clientX <= right;
+  const x = isAtMouse ? event.clientX : left + Math.min(width / 2, 48);
+  const isMirrored = document.documentElement.dir === 'rtl';
+  return { across: isMirrored ? window.innerWidth - x : x, down: isAtMouse ? event.clientY : bottom };
+}
+
+/** A menu over the window (WAI-ARIA Authoring Practices, menu): closed by what is chosen, by Escape, or by a click beside it. */
+export function Menu({
+  label,
+  spot: { across, down },
+  items,
+  close,
+}: {
+  label: string;
+  spot: Spot;
+  items: readonly MenuItem[];
+  close: () => void;
+}): JSX.Element {
+  const dialog = useModal();
+  const leave = (): void => {
+    // A place remembers where the focus was, which closing gives back.
+    dialog.current?.close();
+    close();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const buttons = [...(dialog.current?.querySelectorAll('button') ?? [])];
+    const at = buttons.findIndex((button) => button === document.activeElement);
+    const to = placeAfter(event.key, at, buttons.length);
+    // No key means anything behind it.
+    event.stopPropagation();
+    if (event.key === 'Escape' || event.key === 'Tab') leave();
+    else if (to === undefined) return;
+    else buttons[to]?.focus();
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="menu"
+      aria-label={t('common.menu')}
+      style={{ '--across': `${across}px`, '--down': `${down}px`, '--items': items.length }}
+      onKeyDown={onKeyDown}
+      onClick={({ target, currentTarget }) => target === currentTarget && leave()}
+      onContextMenu={(event) => event.preventDefault()}
+    >
+      <div role="menu" aria-label={label}>
+        {items.map(({ label: words, act }) => (
+          <button
+            key={words}
+            type="button"
+            role="menuitem"
+            onClick={() => {
+              leave();
+              void act();
+            }}
+          >
+            {words}
+          </button>
+        ))}
+      </div>
+    </dialog>
+  );
+}
+
+/** @returns `undefined` for a key that leads nowhere */
+function placeAfter(key: string, at: number, count: number): number | undefined {
+  switch (key) {
+    case 'ArrowDown':
+      return (at + 1) % count;
+    case 'ArrowUp':
+      return (at - 1 + count) % count;
+    case 'Home':
+      return 0;
+    case 'End':
+      return count - 1;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
+import type { UndoView } from '../../ipc/snapshot.ts';
+import { t } from '../../messages/translate.ts';
+import { PaneContext, UndoContext, useShell } from './context.ts';
+import { Failure, keysText } from './controls.tsx';
+import { useKeptFocus } from './focus.ts';
+import { Icon } from './icons.tsx';
+import { hasCommand, isTyping, useKey } from './keys.ts';
+import { useAction } from './use-action.ts';
+
+/** A screen with a heading that takes the focus when the screen opens, and a way back. */
+export function Screen({
+  title,
+  titleDir,
+  actions,
+  children,
+}: {
+  title: string;
+  /** of one that is code, not words of ours */
+  titleDir?: 'ltr' | undefined;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { back } = useShell();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { isMain, takesFocus } = useContext(PaneContext);
+  const Root = isMain ? 'div' : 'section';
+  const Content = isMain ? 'main' : 'div';
+  // Before it shows: later, the focus would be taken from whoever has gone on by a key.
+  useLayoutEffect(() => {
+    if (takesFocus) heading.current?.focus();
+    // Only when it opens.
+  }, []);
+  return (
+    <Root class="screen" aria-label={isMain ? undefined : title}>
+      <header class="bar">
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={t('common.back')}
+          title={t('common.backWithKey')}
+          onClick={back}
+        >
+          <Icon name="back" />
+        </button>
+        <h1 ref={heading} tabIndex={-1} dir={titleDir}>
+          {title}
+        </h1>
+        <div class="bar-end">{actions}</div>
+      </header>
+      <Content class="scroll">{children}</Content>
+      <UndoDock />
+    </Root>
+  );
+}
+
+/** What was just done, with a way to take it back: over the end of a screen, so that nothing moves when it comes or goes. */
+export function UndoDock(): JSX.Element | null {
+  const undos = useContext(UndoContext);
+  const { say } = useShell();
+  const action = useAction();
+  const list = useRef<HTMLUListElement>(null);
+  useKeptFocus(list, () => document.getElementById('port') ?? document.querySelector('h1'));
+  const undo = async ({ id }: UndoView): Promise<void> => {
+    const answer = await action.run('undo:take', { id });
+    if (answer.ok) say(t('undo.undone'));
+  };
+  const latest = undos.at(-1);
+  useKey(
+    (event) => latest !== undefined && hasCommand(event) && event.key === 'z' && !isTyping(event),
+    () => void (latest !== undefined && undo(latest)),
+  );
+  if (undos.length === 0 && action.error === undefined) return null;
+  return (
+    <aside class="undo-dock" aria-label={t('undo.justNow')}>
+      <div class="undo-stack">
+        <Failure problem={action.error} />
+        <ul ref={list}>
+          {undos.map((view) => (
+            <li key={view.id} class="undo">
+              <span>{view.text}</span>
+              <button
+                type="button"
+                class="link"
+                aria-label={t('undo.undoOf', { text: view.text })}
+                title={view === latest ? t('undo.undoWithKey', { keys: keysText('Mod+Z') }) : undefined}
+                onClick={() => void undo(view)}
+              >
+                {t('undo.undo')}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </aside>
+  );
+}

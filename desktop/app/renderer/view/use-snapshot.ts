@@ -1,0 +1,81 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type LogView, WHOLE_LOG } from '../../ipc/request-views.ts';
+import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
+import { setLocale, t } from '../../messages/translate.ts';
+import type { Bridge } from '../bridge.ts';
+import { share } from '../model/other-tunnel.ts';
+
+export interface Watched {
+  /** `undefined` until main has sent the first */
+  readonly snapshot: Snapshot | undefined;
+  /** why there is none */
+  readonly problem: string | undefined;
+}
+
+/**
+ * The snapshot that main pushes.
+ *
+ * @param onChange called with the previous snapshot and the new one
+ */
+export function useSnapshot(
+  bridge: Bridge,
+  onChange: (previous: Snapshot | undefined, next: Snapshot) => void,
+): Watched {
+  const [watched, setWatched] = useState<Watched>({ snapshot: undefined, problem: undefined });
+  useEffect(() => {
+    let latest: Snapshot | undefined;
+    const take = (received: Snapshot): void => {
+      const next = share(latest, received);
+      if (next === latest) return;
+      setLocale(next.locale);
+      onChange(latest, next);
+      latest = next;
+      setWatched({ snapshot: next, problem: undefined });
+    };
+    const stop = bridge.on('snapshot:changed', take);
+    const ask = async (): Promise<void> => {
+      const answer = await bridge.call('snapshot:get', undefined);
+      // A push that came meanwhile is newer.
+      if (latest !== undefined) return;
+      if (answer.ok) take(answer.value);
+      else setWatched({ snapshot: undefined, problem: answer.error.text });
+    };
+    ask().catch(() => setWatched({ snapshot: undefined, problem: t('common.lostContact') }));
+    return stop;
+  }, [bridge, onChange]);
+  return watched;
+}
+
+/** What is typed is remembered once the typing pauses. */
+const REMEMBER_MS = 500;
+
+/** What of each log is shown. */
+export interface LogViews {
+  readonly viewOf: (tunnel: TunnelView | undefined) => LogView;
+  readonly show: (key: string, view: LogView) => void;
+}
+
+/** What of each log the user wants to see, which main remembers by tunnel. */
+export function useLogViews(bridge: Bridge): LogViews {
+  const [views, setViews] = useState<ReadonlyMap<string, LogView>>(new Map());
+  const timers = useRef(new Map<string, number>());
+  const show = useCallback(
+    (key: string, view: LogView) => {
+      setViews((before) => new Map(before).set(key, view));
+      window.clearTimeout(timers.current.get(key));
+      const remember = (): void => {
+        timers.current.delete(key);
+        // What cannot be remembered is shown all the same.
+        bridge.call('log:view', { key, ...view }).catch(() => {});
+      };
+      timers.current.set(key, window.setTimeout(remember, REMEMBER_MS));
+    },
+    [bridge],
+  );
+  const viewOf = useCallback(
+    (tunnel: TunnelView | undefined) =>
+      tunnel === undefined ? WHOLE_LOG : (views.get(tunnel.key) ?? tunnel.logView),
+    [views],
+  );
+  return { viewOf, show };
+}

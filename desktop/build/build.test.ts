@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { readRepository, updatesAddress } from '../../release/repository.ts';
+import { builderArguments, builderEnvironment } from './build.ts';
+
+describe('electron-builder', () => {
+  it('is told where updates are, publishes nothing, and takes more arguments', () => {
+    const args = builderArguments(['--dir']);
+    assert.ok(args.includes(`-c.publish.url=${updatesAddress(readRepository())}`));
+    assert.equal(args[args.indexOf('--publish') + 1], 'never');
+    assert.equal(args.at(-1), '--dir');
+  });
+
+  it('gets no empty secrets', () => {
+    assert.deepEqual(builderEnvironment({ CSC_LINK: '', PATH: '/bin' }), { PATH: '/bin' });
+  });
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Prompt } from '../client/config/relay-access.ts';
+import { describeFailure } from '../client/failures.ts';
+import { RelayRefusal } from '../client/relay/errors.ts';
+import { NO_FILES } from '../testing/files.ts';
+import { record } from '../testing/recorder.ts';
+import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
+import { closeServers } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
+import { NoSuchLink, runAccess, runKnock, runLink, runLinks } from './access-commands.ts';
+import { readArguments } from './arguments.ts';
+import { NoSuchTunnel } from './manage-commands.ts';
+
+const OTHER: Tunnel = { ...TUNNEL, id: '1c3f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f', slug: 'other' };
+const LOCKED: Tunnel = { ...TUNNEL, access: { basic: ['ann'], links: true } };
+const LINK = {
+  id: '0123456789abcdef',
+  note: 'for the review',
+  created_at: TUNNEL.created_at,
+  expires_at: TUNNEL.expires_at,
+};
+const PROMPT: Prompt = {
+  isInteractive: true,
+  ask: () => assert.fail('what is typed would be shown'),
+  askSecret: () => Promise.resolve('typed'),
+};
+
+/** Runs a command at a relay with two tunnels that responds to everything but their list as told. */
+async function run(line: string, answer: (call: string) => RestResponse, tunnels = [LOCKED, OTHER]) {
+  const { address, calls } = await startRestRelay((call) =>
+    call === 'GET /v1/tunnels' ? [200, { tunnels }] : answer(call),
+  );
+  const env = { CULVERT_RELAY: address.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
+  const command = readArguments(line.split(' '), env, NO_FILES);
+  const { printed, output } = record();
+  if (command.command === 'access') await runAccess(command, PROMPT, output);
+  else if (command.command === 'link') await runLink(command, output);
+  else if (command.command === 'links') await runLinks(command, output);
+  else if (command.command === 'knock') await runKnock(command, output);
+  else assert.fail(command.command);
+  return { ...printed, calls: calls.filter((call) => call !== 'GET /v1/tunnels') };
+}
+
+const locked = (): RestResponse => [200, { ...TUNNEL, access: { password: true } }];
+const none = (): RestResponse => assert.fail('nothing had to be asked');
+
+describe('runAccess', () => {
+  afterEach(closeServers);
+
+  it('shows who may come in', async () => {
+    assert.equal((await run('access my-app', none)).out, 'my-app is locked: login (ann) or signed link.\n');
+    assert.equal((await run('access OTHER', none)).out, 'other is open to everybody.\n');
+    assert.deepEqual(JSON.parse((await run('access my-app --json', none)).out), LOCKED);
+    await assert.rejects(run('access third', none), NoSuchTunnel);
+  });
+
+  it('says it anew, and what it was before', async () => {
+    const { out, err, calls } = await run('access my-app --auth ann --knock', () => [
+      200,
+      { ...TUNNEL, access: { basic: ['ann'], knock: true } },
+    ]);
+    assert.deepEqual(calls, [
+      `PUT /v1/tunnels/${TUNNEL.id}/access {"basic":[{"user":"ann","password":"typed"}],"knock":true}`,
+    ]);
+    assert.equal(out, 'my-app is locked: login (ann) or knock.\nBefore: login (ann) or signed link.\n');
+    assert.equal(err, '');
+  });
+
+  it('shows a password that was made up, and warns of one that others may see', async () => {
+    const text = await run('access my-app --password', locked);
+    const [, made = ''] = /^Password: ([a-z]+-[a-z]+-[a-z]+)$/m.exec(text.out) ?? [];
+    assert.deepEqual(text.calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {"password":"${made}"}`]);
+    const json = await run('access my-app --password --json', locked);
+    assert.match((JSON.parse(json.out) as { password: string }).password, /^[a-z]+-[a-z]+-[a-z]+$/);
+    const given = await run('access my-app --password hidden', locked);
+    assert.match(given.err, /^The password of --password is in your shell's history/);
+    assert.doesNotMatch(given.out + given.err, /hidden/);
+  });
+
+  it('opens a tunnel only where that is asked for', async () => {
+    const { out, calls } = await run('access my-app --open', () => [200, TUNNEL]);
+    assert.deepEqual(calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {}`]);
+    assert.match(out, /^my-app is open to everybody\.\n/);
+    await assert.rejects(run('access my-app --open --links', none), /--open lets in everybody/);
+  });
+});
+
+describe('runLink', () => {
+  afterEach(closeServers);
+
+  it('prints nothing but the link where it may be passed on', async () => {
+    const url = 'http://my-app.localhost:8080/cart?step=2&culvert_pass=abc';
+    const { out, err, calls } = await run('link my-app --ttl 2h --note review --path /cart?step=2', () => [
+      201,
+      { ...LINK, url },
+    ]);
+    assert.deepEqual(calls, [
+      `POST /v1/tunnels/${TUNNEL.id}/links {"ttl":"2h","note":"review","path":"/cart?step=2"}`,
+    ]);
+    assert.equal(out, `${url}\n`);
+    assert.match(err, /^Good until 2026-.*; "culvert link --revoke 0123456789abcdef" ends it\.\n$/);
+    const json = await run('link my-app --json', () => [201, { ...LINK, url: 'http://x/?culvert_pass=a' }]);
+    assert.deepEqual(JSON.parse(json.out), { ...LINK, url: 'http://x/?culvert_pass=a' });
+    assert.equal(json.err, '');
+  });
+
+  it('says what to do where links let nobody in', async () => {
+    const refusal: RestResponse = [409, { error: 'signed links do not let anybody in', code: 'links-off' }];
+    await assert.rejects(
+      run('link other', () => refusal),
+      (error) =>
+        error instanceof RelayRefusal && /"culvert access" with --links/.test(describeFailure(error)),
+    );
+  });
+
+  it('revokes a link of whichever tunnel has it', async () => {
+    const path = (tunnel: Tunnel) => `DELETE /v1/tunnels/${tunnel.id}/links/${LINK.id}`;
+    const { out, calls } = await run(`link --revoke ${LINK.id}`, (call) =>
+      call === path(OTHER)
+        ? [200, { status: 'revoked' }]
+        : [404, { error: 'link not found', code: 'link-not-found' }],
+    );
+    assert.deepEqual(calls, [path(LOCKED), path(OTHER)]);
+    assert.equal(out, 'Revoked.\n');
+  });
+
+  it('says when no tunnel has it, and when that cannot be known', async () => {
+    await assert.rejects(
+      run(`link --revoke ${LINK.id}`, () => [404, { error: 'link not found', code: 'link-not-found' }]),
+      NoSuchLink,
+    );
+    await assert.rejects(
+      run(`link --revoke ${LINK.id}`, () => [503, { error: 'service unavailable', code: 'unavailable' }]),
+      /service unavailable/,
+    );
+  });
+});
+
+describe('runLinks', () => {
+  afterEach(closeServers);
+
+  it('shows the links of a tunnel', async () => {
+    const links = [LINK, { ...LINK, id: 'fedcba9876543210', note: '', path: '/x' }];
+    const { out } = await run('links my-app', () => [200, { links }]);
+    const lines = out.trimEnd().split('\n');
+    assert.match(lines[0] ?? '', /^LINK +MADE +ENDS +PATH +NOTE$/);
+    assert.match(lines[1] ?? '', /^0123456789abcdef +2026-\S+ \S+ +2026-\S+ \S+ +\/ +for the review$/);
+    assert.match(lines[2] ?? '', /^fedcba9876543210 .* \/x$/);
+    assert.deepEqual(JSON.parse((await run('links my-app --json', () => [200, { links }])).out), { links });
+    assert.equal((await run('links my-app', () => [200, { links: [] }])).out, 'No signed links.\n');
+  });
+});
+
+describe('runKnock', () => {
+  afterEach(closeServers);
+
+  it('admits or refuses', async () => {
+    const line = `PUT /v1/tunnels/${TUNNEL.id}/knocks/k1`;
+    const admitted = await run('knock my-app k1 --admit --for 8h', () => [200, {}]);
+    assert.deepEqual(
+      [admitted.calls, admitted.out],
+      [[`${line} {"admit":true,"for":"8h"}`], 'The visitor is admitted.\n'],
+    );
+    const refused = await run('knock my-app k1 --refuse --json', () => [200, {}]);
+    assert.deepEqual([refused.calls, refused.out], [[`${line} {"admit":false}`], '{"status":"refused"}\n']);
+  });
+});

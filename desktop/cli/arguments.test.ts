@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
+import { ProjectFileError } from '../client/config/project.ts';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
+import { UsageError } from '../client/failures.ts';
+import { Network } from '../client/network/network.ts';
+import { parseRelayAddress } from '../client/relay/relay-address.ts';
+import { NO_FILES } from '../testing/files.ts';
+import { readArguments, readLoginAddress } from './arguments.ts';
+import type { Command, Files } from './commands.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const ENV = { CULVERT_API_KEY: KEY };
+
+function spec(label: string | undefined, port: number): TunnelSpec & { label: string } {
+  return { ...tunnelOf(label, port), label: label as string, access: OPEN };
+}
+
+/** A tunnel of the command line, before it is known who may come in. */
+function tunnelOf(label: string | undefined, port: number): Omit<TunnelSpec, 'access'> {
+  return { ...SPEC_DEFAULTS, label, port, name: undefined, domain: undefined, ttl: undefined };
+}
+
+const EVERYBODY = { ...OPEN, madePassword: undefined, exposed: [] };
+const NOTHING = { open: false, qr: false, copy: false };
+
+/** Words as typed in a shell, without quotes. */
+const read = (line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): Command =>
+  readArguments(line.split(' ').filter(Boolean), env, files);
+
+function refusal(line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): UsageError {
+  try {
+    read(line, env, files);
+  } catch (error) {
+    assert.ok(error instanceof UsageError);
+    return error;
+  }
+  return assert.fail(`"${line}" was not refused`);
+}
+
+const labels = (command: Command): unknown[] =>
+  command.command === 'start' ? command.tunnels.map(({ label }) => label) : [];
+
+function wanted(line: string) {
+  const command = read(line);
+  assert.ok(command.command === 'http');
+  assert.equal(command.tunnel.madePassword, command.wanted.madePassword);
+  return command.wanted;
+}
+
+describe('readArguments', () => {
+  const access = {
+    relay: parseRelayAddress('http://localhost:8080'),
+    key: KEY,
+    network: new Network(),
+    json: false,
+  };
+
+  it('reads the shortest command', () => {
+    assert.deepEqual(read('http 3000'), {
+      command: 'http',
+      tunnel: tunnelOf(undefined, 3000),
+      wanted: EVERYBODY,
+      onceOnline: NOTHING,
+      ...access,
+    });
+  });
+
+  it('reads every option, in any place', () => {
+    assert.deepEqual(
+      read(
+        `--json http --name my-app 3000 --ttl 1h30m --idle --qr --relay https://r.example/v1 --key ${KEY}`,
+        {},
+      ),
+      {
+        command: 'http',
+        tunnel: { ...tunnelOf(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
+        wanted: EVERYBODY,
+        onceOnline: { ...NOTHING, qr: true },
+        relay: parseRelayAddress('https://r.example'),
+        key: KEY,
+        network: new Network(),
+        json: true,
+      },
+    );
+  });
+
+  it('understands where a development server says that it listens', () => {
+    for (const line of ['3000', 'localhost:3000', 'http http://localhost:3000'])
+      assert.deepEqual(read(line), read('http 3000'));
+    assert.deepEqual(
+      read('https://127.0.0.1:8443 --name my-app'),
+      read('http 8443 --local-host 127.0.0.1 --local-https --name my-app'),
+    );
+    assert.deepEqual(read('192.168.1.5:80'), read('http 80 --local-host 192.168.1.5'));
+  });
+
+  it('understands the words of other programs where they mean the same', () => {
+    const theirs = `http 3000 --subdomain=my-app --authtoken ${KEY} --host-header=rewrite --basic-auth ann:hush`;
+    const ours = `http 3000 --name my-app --key ${KEY} --host-header local --auth ann:hush`;
+    assert.deepEqual(read(theirs, {}), read(ours, {}));
+    for (const [line, meant] of [
+      ['ls', 'list'],
+      ['rm my-app', 'close my-app'],
+      ['version', '--version'],
+      ['help ls', 'help list'],
+    ] as const)
+      assert.deepEqual(read(line), read(meant));
+  });
+
+  it('reads the options of the local port', () => {
+    const tunnel = {
+      ...tunnelOf(undefined, 3000),
+      hostHeader: 'local',
+      localHost: '192.0.2.7',
+      localHttps: true,
+      wait: 10,
+    };
+    const line = 'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10';
+    assert.deepEqual(read(line), {
+      command: 'http',
+      tunnel,
+      wanted: EVERYBODY,
+      onceOnline: NOTHING,
+      ...access,
+    });
+  });
+
+  it('reads which folder is shared', () => {
+    assert.deepEqual(read('share dist --name my-app --open'), {
+      command: 'http',
+      tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app' },
+      wanted: EVERYBODY,
+      onceOnline: { ...NOTHING, open: true },
+      ...access,
+    });
+    assert.match(refusal('share').message, /FOLDER is missing: say which folder/);
+    assert.match(refusal('share --password dist').message, /put --password last/);
+    assert.match(refusal('share one two').message, /more than "culvert share" takes/);
+    assert.match(refusal('share dist --local-host 192.0.2.7').message, /takes no --local-host/);
+  });
+
+  it('reads who may come in', () => {
+    assert.deepEqual(
+      wanted(
+        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock',
+      ),
+      {
+        basic: [
+          { user: 'ann', password: 'a:b' },
+          { user: 'bob', password: undefined },
+        ],
+        password: 'hush',
+        madePassword: undefined,
+        allow: ['10.0.0.0/8', '::1'],
+        links: true,
+        knock: true,
+        exposed: ['--auth', '--password'],
+      },
+    );
+    assert.deepEqual(wanted('http 3000 --auth bob').exposed, []);
+  });
+
+  it('makes up a password where --password has no word, wherever it is', () => {
+    for (const line of [
+      'http 3000 --password',
+      'http --password --links 3000',
+      'http --password --json -- 3000',
+    ]) {
+      const { password, madePassword, exposed } = wanted(line);
+      assert.match(password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
+      assert.equal(madePassword, password);
+      assert.deepEqual(exposed, []);
+    }
+  });
+
+  it('reads access, link, links and knock', () => {
+    assert.deepEqual(read('access my-app'), {
+      command: 'access',
+      tunnel: 'my-app',
+      wanted: undefined,
+      ...access,
+    });
+    assert.deepEqual(read('access my-app --open'), {
+      command: 'access',
+      tunnel: 'my-app',
+      wanted: EVERYBODY,
+      ...access,
+    });
+    const locked = read('access my-app --links --password');
+    assert.ok(locked.command === 'access' && locked.wanted?.links === true);
+    assert.ok(locked.wanted.madePassword !== undefined);
+    const make = { name: 'make', tunnel: 'my-app', link: { ttl: '2h', note: 'Ann', path: '/a?b=1' } };
+    const line = 'link my-app --ttl 2h --note Ann --path /a?b=1';
+    assert.deepEqual(read(line), { command: 'link', action: make, ...access });
+    assert.deepEqual(read('link my-app'), { command: 'link', action: { ...make, link: {} }, ...access });
+    const revoke = { name: 'revoke', link: '0123456789abcdef' };
+    assert.deepEqual(read('link --revoke 0123456789abcdef'), { command: 'link', action: revoke, ...access });
+    assert.deepEqual(read('links my-app'), { command: 'links', tunnel: 'my-app', ...access });
+    const knock = { command: 'knock', tunnel: 'my-app', knock: 'k1', ...access };
+    assert.deepEqual(read('knock my-app k1 --admit --for 8h'), { ...knock, admit: true, duration: '8h' });
+    assert.deepEqual(read('knock my-app k1 --refuse'), { ...knock, admit: false, duration: undefined });
+  });
+
+  it('says what is wrong with access, link and knock', () => {
+    for (const [line, message] of [
+      ['access', /Say which tunnel: its id or its slug/],
+      ['access --password my-app', /The tunnel is missing: --password takes the word after it/],
+      ['access my-app --open --knock', /--open lets in everybody/],
+      ['link', /Say which tunnel/],
+      ['link my-app --path cart', /--path "cart": it takes up to 1024 characters of a URL/],
+      ['link my-app --ttl 1d', /--ttl "1d": it takes a duration/],
+      ['link my-app --revoke 0123456789abcdef', /"my-app" is more than "culvert link" takes/],
+      ['link --revoke x', /--revoke "x": it takes the id of a link/],
+      ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
+      ['links', /Say which tunnel/],
+      ['knock my-app', /Say which tunnel and which knock/],
+      ['knock my-app k1', /Say what to do: --admit or --refuse/],
+      ['knock my-app k1 --admit --refuse', /Say what to do/],
+      ['knock my-app k1 --refuse --for 1h', /--for is for --admit/],
+      ['knock my-app k1 --admit --for ever', /--for "ever": it takes a duration/],
+    ] as const)
+      assert.match(refusal(line).message, message);
+  });
+
+  it('repeats no secret of what it refuses', () => {
+    for (const [line, message] of [
+      ['http 3000 --password hid', /--password: it takes 4 to 128 characters/],
+      ['http 3000 --password=', /--password: it takes 4 to 128 characters/],
+      ['http 3000 --password hide --password', /--password is given twice/],
+      ['http --password hide', /PORT is missing: --password takes the word after it, so put --password last/],
+      ['http 3000 --auth ann:', /--auth: the password of ann takes 1 to 128 characters/],
+      ['http 3000 --auth :hid', /--auth: the user of USER:PASSWORD takes 1 to 64 characters/],
+      ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
+      ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a network/],
+      ['list --password hide', /"culvert list" takes no --password/],
+      ['list --password', /"culvert list" takes no --password/],
+    ] as const) {
+      const { message: text } = refusal(line);
+      assert.match(text, message);
+      assert.doesNotMatch(text, /hid/);
+    }
+  });
+
+  it('reads list, status, close and extend', () => {
+    assert.deepEqual(read('list'), { command: 'list', ...access });
+    assert.deepEqual(read('status'), { command: 'status', ...access });
+    assert.deepEqual(read('close my-app'), { command: 'close', tunnel: 'my-app', ...access });
+    const extend = { command: 'extend', tunnel: 'my-app', ttl: '4h', ...access };
+    assert.deepEqual(read('extend my-app --ttl 4h'), extend);
+  });
+
+  it('needs neither a relay nor a key for help, version and logout', () => {
+    for (const line of ['--help', '-h', 'help'])
+      assert.deepEqual(read(line, {}), { command: 'help', topic: undefined });
+    for (const line of ['http --help', 'help http', 'http 3000 -h'])
+      assert.deepEqual(read(line, {}), { command: 'help', topic: 'http' });
+    assert.deepEqual(read('--version', {}), { command: 'version' });
+    assert.deepEqual(read('logout', {}), { command: 'logout', json: false });
+  });
+
+  it('reads login, which asks for a key if none is given as an option', () => {
+    const asked = {
+      command: 'login',
+      ...access,
+      relayFrom: 'the default',
+      insecure: false,
+      ca: undefined,
+      key: undefined,
+      invitation: undefined,
+    };
+    assert.deepEqual(read('login'), asked);
+    const told = { ...asked, relayFrom: '--relay', key: KEY };
+    assert.deepEqual(read(`login --relay ${access.relay.origin} --key ${KEY}`), told);
+  });
+
+  describe('start', () => {
+    const relay = parseRelayAddress('https://project.example');
+    const tunnels = [spec('web', 3000), spec('api', 4000)];
+    const files: Files = {
+      ...NO_FILES,
+      readProject: (path = 'culvert.yml') => ({ path, relay, tunnels, withheld: [] }),
+    };
+
+    it('takes all tunnels of culvert.yml, and its relay', () => {
+      const signedIn = { ...files, readLogin: () => ({ relay, key: KEY }) };
+      for (const env of [ENV, {}])
+        assert.deepEqual(read('start', env, signedIn), {
+          command: 'start',
+          project: 'culvert.yml',
+          tunnels,
+          onceOnline: NOTHING,
+          ...access,
+          relay,
+        });
+    });
+
+    it('does not send the key of the environment to a relay that only culvert.yml names', () => {
+      assert.throws(() => read('start', ENV, files), ProjectFileError);
+    });
+
+    it('takes those that are named, in the order of the file', () => {
+      const env = { ...ENV, CULVERT_RELAY: relay.origin };
+      assert.deepEqual(labels(read('start api', env, files)), ['api']);
+      assert.deepEqual(labels(read('start api web', env, files)), ['web', 'api']);
+    });
+
+    it('does with addresses what is asked for, and copies one only', () => {
+      const command = read('start --open --qr', { ...ENV, CULVERT_RELAY: relay.origin }, files);
+      assert.deepEqual('onceOnline' in command && command.onceOnline, { open: true, qr: true, copy: false });
+      const env = { ...ENV, CULVERT_RELAY: relay.origin };
+      assert.match(refusal('start --copy', env, files).message, /"culvert start web --copy"/);
+      assert.deepEqual(labels(read('start api --copy', env, files)), ['api']);
+    });
+
+    it('takes a local_host that is another machine only if that is allowed', () => {
+      const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
+      const project = {
+        ...files,
+        readProject: () => ({
+          path: '/p/culvert.yml',
+          relay: undefined,
+          tunnels: [...tunnels, remote],
+          withheld: [],
+        }),
+      };
+      for (const line of ['start', 'start db']) {
+        assert.throws(
+          () => read(line, ENV, project),
+          (error) =>
+            error instanceof ProjectFileError &&
+            /^\/p\/culvert\.yml: tunnels\.db\.local_host: "192\.0\.2\.7" is another machine.*--allow-other-hosts/.test(
+              error.message,
+            ),
+        );
+        assert.ok(labels(read(`${line} --allow-other-hosts`, ENV, project)).includes('db'));
+      }
+      assert.deepEqual(labels(read('start web', ENV, project)), ['web']);
+    });
+
+    it('prefers the relay of an option and of the environment', () => {
+      for (const [line, env] of [
+        ['start --relay https://other.example', ENV],
+        ['start', { ...ENV, CULVERT_RELAY: 'https://other.example' }],
+      ] as const) {
+        const command = read(line, env, files);
+        assert.ok(command.command === 'start');
+        assert.equal(command.relay.hostname, 'other.example');
+      }
+    });
+
+    it('refuses a name that does not exist', () => {
+      assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"; did you mean web\?/);
+      assert.match(refusal('start database', ENV, files).message, /there are web, api/);
+    });
+  });
+
+  const refused: [string, RegExp][] = [
+    ['', /http, share, start, list, close, extend/],
+    ['foo', /no command "foo". There are http/],
+    ['serve', /no command "serve". .*a relay is run by "culvert-relay serve"/],
+    ['tcp 22', /no command "tcp". Tunnels carry HTTP and WebSockets/],
+    ['config add-authtoken cvt_x', /A key is kept by "culvert login --relay URL"/],
+    ['http --url http://localhost:3000', /no --url: --name N asks .* "culvert http 3000"/],
+    [
+      'http 3000 --local-host nas --host-header rewrite --port 80',
+      /no --port: the local port needs no option/,
+    ],
+    ['http nas:80 --local-host other', /both name a host/],
+    ['3000 4000', /"4000" is more than "culvert http" takes/],
+    ['htpp 3000', /no command "htpp". Did you mean "http"\?/],
+    ['help strat', /Did you mean "start"\?/],
+    ['http', /PORT is missing.* from 1 to 65535/],
+    ['http 0', /PORT "0".* from 1 to 65535/],
+    ['http 65536', /PORT "65536"/],
+    ['http 3000.5', /PORT "3000.5"/],
+    ['http 3000 4000', /"4000" is more than/],
+    ['http 3000 --name A', /--name "A".* 2 to 63 lowercase letters/],
+    ['http 3000 --ttl 1d', /--ttl "1d".* 30m/],
+    ['http 3000 --ttl 0.5s', /at least 1s/],
+    ['http 3000 --relay localhost:8080', /--relay or CULVERT_RELAY: .* http:\/\/ or https:\/\//],
+    ['http 3000 --nmae x', /'--nmae'. Did you mean --name\?/],
+    ['http 3000 --name', /--name/],
+    ['http 3000 --local-host http://x', /--local-host "http:\/\/x": it takes a host name or an IP address/],
+    ['http 3000 --host-header a/b', /--host-header "a\/b": it takes keep, local, or a host name/],
+    ['http 3000 --wait 1.5', /--wait "1.5": it takes whole seconds from 0 to 60/],
+    ['http 3000 --wait 61', /--wait "61"/],
+    ['http 3000 --wait=-1', /--wait "-1"/],
+    ['list x', /"x" is more than/],
+    ['list --idle', /takes no --idle/],
+    ['close', /Say which tunnel: its id/],
+    ['close a --ttl 1h', /takes no --ttl/],
+    ['extend a --name b', /takes no --name/],
+    ['logout --key x', /takes no --key/],
+  ];
+  for (const [line, message] of refused) {
+    it(`refuses "${line}" with exit code 2`, () => {
+      const error = refusal(line);
+      assert.match(error.message, message);
+      assert.equal(error.exitCode, 2);
+    });
+  }
+});
+
+describe('the address behind culvert login', () => {
+  const sources = { options: {}, env: {}, readLogin: () => undefined };
+  const token = 'aB3_-'.repeat(6) + 'xy';
+
+  it('is an invitation, or a relay', () => {
+    const invited = readLoginAddress(`https://relay.example:8443/invite/${token}`, sources);
+    assert.deepEqual(
+      [invited.relay.origin, invited.invitation?.token],
+      ['https://relay.example:8443', token],
+    );
+    const relay = readLoginAddress('https://relay.example', sources);
+    assert.deepEqual([relay.relay.origin, relay.invitation], ['https://relay.example', undefined]);
+    assert.equal(readLoginAddress(undefined, sources).invitation, undefined);
+  });
+
+  for (const given of [
+    `https://relay.example/invite/${token}x`,
+    'https://relay.example/invite/',
+    'relay',
+    '',
+  ])
+    it(`is not "${given}"`, () => {
+      assert.throws(() => readLoginAddress(given, sources), UsageError);
+    });
+
+  it('excludes --relay, and an invitation --key', () => {
+    const address = `https://relay.example/invite/${token}`;
+    const relay = { ...sources, options: { relay: 'https://other.example' } };
+    assert.throws(() => readLoginAddress(address, relay), /--relay and an address exclude each other/);
+    assert.throws(() => readLoginAddress(address, { ...sources, options: { key: 'x' } }), /it brings a key/);
+  });
+});

@@ -1,0 +1,73 @@
+/** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
+import { checkKey } from '../client/config/relay-access.ts';
+import { examine } from '../client/diagnostics/diagnose.ts';
+import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
+import { ExitCode, UsageError } from '../client/failures.ts';
+import { localPort } from '../client/local/local-dialer.ts';
+import { textOf } from '../client/messages.ts';
+import type { DoctorCommand } from './commands.ts';
+import { jsonLine } from './format.ts';
+import type { Output } from './reporter.ts';
+
+const NAME_COLUMNS = 9;
+const TIME_COLUMNS = 8;
+const NO_KEY = 'Run "culvert login", or set CULVERT_API_KEY.';
+
+/** @returns 0 when nothing has failed, else 1 */
+export async function runDoctor(
+  command: DoctorCommand,
+  output: Output,
+  interrupted: AbortSignal,
+): Promise<ExitCode> {
+  if (!command.json) output.out(`Relay ${command.relay.origin}, from ${command.relayFrom}\n`);
+  const failed: string[] = [];
+  await examine(subjectOf(command), interrupted, (result) => {
+    if (result.result === 'failed') failed.push(result.hop);
+    output.out(command.json ? jsonLine(inEnglish(result)) : resultLines(inEnglish(result)));
+  });
+  if (interrupted.aborted) return ExitCode.failed;
+  if (!command.json) {
+    output.out(failed.length === 0 ? 'Everything works.\n' : `It stops at: ${failed.join(', ')}.\n`);
+  }
+  return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
+}
+
+/** A result as the command prints it. */
+type EnglishResult = HopResult & { readonly detail: string; readonly fix?: string };
+
+function inEnglish({ fix, ...result }: HopResult): EnglishResult {
+  return { ...result, detail: textOf(result.detail), ...(fix === undefined ? {} : { fix: textOf(fix) }) };
+}
+
+function resultLines({ hop, result, ms, detail, fix }: EnglishResult): string {
+  const mark = { ok: '✓', failed: '✗', skipped: '-' }[result];
+  const time = result === 'skipped' ? '' : `${ms} ms`;
+  const line = `${mark} ${hop.padEnd(NAME_COLUMNS)}${time.padStart(TIME_COLUMNS)}  ${detail}\n`;
+  return fix === undefined ? line : `${line}  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${fix}\n`;
+}
+
+function subjectOf(command: DoctorCommand): Subject {
+  const { target } = command;
+  return {
+    ...command,
+    local: target === undefined ? undefined : { ...localPort(target.port), ...target },
+    requireKey: () => requireKey(command),
+    remedies: {
+      noKey: NO_KEY,
+      badKey: 'Run "culvert login" with a valid key.',
+      certificate:
+        'Renew the certificate, name the authority that signed it with --ca FILE or CULVERT_CA, or give http:// for a relay without TLS.',
+      noLocal: 'say which: culvert doctor PORT',
+      local: 'Start the service there, or give the port that it prints when it starts.',
+    },
+  };
+}
+
+function requireKey({ key = '' }: DoctorCommand): string {
+  try {
+    return checkKey(key);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new HopFailure(error.message, NO_KEY);
+  }
+}

@@ -1,0 +1,87 @@
+/** `culvert domain`: domains of the account, and what has to be entered in their DNS. */
+import { type CheckedDomain, type DnsRecord, type Domain, readDomain } from '../../shared/domains.ts';
+import { ExitCode } from '../client/failures.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
+import type { DomainCommand } from './commands.ts';
+import { jsonLine, localTime, table } from './format.ts';
+import type { Output } from './reporter.ts';
+
+/** Thrown for a domain that the account has not added. */
+export class NoSuchDomain extends Error {
+  constructor(name: string) {
+    super(`You have not added a domain "${name}"; "culvert domain list" shows those you have`);
+  }
+}
+
+/** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
+export async function runDomain(command: DomainCommand, output: Output): Promise<ExitCode> {
+  const { relay, key, network, json, action } = command;
+  const api = new ApiClient(relay, key, network);
+  if (action.name === 'list') {
+    const domains = await api.listDomains();
+    output.out(json ? jsonLine({ domains }) : listText(domains));
+    return ExitCode.ok;
+  }
+  if (action.name === 'add') {
+    const domain = await api.addDomain(action.domain);
+    output.out(json ? jsonLine(domain) : addedText(domain));
+    return ExitCode.ok;
+  }
+  const { id, domain } = findDomain(await api.listDomains(), action.domain);
+  if (action.name === 'remove') {
+    await api.removeDomain(id);
+    output.out(json ? '{"status":"removed"}\n' : `Removed ${domain}.\n`);
+    return ExitCode.ok;
+  }
+  const checked = await api.verifyDomain(id);
+  output.out(json ? jsonLine(checked) : checkedText(checked));
+  return checked.checks.every(({ ok }) => ok) ? ExitCode.ok : ExitCode.failed;
+}
+
+/** @throws NoSuchDomain */
+function findDomain(domains: readonly Domain[], name: string): Domain {
+  const reading = readDomain(name);
+  const wanted = 'name' in reading ? reading.name : name;
+  const found = domains.find(({ id, domain }) => id === name || domain === wanted);
+  if (found === undefined) throw new NoSuchDomain(name);
+  return found;
+}
+
+function listText(domains: readonly Domain[]): string {
+  if (domains.length === 0) return 'No domains. "culvert domain add app.example.com" adds one.\n';
+  const rows = domains.map((one) => [
+    one.domain,
+    domainStatus(one),
+    one.ends_at === null ? '' : localTime(one.ends_at),
+    one.id,
+  ]);
+  return table([['DOMAIN', 'STATUS', 'ENDS', 'ID'], ...rows]);
+}
+
+/** `pending`, `verified`, or `failing` for one whose records are no longer right. */
+export function domainStatus({ status, failing_since }: Domain): string {
+  return failing_since === null ? status : 'failing';
+}
+
+function addedText({ domain, status, records }: Domain): string {
+  if (status === 'verified') return `${domain} is verified: "culvert http PORT --domain ${domain}".\n`;
+  return (
+    `Enter these records where the DNS of ${domain} is kept:\n\n${recordTable(records)}\n` +
+    `Then run "culvert domain verify ${domain}". It may take some minutes until the records are seen everywhere.\n`
+  );
+}
+
+function recordTable(records: readonly DnsRecord[]): string {
+  return table([['TYPE', 'NAME', 'VALUE'], ...records.map(({ type, name, value }) => [type, name, value])]);
+}
+
+function checkedText({ domain, status, records, checks, ends_at }: CheckedDomain): string {
+  const problems = checks.filter(({ ok }) => !ok);
+  if (problems.length === 0) return `${domain} is verified: "culvert http PORT --domain ${domain}".\n`;
+  const found = problems.map(
+    ({ problem, found: values }) => `${problem}\n${values.map((value) => `  found: ${value}\n`).join('')}`,
+  );
+  const until = ends_at === null ? '' : ` until ${localTime(ends_at)}`;
+  const state = status === 'verified' ? `still yours${until}, but not as it should be` : 'not verified yet';
+  return `${domain} is ${state}.\n\n${found.join('')}\nThese are the records:\n\n${recordTable(records)}`;
+}

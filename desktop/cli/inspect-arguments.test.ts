@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { UsageError } from '../client/failures.ts';
+import { readInspect } from './inspect-arguments.ts';
+
+describe('culvert inspect, as it is called', () => {
+  it('lists unless told otherwise', () => {
+    assert.deepEqual(readInspect([], {}), {
+      command: 'inspect',
+      action: { name: 'list' },
+      tunnel: undefined,
+      filter: '',
+      reveal: false,
+      json: false,
+    });
+    assert.deepEqual(readInspect(['watch'], { tunnel: 'demo' }).tunnel, 'demo');
+    const shown = readInspect(['show', '12'], { curl: true, reveal: true });
+    assert.deepEqual(shown.action, { name: 'show', request: 12, asCurl: true });
+    assert.equal(shown.reveal, true);
+    assert.equal(readInspect([], { filter: 'POST 500' }).filter, 'POST 500');
+  });
+
+  it('edits in an editor, or as it is told', () => {
+    const edit = { name: 'edit', request: 3 };
+    assert.deepEqual(readInspect(['edit', '3'], {}).action, { ...edit, changes: undefined });
+    assert.deepEqual(readInspect(['edit', '3'], { header: ['X: 1'], body: '' }).action, {
+      ...edit,
+      changes: { method: undefined, path: undefined, headers: ['X: 1'], body: '' },
+    });
+  });
+
+  it('exports all or some, and imports a file or standard input', () => {
+    assert.deepEqual(readInspect(['export'], { filter: 'x' }).action, { name: 'export', requests: [] });
+    assert.deepEqual(readInspect(['export', '3', '5'], {}).action, { name: 'export', requests: [3, 5] });
+    assert.deepEqual(readInspect(['import'], { filter: 'x' }).action, { name: 'import', file: undefined });
+    assert.deepEqual(readInspect(['import', 'a.har'], {}).action, { name: 'import', file: 'a.har' });
+  });
+
+  it('refuses what it does not know, and says what it takes', () => {
+    for (const [operands, values, message] of [
+      [['lost'], {}, /takes list, show, replay, edit, export, import or watch, not "lost"/],
+      [['list', '3'], {}, /"3" is more than "culvert inspect list" takes/],
+      [['show'], {}, /Say which request to show: its number/],
+      [['replay', '0'], {}, /Say which request to replay: its number/],
+      [['show', '1', '2'], {}, /"2" is more than/],
+      [['show', '1'], { filter: 'x' }, /--filter is for the list/],
+      [['edit', '1', '2'], {}, /"2" is more than/],
+      [['edit'], {}, /Say which request to edit/],
+      [['export', 'x'], {}, /Say which request to export/],
+      [['import', 'a', 'b'], {}, /"b" is more than/],
+      [['edit', '1'], { filter: 'x' }, /--filter is for the list/],
+      [['replay', '1'], { method: 'PUT' }, /are for "culvert inspect edit"/],
+      [['list'], { curl: true }, /--curl is for "culvert inspect show"/],
+      [['show', '1'], { curl: true, json: true }, /--curl is for "culvert inspect show"/],
+    ] as const)
+      assert.throws(
+        () => readInspect(operands, values),
+        (error) => error instanceof UsageError && message.test(error.message),
+      );
+  });
+});

@@ -1,0 +1,174 @@
+/** `culvert inspect edit`: sends a request as it was changed. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  editable,
+  editableText,
+  type RequestEdit,
+  shownValue,
+  writtenValue,
+} from '../client/inspector/edit.ts';
+import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
+import { IMPORT_MAX_BYTES } from '../client/limits.ts';
+import { byteSize } from './format.ts';
+import type { RequestChanges } from './inspect-arguments.ts';
+
+/**
+ * The request with what the command line changes.
+ *
+ * @param readBody of standard input
+ */
+export async function changed(
+  detail: RequestDetail,
+  { method, path, headers, body }: RequestChanges,
+  readBody: () => Promise<Uint8Array>,
+): Promise<RequestEdit> {
+  const recorded = editable(detail);
+  const given = headers.map(readField);
+  const names = new Set(given.map(([name]) => name.toLowerCase()));
+  return {
+    method: method ?? recorded.method,
+    target: path ?? recorded.target,
+    fields: [
+      ...recorded.fields.filter(([name]) => !names.has(name.toLowerCase())),
+      ...given.filter(([, value]) => value !== ''),
+    ],
+    body: body === undefined ? undefined : await (body === '-' ? readBody() : new TextEncoder().encode(body)),
+  };
+}
+
+/**
+ * The request as it comes back from an editor.
+ *
+ * @param edit shows the text, and brings it back
+ * @returns `undefined` if nothing is to be sent, because nothing was changed or everything was removed
+ */
+export async function editedByHand(
+  detail: RequestDetail,
+  edit: (text: string) => Promise<string>,
+): Promise<RequestEdit | undefined> {
+  const text = requestText(detail);
+  const answer = await edit(text);
+  if (answer === text) return undefined;
+  const isText = editableText(detail.request.body) !== undefined;
+  const edited = parseRequestText(answer, isText);
+  // A body that was cut and stays as it is would be half a body.
+  const isSame = isText && edited?.body !== undefined && Buffer.from(detail.request.body).equals(edited.body);
+  return edited && { ...edited, body: isSame ? undefined : edited.body };
+}
+
+/** The editor could not be used; the message says why. */
+export class EditorError extends Error {}
+
+/**
+ * Lets the user edit a text in the program that VISUAL or EDITOR names, as git does: they may have options.
+ *
+ * The text is in a file in a folder that only this user can enter, and removed afterwards: it may have secrets.
+ *
+ * @returns the text once the program has ended
+ * @throws EditorError when it cannot be started, or fails
+ */
+export async function editText(text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-edit-'));
+  try {
+    const file = join(folder, 'request.http');
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    await runEditor(
+      env['VISUAL'] || env['EDITOR'] || (process.platform === 'win32' ? 'notepad' : 'vi'),
+      file,
+    );
+    if (statSync(file).size > IMPORT_MAX_BYTES)
+      throw new EditorError('What was saved is too long for a request');
+    return readFileSync(file, 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function runEditor(editor: string, file: string): Promise<void> {
+  const isWindows = process.platform === 'win32';
+  // The shell splits what the user has set; the path is a word of its own.
+  const child = isWindows
+    ? spawn(`${editor} "${file}"`, { shell: true, stdio: 'inherit' })
+    : spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) =>
+      reject(new EditorError(`"${editor}" could not be started: ${error.message}`)),
+    );
+    child.on('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new EditorError(`"${editor}" has failed, so nothing was sent`));
+    });
+  });
+}
+
+/* A request as a text that can be edited: its request line, its headers, an empty line, its body. */
+
+/** A text that is not a request; the message says where, for people. */
+export class RequestTextError extends Error {}
+
+/** @param detail with or without its secrets: what is redacted is put back when it is sent */
+export function requestText(detail: RequestDetail): string {
+  const { method, target, fields } = editable(detail);
+  const body = editableText(detail.request.body);
+  const notes = [
+    `Request ${detail.id}: save and close to send it to the local port, or empty the file to send nothing.`,
+    'Lines like these are left out. Host, Content-Length and what concerns the connection are written by culvert.',
+    ...(JSON.stringify([target, fields]).includes('[redacted]')
+      ? ['[redacted] stands for the secret that was there; --reveal shows it.']
+      : []),
+    ...(body === undefined
+      ? [
+          `The body (${byteSize(detail.request.body.length)}) is not text. It is sent as it was, unless you write another.`,
+        ]
+      : []),
+  ];
+  const head = [`${method} ${target}`, ...fields.map(([name, value]) => `${name}: ${shownValue(value)}`)];
+  return `${notes.map((note) => `# ${note}\n`).join('')}${head.map((line) => `${line}\n`).join('')}\n${body === undefined ? '' : `${body}\n`}`;
+}
+
+/**
+ * Reads such a text.
+ *
+ * @param isText whether the body was in it
+ * @returns `undefined` for an empty one, which is not to be sent
+ * @throws RequestTextError
+ */
+export function parseRequestText(text: string, isText: boolean): RequestEdit | undefined {
+  const request = text.replace(/^(?:#[^\n]*(?:\n|$)|\s*\n)*/, '');
+  if (request.trim() === '') return undefined;
+  const end = /\r?\n\r?\n|$/.exec(request);
+  const [line = '', ...lines] = request
+    .slice(0, end?.index)
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/);
+  const { method, target } = readRequestLine(line);
+  if (method === '' || target === '')
+    throw new RequestTextError(`The first line is a method and a path, such as "GET /a?b=1", not "${line}".`);
+  const body = request.slice((end?.index ?? 0) + (end?.[0].length ?? 0)).replace(/\n$/, '');
+  return {
+    method,
+    target,
+    fields: lines.map(readField),
+    body: body === '' && !isText ? undefined : new TextEncoder().encode(body),
+  };
+}
+
+/** Reads a method and a target; the version behind them may be left out, and makes no difference. */
+function readRequestLine(line: string): { method: string; target: string } {
+  const blank = line.indexOf(' ');
+  if (blank < 1 || /\s/.test(line.slice(0, blank))) return { method: '', target: '' };
+  const rest = line.slice(blank).trim();
+  const version = /^HTTP\/\d(?:\.\d)?$/.exec(rest.slice(rest.lastIndexOf(' ') + 1));
+  const target = version === null ? rest : rest.slice(0, version[0].length * -1).trimEnd();
+  return { method: line.slice(0, blank), target: target === '' ? rest : target };
+}
+
+/** @param text `Name: value` */
+export function readField(text: string): readonly [name: string, value: string] {
+  const colon = text.indexOf(':');
+  if (colon === -1) throw new RequestTextError(`A header is "Name: value", not "${text}".`);
+  return [trimBlanks(text.slice(0, colon)), writtenValue(trimBlanks(text.slice(colon + 1)))];
+}

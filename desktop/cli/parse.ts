@@ -1,0 +1,178 @@
+/** Splits a command line into options and operands, and reads the values of options. */
+import { parseArgs } from 'node:util';
+import { nearest } from '../../shared/nearest.ts';
+import { LOCAL_HOST_RULE, parsePort, PORT_RULE, type ValueRule } from '../../shared/value-rules.ts';
+import { UsageError } from '../client/failures.ts';
+import { isLoopback } from '../client/network/dial.ts';
+import { type CommandName, OPTION_TABLE, type OptionName } from './options.ts';
+
+export type Values = ReturnType<typeof parse>['values'];
+
+/** @throws UsageError for an option that does not exist, or lacks its value */
+export function parse(args: readonly string[]) {
+  const { others, isBare } = takeBarePassword(translateOptions(args));
+  try {
+    const { values, positionals } = parseArgs({
+      args: others,
+      options: OPTION_TABLE,
+      allowPositionals: true,
+    });
+    if (isBare && values.password !== undefined) throw new Error('--password is given twice');
+    const bare: { password?: string | true } = isBare ? { password: true } : {};
+    return { values: { ...values, ...bare }, positionals };
+  } catch (error) {
+    // The first sentence names the option; the rest explains the parser.
+    const text = (error instanceof Error ? error.message : String(error)).split('. ', 1)[0] ?? '';
+    const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1] ?? '';
+    const hint = optionHint(unknown);
+    if (hint !== undefined) throw new UsageError(`There is no --${unknown}: ${hint}`);
+    const meant = nearest(unknown, Object.keys(OPTION_TABLE));
+    throw new UsageError(meant === undefined ? `${text}.` : `${text}. Did you mean --${meant}?`);
+  }
+}
+
+/** Node's parser has no options whose value may be missing, as that of `--password` may. */
+function takeBarePassword(args: readonly string[]): { others: string[]; isBare: boolean } {
+  const end = args.indexOf('--');
+  const isBarePassword = (argument: string, index: number): boolean =>
+    argument === '--password' && (end === -1 || index < end) && (args[index + 1]?.startsWith('-') ?? true);
+  const others = args.filter((argument, index) => !isBarePassword(argument, index));
+  return { others, isBare: others.length < args.length };
+}
+
+/** @throws UsageError for a value that the rule does not accept */
+export function readOption(name: OptionName, text: string, rule: ValueRule): string;
+export function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined;
+export function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined {
+  if (text === undefined || rule.accepts(text)) return text;
+  throw new UsageError(`--${name} "${text}": it takes ${rule.accepted}.`);
+}
+
+/** @throws UsageError for what is not a number, or one that the rule does not accept */
+export function readSeconds(name: OptionName, text: string | undefined, rule: ValueRule): number | undefined {
+  const seconds = text === undefined || /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  readOption(name, text, { ...rule, accepts: () => rule.accepts(seconds) });
+  return text === undefined ? undefined : seconds;
+}
+
+/*
+ * Words of other programs for tunnels (ngrok, localtunnel, cloudflared) that people have in their fingers: understood where
+ * they mean the same, else answered with the word that is ours.
+ */
+
+/** Options that mean the same. */
+const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
+  subdomain: 'name',
+  authtoken: 'key',
+  'basic-auth': 'auth',
+  'cidr-allow': 'allow',
+};
+
+/** Commands that mean the same. */
+const SAME_COMMANDS: Readonly<Record<string, CommandName | 'version'>> = {
+  ls: 'list',
+  rm: 'close',
+  stop: 'close',
+  up: 'start',
+  version: 'version',
+};
+
+const PORT_HINT = 'the local port needs no option: "culvert http 3000".';
+
+const OPTION_HINTS: Readonly<Record<string, string>> = {
+  url: `--name N asks for a name in the address, and ${PORT_HINT}`,
+  port: PORT_HINT,
+  hostname: '--name N asks for a name in the address, --domain DOMAIN for a domain of yours.',
+  region: 'a relay is where it was installed: --relay URL says which.',
+  'print-requests': 'requests are shown anyway.',
+};
+
+const COMMAND_HINTS: Readonly<Record<string, string>> = {
+  tcp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
+  udp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
+  tls: 'The relay speaks TLS, and so may the local service: "culvert http https://localhost:8443".',
+  tunnel: 'One command opens a tunnel: "culvert http PORT".',
+  config:
+    'A key is kept by "culvert login --relay URL"; tunnels of a project are in culvert.yml ("culvert help start").',
+  authtoken: 'A key is kept by "culvert login --relay URL".',
+  service: 'The desktop app keeps tunnels open in the background; a command runs as long as its terminal.',
+  update: 'The command is updated as it was installed.',
+  serve: 'A folder is shared by "culvert share FOLDER", a relay is run by "culvert-relay serve".',
+  logs: 'Requests are shown by "culvert inspect".',
+};
+
+/** Replaces options of other programs by ours. What follows `--` is left alone. */
+export function translateOptions(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.map((argument, index) => {
+    const [, name = '', value = ''] = /^--([a-z-]+)(=.*)?$/s.exec(argument) ?? [];
+    const isOption = end === -1 || index < end;
+    const ours = isOption && Object.hasOwn(SAME_OPTIONS, name) ? SAME_OPTIONS[name] : undefined;
+    return ours === undefined ? argument : `--${ours}${value}`;
+  });
+}
+
+/** @returns our name for a command of other programs; the word itself if it is none */
+export function translateCommand(word: string): string {
+  return Object.hasOwn(SAME_COMMANDS, word) ? (SAME_COMMANDS[word] ?? word) : word;
+}
+
+/** What to use in place of an option that does not exist here; `undefined` for one that nobody knows. */
+export function optionHint(name: string): string | undefined {
+  return Object.hasOwn(OPTION_HINTS, name) ? OPTION_HINTS[name] : undefined;
+}
+
+/** What to use in place of a command that does not exist here; `undefined` for one that nobody knows. */
+export function commandHint(word: string): string | undefined {
+  return Object.hasOwn(COMMAND_HINTS, word) ? COMMAND_HINTS[word] : undefined;
+}
+
+/* What a tunnel leads to, as people write it: a port, or where their development server says that it listens. */
+
+export interface Target {
+  readonly port: number;
+  /** name or IP address; `localhost` where none is given */
+  readonly host: string;
+  readonly https: boolean;
+}
+
+const ACCEPTED = `a local port (${PORT_RULE.accepted}), HOST:PORT, or an address such as http://localhost:3000`;
+const ADDRESS = /^(?:(https?):\/\/)?(\[[\da-f:.]+(?:%[\w.~-]+)?\]|[^[\]:/?#@\s]*)(?::(\d+))?(\/.*)?$/is;
+/** What servers that listen on every address of this machine print. */
+const EVERY_ADDRESS = new Set(['', '0.0.0.0', '[::]', '*']);
+
+/** Whether a word can only be meant as a port, or as where a service listens. */
+export function isTarget(word: string): boolean {
+  return /^(?::?\d+|https?:\/\/.*|(?:\[.*\]|[\w.*-]+):\d+\/?)$/i.test(word);
+}
+
+/** @throws UsageError that names what is wrong, and what is accepted */
+export function parseTarget(text: string): Target {
+  const port = parsePort(text);
+  if (port !== undefined) return { port, host: 'localhost', https: false };
+  const [, scheme, host = '', portText, path = ''] = ADDRESS.exec(text) ?? [];
+  const isHttps = scheme?.toLowerCase() === 'https';
+  const given = portText === undefined ? standardPort(scheme) : parsePort(portText);
+  if (given === undefined) throw new UsageError(`PORT "${text}" is not a port: give ${ACCEPTED}.`);
+  if (path !== '' && path !== '/')
+    throw new UsageError(`PORT "${text}": a tunnel leads to all of a port, so leave "${path}" out.`);
+  return { port: given, host: hostOf(host, text), https: isHttps };
+}
+
+function standardPort(scheme: string | undefined): number | undefined {
+  if (scheme === undefined) return undefined;
+  return scheme.toLowerCase() === 'https' ? 443 : 80;
+}
+
+function hostOf(host: string, text: string): string {
+  if (EVERY_ADDRESS.has(host) || host.toLowerCase() === 'localhost') return 'localhost';
+  const bare = host.replace(/^\[|\]$/g, '');
+  if (LOCAL_HOST_RULE.accepts(bare)) return bare;
+  throw new UsageError(`PORT "${text}": "${bare}" is not ${LOCAL_HOST_RULE.accepted}; give ${ACCEPTED}.`);
+}
+
+/** A word of warning for a service of another machine; `undefined` for one of this. */
+export function otherMachineWarning(host: string): string | undefined {
+  if (isLoopback(host)) return undefined;
+  return `${host} is another machine: visitors see what it shows to this one, which may be more than it shows to the internet.\n`;
+}

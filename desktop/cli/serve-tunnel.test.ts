@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { OPEN } from '../../shared/access.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { systemClock } from '../client/clock.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { NO_FILES } from '../testing/files.ts';
+import { record } from '../testing/recorder.ts';
+import { closeServers, startHttp } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
+import { readArguments } from './arguments.ts';
+import { JsonReporter } from './reporter.ts';
+import { ExpiryWatch, serveTunnel } from './serve-tunnel.ts';
+
+/** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */
+async function run(
+  routes: Record<string, (response: ServerResponse) => void>,
+  interrupted: AbortSignal = new AbortController().signal,
+  access = OPEN,
+) {
+  const calls: string[] = [];
+  const relay = await startHttp((request, response) => {
+    calls.push(`${request.method} ${request.url}`);
+    request.resume();
+    routes[request.method ?? '']?.(response);
+  });
+  const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
+  const command = readArguments(['http', '3000', '--json'], env, NO_FILES);
+  assert.ok(command.command === 'http');
+  const { printed, output } = record();
+  const spec = { ...command.tunnel, access };
+  const code = await serveTunnel({
+    access: command,
+    spec,
+    reporter: new JsonReporter(output, spec),
+    log: new RequestLog(),
+    output,
+    interrupted,
+    inspection: undefined,
+    clock: systemClock,
+  });
+  const lines = printed.out.trimEnd().split('\n');
+  const events = lines.map((line) => JSON.parse(line) as { event: string; reason: string; message: string });
+  return { code, events, calls, err: printed.err };
+}
+
+const answer =
+  (status: number, body: unknown, headers?: Record<string, string>) => (response: ServerResponse) => {
+    response.writeHead(status, headers);
+    response.end(JSON.stringify(body));
+  };
+
+describe('serveTunnel', () => {
+  afterEach(closeServers);
+
+  const refusals: [number, string, Record<string, string>, number, RegExp][] = [
+    [401, 'invalid api key', { 'www-authenticate': 'Bearer' }, 3, /refused the API key.* CULVERT_API_KEY/],
+    [403, 'custom names require the Dev plan or above', {}, 1, /Dev plan/],
+    [409, 'name already in use', {}, 1, /another name/],
+    [429, 'rate limit exceeded', { 'retry-after': '6' }, 1, /Try again in 6 s/],
+    [503, 'service unavailable', {}, 1, /service unavailable/],
+  ];
+  for (const [status, error, headers, exitCode, message] of refusals) {
+    it(`ends with ${exitCode} when the relay refuses with ${status}, and says what to do`, async () => {
+      const refuse = answer(status, { error }, headers);
+      const { code, events } = await run({ POST: refuse, GET: refuse });
+      assert.equal(code, exitCode);
+      assert.equal(events.length, 1);
+      assert.equal(events[0]?.event, 'offline');
+      assert.equal(events[0].reason, 'failed');
+      assert.match(events[0].message, message);
+    });
+  }
+
+  it('says of a name that it is reserved, where the relay says so', async () => {
+    const refuse = answer(409, { error: 'name already in use', code: 'name-reserved' });
+    const { events } = await run({ POST: refuse, GET: refuse });
+    assert.match(events[0]?.message ?? '', /^The name is reserved by the relay: choose another/);
+  });
+
+  it('never serves a tunnel that a relay has left open', async () => {
+    const { code, events, calls } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(200, { status: 'closed' }) },
+      undefined,
+      { ...OPEN, knock: true },
+    );
+    assert.equal(code, 1);
+    assert.deepEqual(calls, ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`]);
+    assert.deepEqual(
+      events.map(({ event, reason }) => [event, reason]),
+      [['offline', 'failed']],
+    );
+    assert.match(
+      events[0]?.message ?? '',
+      /too old to restrict who may come into a tunnel.*closed at once\.$/,
+    );
+  });
+
+  it('closes a tunnel that was created after Ctrl-C', async () => {
+    const interrupt = new AbortController();
+    const { code, events, calls } = await run(
+      {
+        POST(response) {
+          interrupt.abort();
+          answer(201, TUNNEL)(response);
+        },
+        DELETE: answer(200, { status: 'closed' }),
+      },
+      interrupt.signal,
+    );
+    assert.equal(code, 0);
+    assert.deepEqual(calls, ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`]);
+    assert.deepEqual(
+      events.map(({ reason }) => reason),
+      ['stopped'],
+    );
+  });
+
+  it('says how long a tunnel lives that it could not close', async () => {
+    const { code, err } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(503, { error: 'service unavailable' }) },
+      AbortSignal.abort(),
+    );
+    assert.equal(code, 0);
+    assert.match(err, /could not be closed and ends 2026-07-10T13:00:00\.000Z.* service unavailable/);
+  });
+
+  it('counts a tunnel that is already gone as closed', async () => {
+    const { code, err } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(404, { error: 'tunnel not found' }) },
+      AbortSignal.abort(),
+    );
+    assert.equal(code, 0);
+    assert.equal(err, '');
+  });
+});
+
+const MINUTE = 60_000;
+
+function watch(minutes: number) {
+  const clock = new FakeClock();
+  const begin = clock.now();
+  const ending = (at: number): Tunnel => ({
+    ...TUNNEL,
+    expires_at: new Date(begin + at * MINUTE).toISOString(),
+  });
+  const warned: number[] = [];
+  const state = { tunnel: ending(minutes), isAway: false };
+  const expiry = new ExpiryWatch({
+    clock,
+    fetchTunnel: () => (state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(state.tunnel)),
+    warn: (_tunnel, left) => warned.push(left / MINUTE),
+  });
+  expiry.start(state.tunnel);
+  async function pass(by: number): Promise<void> {
+    for (let minute = 0; minute < by; minute += 1) {
+      clock.advance(MINUTE);
+      await turn();
+    }
+  }
+  return { clock, expiry, state, ending, warned, pass };
+}
+
+describe('ExpiryWatch', () => {
+  it('warns 10 and 2 minutes before the end', async () => {
+    const { expiry, warned, pass } = watch(60);
+    await pass(49);
+    assert.deepEqual(warned, []);
+    await pass(11);
+    assert.deepEqual(warned, [10, 2]);
+    expiry.stop();
+  });
+
+  it('does not warn at once of a short life', async () => {
+    const { expiry, warned, pass } = watch(5);
+    await pass(5);
+    assert.deepEqual(warned, [2]);
+    expiry.stop();
+  });
+
+  it('warns of the end that there is after an extension, also of one after the last warning', async () => {
+    const { expiry, state, ending, warned, pass } = watch(20);
+    state.tunnel = ending(40);
+    await pass(29);
+    assert.deepEqual(warned, []);
+    await pass(10);
+    assert.deepEqual(warned, [10, 2]);
+    state.tunnel = ending(60);
+    await pass(20);
+    assert.deepEqual(warned, [10, 2, 10, 2]);
+    expiry.stop();
+  });
+
+  it('warns while the relay is away, and not once the tunnel is over', async () => {
+    const { clock, expiry, state, warned, pass } = watch(15);
+    state.isAway = true;
+    await pass(6);
+    assert.deepEqual(warned, [10]);
+    expiry.stop();
+    await pass(10);
+    assert.deepEqual(warned, [10]);
+    assert.deepEqual(clock.waiting, []);
+  });
+});

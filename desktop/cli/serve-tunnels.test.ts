@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { OPEN } from '../../shared/access.ts';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
+import { Network } from '../client/network/network.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { record } from '../testing/recorder.ts';
+import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
+import { closeServers } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
+import { JsonReporter } from './reporter.ts';
+import { serveTunnels } from './serve-tunnels.ts';
+
+const spec = (label: string, port: number): TunnelSpec => ({
+  ...SPEC_DEFAULTS,
+  access: OPEN,
+  label,
+  port,
+  name: undefined,
+  domain: undefined,
+  ttl: undefined,
+});
+const LIMITED: RestResponse = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
+
+/** Starts tunnels to ports 1 and 2 at a relay that responds to creates as told; the test interrupts it. */
+async function start(create: (port: number) => RestResponse) {
+  const clock = new FakeClock();
+  const { address, calls } = await startRestRelay((call) => {
+    if (call.startsWith('DELETE')) return [200, { status: 'closed' }];
+    return create(Number(/"local_port":(\d)/.exec(call)?.[1]));
+  });
+  const { printed, output } = record();
+  const interrupt = new AbortController();
+  const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, network: new Network(), json: true };
+  const tunnels = [spec('one', 1), spec('two', 2)];
+  const onceOnline = { open: false, qr: false, copy: false };
+  const code = serveTunnels(
+    { tunnels, onceOnline, isPatient: true, ...access },
+    (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
+    { output, interrupted: interrupt.signal, clock, inspection: undefined },
+  );
+  const ends = (): string[] =>
+    printed.out
+      .split('\n')
+      .filter((line) => line.includes('"offline"'))
+      .map((line) => JSON.parse(line) as { name: string; reason: string })
+      .map(({ name, reason }) => `${name} ${reason}`)
+      .sort();
+  return { code, calls, clock, interrupt, ends };
+}
+
+/** Waits for things that other processes of this machine do not delay. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}
+
+describe('serveTunnels', () => {
+  afterEach(closeServers);
+
+  it('ends with the worst code if tunnels failed on their own', async () => {
+    const { code, ends } = await start((port) =>
+      port === 1
+        ? [409, { error: 'name already in use' }]
+        : [401, { error: 'invalid api key' }, { 'www-authenticate': 'Bearer' }],
+    );
+    assert.equal(await code, 3);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
+  it('waits as long as the relay asks when it limits creates', async () => {
+    let creates = 0;
+    const { code, calls, clock, ends } = await start(() => {
+      creates += 1;
+      return creates === 1 ? LIMITED : [503, { error: 'service unavailable' }];
+    });
+    await until(() => clock.waiting.includes(6000));
+    assert.equal(calls.length, 1, 'the second tunnel waits for the first');
+    clock.advance(6000);
+    assert.equal(await code, 1);
+    assert.equal(calls.length, 3);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
+  it('waits a minute at most, and 10 times', async () => {
+    const { code, calls, clock, ends } = await start((port) =>
+      port === 1 ? [429, { error: 'rate limit exceeded' }, { 'retry-after': '600' }] : [403, { error: 'no' }],
+    );
+    for (let count = 0; count < 10; count += 1) {
+      await until(() => clock.waiting.includes(60_000));
+      clock.advance(60_000);
+    }
+    assert.equal(await code, 1);
+    assert.equal(calls.length, 12);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
+  it('creates nothing more after Ctrl-C', async () => {
+    const { code, calls, clock, interrupt, ends } = await start(() => LIMITED);
+    await until(() => clock.waiting.length > 0);
+    interrupt.abort();
+    assert.equal(await code, 0);
+    assert.equal(calls.length, 1);
+    assert.deepEqual(ends(), ['one stopped', 'two stopped']);
+    assert.deepEqual(clock.waiting, []);
+  });
+
+  it('closes a tunnel that was created when Ctrl-C came meanwhile', async () => {
+    const { code, calls, interrupt } = await start((port) => {
+      interrupt.abort();
+      return [201, { ...TUNNEL, local_port: port }];
+    });
+    assert.equal(await code, 0);
+    assert.deepEqual(
+      calls.map((call) => call.split(' ', 2).join(' ')),
+      ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`],
+    );
+  });
+});

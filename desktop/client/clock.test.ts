@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Deadlines, type Expiring, systemClock } from './clock.ts';
+import { DEADLINE_TICK_MS } from './limits.ts';
+
+describe('the clock of the client', () => {
+  it('waits for longer than a timer of the system can', () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      let fired = 0;
+      systemClock.setTimeout(() => (fired += 1), TIMER_STEP_MAX_MS + 1);
+      mock.timers.tick(TIMER_STEP_MAX_MS);
+      assert.equal(fired, 0);
+      mock.timers.tick(1);
+      assert.equal(fired, 1);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+});
+
+const TICK = DEADLINE_TICK_MS;
+
+function setUp() {
+  const clock = new FakeClock();
+  const expired: [string, number][] = [];
+  const thing = (name: string): Expiring => ({ expire: () => expired.push([name, clock.now()]) });
+  return { clock, deadlines: new Deadlines(clock), expired, thing };
+}
+
+describe('Deadlines', () => {
+  it('expire things in time, at most one tick late', () => {
+    const { clock, deadlines, expired, thing } = setUp();
+    deadlines.add(thing('four'), 4 * TICK);
+    clock.advance(TICK / 2);
+    deadlines.add(thing('two'), 2 * TICK);
+    clock.advance(10 * TICK);
+    assert.deepEqual(expired, [
+      ['two', 3 * TICK],
+      ['four', 4 * TICK],
+    ]);
+  });
+
+  it('forget what is deleted, and take the latest limit', () => {
+    const { clock, deadlines, expired, thing } = setUp();
+    const [kept, gone] = [thing('kept'), thing('gone')];
+    deadlines.add(kept, TICK);
+    deadlines.add(gone, TICK);
+    deadlines.add(kept, 3 * TICK);
+    deadlines.delete(gone);
+    clock.advance(10 * TICK);
+    assert.deepEqual(expired, [['kept', 4 * TICK]]);
+  });
+
+  it('use one timer for all, and none when there are none', () => {
+    const { clock, deadlines, thing } = setUp();
+    for (let count = 0; count < 100; count += 1) deadlines.add(thing(String(count)), TICK);
+    assert.deepEqual(clock.waiting, [TICK]);
+    clock.advance(2 * TICK);
+    assert.deepEqual([clock.waiting, deadlines.size], [[], 0]);
+  });
+
+  it('take what is added while something expires', () => {
+    const { clock, deadlines, expired, thing } = setUp();
+    deadlines.add({ expire: () => deadlines.add(thing('next'), TICK) }, TICK);
+    clock.advance(2 * TICK);
+    assert.deepEqual(expired, [['next', 2 * TICK]]);
+    assert.deepEqual(clock.waiting, []);
+  });
+});

@@ -1,0 +1,87 @@
+import { LongTimer } from '../../shared/timer.ts';
+import { DEADLINE_TICK_MS } from './limits.ts';
+
+/** Time as the engine sees it, so that tests can move it. */
+export interface Clock {
+  /** Wall-clock time in ms since the epoch, for dates. It jumps when it is set. */
+  now(): number;
+  /** ms since some moment, for durations. It never jumps, and on some systems stands still while the machine sleeps. */
+  monotonic(): number;
+  /** Calls `callback` once after `ms` ms, however many, unless cancelled. A waiting timer keeps the process alive. */
+  setTimeout(callback: () => void, ms: number): Timer;
+}
+
+export interface Timer {
+  /** Has no effect after the timer fired or was cancelled. */
+  cancel(): void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout: (callback, ms) => new LongTimer(callback, ms, true),
+};
+
+/*
+ * Time limits of many things at once, kept by one coarse timer, because a timer for each visitor costs more than it tells.
+ */
+
+/** Something whose time can run out. */
+export interface Expiring {
+  expire(): void;
+}
+
+export class Deadlines {
+  readonly #clock: Clock;
+  /** the tick at which each falls due */
+  readonly #due = new Map<Expiring, number>();
+  #tick = 0;
+  #isTicking = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** ms since some moment, for durations. */
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
+  /** What is waiting to expire. */
+  get size(): number {
+    return this.#due.size;
+  }
+
+  /**
+   * Makes the thing expire once, unless it is deleted first; replaces a limit that it already has.
+   *
+   * @param ms a multiple of {@link DEADLINE_TICK_MS}; it expires after that or up to one tick later
+   */
+  add(thing: Expiring, ms: number): void {
+    // The current tick has already begun.
+    const begun = this.#isTicking ? 1 : 0;
+    this.#due.set(thing, this.#tick + begun + Math.ceil(ms / DEADLINE_TICK_MS));
+    if (!this.#isTicking) this.#schedule();
+  }
+
+  delete(thing: Expiring): void {
+    this.#due.delete(thing);
+  }
+
+  #schedule(): void {
+    this.#isTicking = true;
+    this.#clock.setTimeout(() => this.#onTick(), DEADLINE_TICK_MS);
+  }
+
+  #onTick(): void {
+    this.#isTicking = false;
+    this.#tick += 1;
+    for (const [thing, due] of this.#due) {
+      if (due > this.#tick) continue;
+      this.#due.delete(thing);
+      thing.expire();
+    }
+    // With nothing to wait for, the timer would only keep the process alive.
+    if (this.#due.size > 0 && !this.#isTicking) this.#schedule();
+  }
+}

@@ -1,0 +1,175 @@
+/** The fields of `culvert.yml` that say who may come into a tunnel. What is not as it should be must not leave it open. */
+import {
+  type Access,
+  ALLOW_MAX,
+  BASIC_USERS_MAX,
+  NETWORK_RULE,
+  PASSWORD_RULE,
+  USER_PASSWORD_RULE,
+  USER_RULE,
+} from '../../../shared/access.ts';
+import { inventPassword } from '../invented-password.ts';
+import { type Said, SaidError, say, type Sayable, type SayingCode } from '../messages.ts';
+
+export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as const;
+type FieldName = (typeof ACCESS_FIELDS)[number];
+
+/** What a field takes. Values are not shown: most are secrets, or may be. */
+const TAKES = {
+  auth: 'access.takesUsers',
+  password: 'access.takesPassword',
+  allow: 'access.takesNetworks',
+  links: 'access.takesFlag',
+  knock: 'access.takesFlag',
+} as const satisfies Readonly<Record<FieldName, SayingCode>>;
+
+/**
+ * @param tunnel the value of one tunnel of the file
+ * @param report is told what is wrong with a field; `isUnset`: only that a variable of it is not set
+ */
+export function readProjectAccess(
+  tunnel: Readonly<Record<string, unknown>>,
+  env: Environment,
+  report: (field: FieldName, said: Sayable, isUnset: boolean) => void,
+): { readonly access: Access; readonly madePassword: string | undefined } | undefined {
+  let isValid = true;
+  const refuse = (field: FieldName, said: Sayable, isUnset = false): void => {
+    isValid = false;
+    report(field, said, isUnset);
+  };
+  /** @throws TypeError for what is not of the kind; EnvironmentError */
+  function read<T>(name: FieldName, kind: (value: unknown) => T): T | undefined {
+    const value = tunnel[name];
+    if (value === undefined) return undefined;
+    try {
+      return kind(value);
+    } catch (error) {
+      if (error instanceof EnvironmentError) refuse(name, error.said, error instanceof VariableUnset);
+      else refuse(name, say(TAKES[name]));
+      return undefined;
+    }
+  }
+  const text = (value: unknown): string => fillIn(aString(value), env);
+  const texts = (value: unknown): string[] => aList(value).map(text);
+  const fields: AccessFields = {
+    auth: read('auth', texts) ?? [],
+    password: read('password', (value) => (value === true ? value : text(value))),
+    allow: read('allow', texts) ?? [],
+    links: read('links', aFlag) ?? false,
+    knock: read('knock', aFlag) ?? false,
+  };
+  for (const problem of accessProblems(fields)) refuse(problem.field, problem.said);
+  const { basic, madePassword, ...rest } = wantedAccess(fields);
+  const users = basic.flatMap(({ user, password }) => (password === undefined ? [] : [{ user, password }]));
+  if (users.length < basic.length) refuse('auth', say('access.userAlone'));
+  return isValid ? { access: { ...rest, basic: users }, madePassword } : undefined;
+}
+
+function aString(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new TypeError('no text');
+}
+
+function aList(value: unknown): unknown[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length > 0) return list;
+  throw new TypeError('an empty list');
+}
+
+function aFlag(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new TypeError('neither true nor false');
+}
+
+/* Who may come into a tunnel as the user says it, by options or in `culvert.yml`: both have the same fields. */
+
+/** The fields as given. */
+export interface AccessFields {
+  /** `USER:PASSWORD` each, or only `USER` */
+  readonly auth: readonly string[];
+  /** `true`: one is to be made up */
+  readonly password: string | true | undefined;
+  readonly allow: readonly string[];
+  readonly links: boolean;
+  readonly knock: boolean;
+}
+
+/** The fields as read; users without a password have to be asked for it. */
+export interface WantedAccess extends Omit<Access, 'basic'> {
+  readonly basic: readonly { readonly user: string; readonly password: string | undefined }[];
+  /** the `password`, if it was made up: it has to be shown */
+  readonly madePassword: string | undefined;
+}
+
+/** What is wrong with a field, without a secret in it. */
+export interface AccessProblem {
+  readonly field: 'auth' | 'password' | 'allow';
+  readonly said: Said;
+}
+
+export function accessProblems({ auth, password, allow }: AccessFields): AccessProblem[] {
+  const problems: AccessProblem[] = [];
+  const report = (field: AccessProblem['field'], code: SayingCode, values: Said['values']) =>
+    problems.push({ field, said: say(code, values) });
+  const users = auth.map(splitLogin);
+  for (const { user, password: own } of users) {
+    if (!USER_RULE.accepts(user)) report('auth', 'access.userTakes', { accepted: USER_RULE });
+    else if (own !== undefined && !USER_PASSWORD_RULE.accepts(own))
+      report('auth', 'access.passwordOf', { user, accepted: USER_PASSWORD_RULE });
+  }
+  if (auth.length > BASIC_USERS_MAX) report('auth', 'access.manyUsers', { max: BASIC_USERS_MAX });
+  const twice = users.find(({ user }, index) => users.findIndex((other) => other.user === user) < index);
+  if (twice !== undefined) report('auth', 'access.userTwice', { user: twice.user });
+  if (typeof password === 'string' && !PASSWORD_RULE.accepts(password))
+    report('password', 'access.passwordTakes', { accepted: PASSWORD_RULE });
+  for (const network of allow) {
+    if (!NETWORK_RULE.accepts(network))
+      report('allow', 'access.notNetwork', { network: JSON.stringify(network), accepted: NETWORK_RULE });
+  }
+  if (allow.length > ALLOW_MAX) report('allow', 'access.manyNetworks', { max: ALLOW_MAX });
+  return problems;
+}
+
+/** @param fields without {@link accessProblems} */
+export function wantedAccess({ auth, password, allow, links, knock }: AccessFields): WantedAccess {
+  const madePassword = password === true ? inventPassword() : undefined;
+  const given = password === true ? madePassword : password;
+  return { allow, basic: auth.map(splitLogin), password: given, links, knock, madePassword };
+}
+
+/** A user has no colon (RFC 7617 section 2). */
+function splitLogin(login: string): WantedAccess['basic'][number] {
+  const colon = login.indexOf(':');
+  if (colon === -1) return { user: login, password: undefined };
+  return { user: login.slice(0, colon), password: login.slice(colon + 1) };
+}
+
+/* Values of `culvert.yml` that come from the environment, so that the file, which others get to see, holds no secret. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `${NAME}`; with a `$` before it, it is meant as it stands. */
+const REFERENCE = /(\$?)\$\{([^}]*)(\}?)/g;
+const NAME = /^[A-Za-z_]\w*$/;
+const EXAMPLES = { reference: '${…}', example: '${PASSWORD}', escape: '$${', begin: '${' };
+
+/** Thrown for a text that cannot be filled in; which it says. */
+export class EnvironmentError extends SaidError {}
+
+/** Thrown for a variable that is not set, or empty: the text itself is as it should be. */
+export class VariableUnset extends EnvironmentError {}
+
+/**
+ * Fills in variables: `ann:${ANN_PASSWORD}`. `$${` stands for `${`; any other `$` stands for itself.
+ *
+ * @throws EnvironmentError; VariableUnset for a variable that is not set, or empty
+ */
+export function fillIn(text: string, env: Environment): string {
+  return text.replace(REFERENCE, (reference, dollar: string, name: string, end: string) => {
+    if (dollar !== '') return reference.slice(1);
+    if (end === '' || !NAME.test(name)) throw new EnvironmentError(say('access.reference', EXAMPLES));
+    const value = env[name] ?? '';
+    if (value === '') throw new VariableUnset(say('access.unset', { name }));
+    return value;
+  });
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { OPEN } from '../../../shared/access.ts';
+import { describeOnPosix } from '../../../shared/testing/posix.ts';
+import { checkOwners, locateFolders, readProject, readProjectIn, trustedOwners } from './project-file.ts';
+import { ProjectFileError } from './project.ts';
+import { FOLDER_RULE, SPEC_DEFAULTS } from './tunnel-spec.ts';
+
+const isRefusal = (words: RegExp) => (error: unknown) =>
+  error instanceof ProjectFileError && words.test(error.message);
+
+describe('readProject', () => {
+  let root: string;
+  let inner: string;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'culvert-project-'));
+    inner = join(root, 'src', 'deep');
+    mkdirSync(inner, { recursive: true });
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const write = (path: string, port: number): void =>
+    writeFileSync(join(root, path), `tunnels:\n  web:\n    port: ${port}\n`);
+
+  it('takes the nearest file above the working directory', () => {
+    write('culvert.yml', 1);
+    assert.equal(readProject(undefined, inner).tunnels[0]?.port, 1);
+    write('src/culvert.yml', 2);
+    assert.equal(readProject(undefined, inner).tunnels[0]?.port, 2);
+    assert.equal(readProject(undefined, inner).path, join(root, 'src', 'culvert.yml'));
+  });
+
+  it('takes the file it is given, from the working directory', () => {
+    write('culvert.yml', 1);
+    write('src/other.yml', 2);
+    assert.equal(readProject('../other.yml', inner).tunnels[0]?.port, 2);
+  });
+
+  it('says where it has looked', () => {
+    assert.throws(
+      () => readProject(undefined, inner),
+      isRefusal(/no culvert\.yml in .*deep or above.*--config/),
+    );
+    assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
+  });
+
+  it("of one folder is its own, and nobody else's", () => {
+    write('culvert.yml', 1);
+    assert.throws(() => readProjectIn(inner, {}), isRefusal(/deep.culvert\.yml cannot be read: ENOENT/));
+    assert.equal(readProjectIn(root, {}).tunnels[0]?.port, 1);
+    const others = new Set([statSync(join(root, 'culvert.yml')).uid + 1]);
+    assert.throws(() => readProjectIn(root, {}, others), isRefusal(/belongs to another user/));
+  });
+
+  it('takes no file of another user from the folders, unless it is named', () => {
+    write('culvert.yml', 1);
+    const file = join(root, 'culvert.yml');
+    const others = new Set([statSync(file).uid + 1]);
+    assert.throws(
+      () => readProject(undefined, inner, others),
+      isRefusal(
+        /^.*culvert\.yml belongs to another user \(uid \d+\).*"culvert start --config .*culvert\.yml"/,
+      ),
+    );
+    assert.equal(readProject('../../culvert.yml', inner, others).tunnels[0]?.port, 1);
+    assert.equal(readProject(undefined, inner, undefined).tunnels[0]?.port, 1);
+  });
+
+  it('reads no more than 64 KiB', () => {
+    writeFileSync(join(root, 'culvert.yml'), '#'.repeat(64 * 1024 + 1));
+    assert.throws(() => readProject(undefined, inner), /larger than 65536 bytes/);
+  });
+});
+
+describe('trustedOwners', () => {
+  it('are whoever runs the command, and with sudo who has called it', () => {
+    assert.deepEqual(trustedOwners({}, 1000), new Set([1000]));
+    assert.deepEqual(trustedOwners({ SUDO_UID: '1000' }, 0), new Set([0, 1000]));
+    assert.deepEqual(trustedOwners({ SUDO_UID: '1001' }, 1000), new Set([1000]));
+    for (const SUDO_UID of ['', 'x', '-1', '1e3'])
+      assert.deepEqual(trustedOwners({ SUDO_UID }, 0), new Set([0]));
+  });
+
+  it('are not asked for on Windows, which has no such numbers', () => {
+    assert.equal(trustedOwners({}, undefined), undefined);
+  });
+});
+
+describe('checkOwners', () => {
+  it('takes a file of your own, unless somebody else has linked to it', () => {
+    checkOwners('culvert.yml', [1000, 1000], new Set([1000]));
+    for (const uids of [
+      [1001, 1000],
+      [1000, 0],
+    ])
+      assert.throws(() => checkOwners('culvert.yml', uids, new Set([1000])), isRefusal(/another user/));
+  });
+});
+
+const tunnel = (folder: string | undefined) => ({
+  ...SPEC_DEFAULTS,
+  label: 'web',
+  port: 0,
+  name: undefined,
+  domain: undefined,
+  ttl: undefined,
+  access: OPEN,
+  folder,
+});
+describeOnPosix('the folder of a tunnel in culvert.yml', () => {
+  let above: string;
+  let own: string;
+  let file: string;
+
+  before(() => {
+    above = realpathSync(mkdtempSync(join(tmpdir(), 'culvert-folders-')));
+    own = join(above, 'project');
+    file = join(own, 'culvert.yml');
+    mkdirSync(join(own, 'public', 'docs'), { recursive: true });
+    mkdirSync(join(own, '..hidden'));
+    mkdirSync(join(above, 'project-of-others'));
+    symlinkSync('public/docs', join(own, 'docs'));
+    symlinkSync(above, join(own, 'up'));
+    symlinkSync('../project-of-others', join(own, 'beside'));
+    symlinkSync('project', join(above, 'link'));
+  });
+
+  after(() => rmSync(above, { recursive: true }));
+
+  const locate = (folder: string | undefined, path = file) =>
+    locateFolders(path, [tunnel(folder)])[0]?.folder;
+
+  it('is found from where the file is, through links within its folder', () => {
+    assert.equal(locate(undefined), undefined);
+    assert.equal(locate('.'), own);
+    assert.equal(locate('./public/'), join(own, 'public'));
+    assert.equal(locate('docs'), join(own, 'public', 'docs'));
+    assert.equal(locate('..hidden'), join(own, '..hidden'));
+    assert.equal(locate('public', join(above, 'link', 'culvert.yml')), join(own, 'public'));
+  });
+
+  it('is within the folder of the file, wherever links lead', () => {
+    for (const folder of ['up', 'up/project-of-others', 'beside'])
+      assert.throws(() => locate(folder), {
+        message:
+          `${file}: tunnels.web.share: "${folder}" leads out of the folder of the file, ` +
+          'which shares what is in it only: "culvert share" takes any folder.',
+      });
+  });
+
+  it('has to be there, and writes nothing of its own to the terminal', () => {
+    assert.throws(() => locate('gone\n\u{1B}[2J'), /"gone\\x0a\\x1b\[2J" cannot be read/);
+    assert.throws(() => locate('gone'), {
+      message: `${file}: tunnels.web.share: "gone" cannot be read (ENOENT).`,
+    });
+  });
+
+  it('is a path below it', () => {
+    for (const path of ['.', './public', 'a/b', 'a b', '..hidden'])
+      assert.ok(FOLDER_RULE.accepts(path), path);
+    for (const path of [
+      '',
+      '/',
+      '/etc',
+      '..',
+      '../x',
+      'a/../../b',
+      'a\\..\\b',
+      'C:\\x',
+      '\\\\x',
+      'a\0b',
+      7,
+      true,
+      null,
+    ])
+      assert.ok(!FOLDER_RULE.accepts(path), String(path));
+  });
+});

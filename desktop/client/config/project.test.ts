@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { OPEN } from '../../../shared/access.ts';
+import { textOf } from '../messages.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import { parseProject, ProjectFileError } from './project.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+
+function refusal(text: string): string {
+  try {
+    parseProject(text, 'culvert.yml');
+  } catch (error) {
+    assert.ok(error instanceof ProjectFileError, String(error));
+    return error.message;
+  }
+  return assert.fail('it was taken');
+}
+
+const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n    ${fields}\n`;
+
+const many = (count: number): string =>
+  `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
+
+const named = (length: number): string => `tunnels: {${'n'.repeat(length)}: {port: 1}}`;
+
+const users = (count: number) => Array.from({ length: count }, (_, index) => `u${index}:x`).join(', ');
+
+const networks = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(', ');
+
+describe('parseProject', () => {
+  it('reads every field', () => {
+    const text = `
+      relay: https://relay.example/v1
+      tunnels:
+        web:
+          port: 3000
+          name: my-app
+          domain: App.Example.com
+          ttl: 4h
+          idle: true
+          host_header: local
+          local_host: 192.0.2.7
+          local_https: true
+          wait: 10
+    `;
+    assert.deepEqual(parseProject(text, 'culvert.yml'), {
+      path: 'culvert.yml',
+      relay: parseRelayAddress('https://relay.example'),
+      tunnels: [
+        {
+          label: 'web',
+          port: 3000,
+          name: 'my-app',
+          domain: 'App.Example.com',
+          ttl: '4h',
+          idle: true,
+          hostHeader: 'local',
+          localHost: '192.0.2.7',
+          localHttps: true,
+          wait: 10,
+          folder: undefined,
+          access: OPEN,
+          madePassword: undefined,
+        },
+      ],
+      withheld: [],
+    });
+  });
+
+  const access = (fields: string, env: Record<string, string> = {}) => {
+    const [only] = parseProject(tunnel(fields), 'culvert.yml', { env }).tunnels;
+    return only && { ...only.access, madePassword: only.madePassword };
+  };
+
+  it('reads who may come in, with values of the environment', () => {
+    const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24' };
+    assert.deepEqual(
+      access(
+        [
+          "auth: ['ann:${ANN}', 'bob:a:$b']",
+          "password: '${DOOR}'",
+          "allow: ['${OFFICE}', '::1']",
+          'links: true',
+          'knock: true',
+        ].join('\n    '),
+        env,
+      ),
+      {
+        basic: [
+          { user: 'ann', password: 'secret' },
+          { user: 'bob', password: 'a:$b' },
+        ],
+        password: 'mild-oak-fern',
+        allow: ['192.0.2.0/24', '::1'],
+        links: true,
+        knock: true,
+        madePassword: undefined,
+      },
+    );
+    assert.deepEqual(access('auth: ann:x\n    allow: 10.0.0.0/8'), {
+      ...OPEN,
+      basic: [{ user: 'ann', password: 'x' }],
+      allow: ['10.0.0.0/8'],
+      madePassword: undefined,
+    });
+  });
+
+  it('makes up a password where it is asked for one', () => {
+    const made = access('password: true');
+    assert.match(made?.password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
+    assert.equal(made?.madePassword, made?.password);
+  });
+
+  it('refuses what would leave a tunnel more open than it seems, and repeats no secret', () => {
+    for (const [fields, message] of [
+      ['password:', /:4: tunnels\.web\.password: it takes a text, or true for three words/],
+      ['password: 1234', /password: it takes a text/],
+      ['password: false', /password: it takes a text/],
+      ['password: hid', /password: it takes 4 to 128 characters\.$/],
+      ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
+      ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
+      ['auth: []', /auth: it takes USER:PASSWORD, or a list of them/],
+      ['auth: {ann: hid}', /auth: it takes USER:PASSWORD/],
+      ['auth: ann', /auth: a user has no password; it takes USER:PASSWORD/],
+      ["auth: 'ann:'", /auth: the password of ann takes 1 to 128 characters/],
+      ["auth: ':hid'", /auth: the user of USER:PASSWORD takes 1 to 64 characters without a colon/],
+      ["auth: ['ann:hid', 'ann:hid2']", /auth: there is ann twice/],
+      ['allow: []', /allow: it takes an address or a network/],
+      ['allow: localhost', /allow: "localhost" is not an address or a network, such as/],
+      ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],
+      ['links: yes', /links: it takes true or false/],
+      ['knock: 1', /knock: it takes true or false/],
+      ['pasword: hid', /pasword: no such field; did you mean password\?/],
+    ] as const) {
+      const text = refusal(tunnel(fields));
+      assert.match(text, message);
+      assert.doesNotMatch(text, /hid/);
+    }
+  });
+
+  it('takes at most 16 users and 64 networks', () => {
+    assert.equal(access(`auth: [${users(16)}]`)?.basic.length, 16);
+    assert.equal(access(`allow: [${networks(64)}]`)?.allow.length, 64);
+    assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: it takes at most 16 users/);
+    assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: it takes at most 64 addresses/);
+  });
+
+  it('needs only a port, and keeps the order', () => {
+    const { relay, tunnels } = parseProject('tunnels:\n  b: {port: 2}\n  a: {port: 1}\n', 'culvert.yml');
+    assert.equal(relay, undefined);
+    assert.deepEqual(
+      tunnels.map(({ label, port }) => [label, port]),
+      [
+        ['b', 2],
+        ['a', 1],
+      ],
+    );
+    const defaults = {
+      idle: false,
+      hostHeader: 'keep',
+      localHost: 'localhost',
+      localHttps: false,
+      wait: 0,
+      folder: undefined,
+      access: OPEN,
+      madePassword: undefined,
+    };
+    assert.deepEqual(tunnels[0], {
+      label: 'b',
+      port: 2,
+      name: undefined,
+      domain: undefined,
+      ttl: undefined,
+      ...defaults,
+    });
+  });
+
+  it('takes a folder in place of a port', () => {
+    const [only] = parseProject('tunnels: {docs: {share: ./public, name: docs}}', 'culvert.yml').tunnels;
+    assert.deepEqual([only?.folder, only?.port, only?.name], ['./public', 0, 'docs']);
+  });
+
+  const refused: [string, RegExp][] = [
+    ['', /^culvert\.yml:1: it takes the field "tunnels"/],
+    ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
+    ['tunnels:\n', /^culvert\.yml:1: tunnels: it takes a name and a port for each tunnel, at least one\.$/],
+    ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, share, name/],
+    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a name for a tunnel: give 1 to 32 letters/],
+    [
+      'tunnels:\n  web:\n    name: x1\n',
+      /:2: tunnels\.web\.port: is missing; it takes a whole number from 1 to/,
+    ],
+    [
+      tunnel('share: ./public'),
+      /:3: tunnels\.web\.port: is about a port, and this tunnel leads to the folder/,
+    ],
+    ['tunnels: {web: {share: /etc}}', /share: is "\/etc"; it takes the path of a folder within/],
+    ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: is about a port/],
+    ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000; it takes .* 1 to 65535\.$/],
+    ['tunnels: {web: {port: "80"}}', /port: is "80"; it takes a whole number/],
+    [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App"; it takes 2 to 63 lowercase/],
+    [tunnel('ttl: 1d'), /:4: tunnels\.web\.ttl: is "1d"; it takes a duration such as/],
+    [tunnel('ttl: 60'), /ttl: is 60; it takes a duration/],
+    [tunnel('idle: yes'), /idle: is "yes"; it takes true or false/],
+    [tunnel('host_header: "a b"'), /host_header: is "a b"; it takes keep, local, or a host name/],
+    [tunnel('local_host: http://x'), /local_host: is "http:\/\/x"; it takes a host name/],
+    [tunnel('wait: 61'), /wait: is 61; it takes whole seconds from 0 to 60/],
+    [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: no such field; did you mean host_header\?$/],
+    ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: no such field; did you mean port\?$/m],
+    [tunnel('subdomain: x'), /subdomain: no such field; there are port, share, name, domain, ttl/],
+    [tunnel('port: 4000'), /:4: Map keys must be unique/],
+    [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is not a relay's address/],
+    ['tunnels: [', /:1: Flow sequence/],
+  ];
+  for (const [text, message] of refused) {
+    it(`refuses ${JSON.stringify(text)}`, () => assert.match(refusal(text), message));
+  }
+
+  for (const text of [
+    `key: ${KEY}\n${tunnel('idle: true')}`,
+    tunnel(`api_key: ${KEY}`),
+    tunnel(`ttl: ${KEY}`),
+  ]) {
+    it(`refuses a key in ${JSON.stringify(text)}, and does not repeat it`, () => {
+      const message = refusal(text);
+      assert.match(message, /API key.* does not belong in this file/);
+      assert.ok(!message.includes(KEY));
+    });
+  }
+
+  it('reports everything at once, in the order of the file', () => {
+    const lines = refusal(`relay: 1\n${tunnel('ttl: x')}  api:\n    port: 0\n`).split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.split(': ', 2).join(': ')),
+      ['culvert.yml:1: relay', 'culvert.yml:5: tunnels.web.ttl', 'culvert.yml:7: tunnels.api.port'],
+    );
+  });
+
+  it('takes names of at most 32 characters', () => {
+    assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
+    assert.match(refusal(named(33)), /give 1 to 32 letters/);
+  });
+
+  it('takes at most 64 tunnels', () => {
+    assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
+    assert.match(refusal(many(65)), /these are 65; it takes at most 64 tunnels/);
+  });
+
+  it('refuses aliases that multiply', () => {
+    const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
+    assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
+  });
+
+  it('withholds tunnels whose variables are not set, without a lock that could be taken for theirs', () => {
+    const text = `tunnels:
+  api: {port: 4000, auth: ['ann:\${ANN}', 'bob:secret-word-1'], password: '\${DOOR}', ttl: 4h}
+  web: {port: 3000, password: '\${SET}'}
+`;
+    const { tunnels, withheld } = parseProject(text, 'culvert.yml', {
+      env: { SET: 'mild-oak-tree' },
+      withholds: true,
+    });
+    assert.deepEqual(
+      tunnels.map((one) => [one.label, one.access.password]),
+      [['web', 'mild-oak-tree']],
+    );
+    const [api] = withheld;
+    assert.deepEqual([withheld.length, api?.label, api?.port, api?.ttl], [1, 'api', 4000, '4h']);
+    assert.ok(api !== undefined);
+    assert.equal(
+      textOf(api.why),
+      'auth: the variable ANN is not set\npassword: the variable DOOR is not set',
+    );
+    assert.ok(!Object.hasOwn(api, 'access') && !Object.hasOwn(api, 'madePassword'));
+    // What is wrong with the file is wrong all the same.
+    assert.throws(
+      () =>
+        parseProject('tunnels: {a: {port: 1, auth: "ann:${"}}', 'culvert.yml', { env: {}, withholds: true }),
+      /tunnels\.a\.auth: \$\{…\} takes the name/,
+    );
+    assert.throws(
+      () => parseProject(text, 'culvert.yml', { env: {} }),
+      /tunnels\.api\.auth: the variable ANN is not set/,
+    );
+  });
+});

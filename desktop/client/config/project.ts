@@ -1,0 +1,328 @@
+/** What `culvert.yml` may contain. All problems are reported at once, with their lines. */
+import { type Document, isMap, LineCounter, type Node, parseDocument } from 'yaml';
+import * as yup from 'yup';
+import { OPEN } from '../../../shared/access.ts';
+import { API_KEY_PREFIX } from '../../../shared/constraints.ts';
+import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import { nearest } from '../../../shared/nearest.ts';
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import {
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+  PORT_RULE,
+  TTL_RULE,
+  type ValueRule,
+} from '../../../shared/value-rules.ts';
+import { isLines, type Said, SaidError, say, type Sayable, textOf } from '../messages.ts';
+import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './config-limits.ts';
+import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
+import { FLAG_RULE, FOLDER_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
+
+export interface Project {
+  /** where it was read from */
+  readonly path: string;
+  readonly relay: RelayAddress | undefined;
+  /** in the order of the file; with those that are withheld at least one */
+  readonly tunnels: readonly ProjectTunnel[];
+  /** in the order of the file; none unless asked for */
+  readonly withheld: readonly WithheldTunnel[];
+}
+
+export type ProjectTunnel = TunnelSpec & { readonly label: string };
+
+/** A tunnel whose lock has variables that are not set. It has no `access`, so that nobody opens it without its lock. */
+export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
+  /** the fields and variables */
+  readonly why: readonly Said[];
+};
+
+export interface ReadOptions {
+  /** from which `${NAME}` is filled in where the file says who may come in; by default that of this process */
+  readonly env?: Environment;
+  /** whether variables that are not set are a matter of their tunnel alone, rather than of the whole file */
+  readonly withholds?: boolean;
+}
+
+const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const KEY_FIELD = /^(?:api)?[_-]?(?:key|token|secret)$/i;
+const PROJECT_FIELDS = ['relay', 'tunnels'];
+
+const RULES = {
+  port: PORT_RULE,
+  share: FOLDER_RULE,
+  name: NAME_RULE,
+  domain: DOMAIN_RULE,
+  ttl: TTL_RULE,
+  idle: FLAG_RULE,
+  host_header: HOST_HEADER_RULE,
+  local_host: LOCAL_HOST_RULE,
+  local_https: FLAG_RULE,
+  wait: WAIT_RULE,
+} as const;
+const tunnelSchema = yup
+  .object({
+    port: field<number>(RULES.port),
+    share: field<string>(RULES.share),
+    name: field<string>(RULES.name),
+    domain: field<string>(RULES.domain),
+    ttl: field<string>(RULES.ttl),
+    idle: field<boolean>(RULES.idle),
+    host_header: field<string>(RULES.host_header),
+    local_host: field<string>(RULES.local_host),
+    local_https: field<boolean>(RULES.local_https),
+    wait: field<number>(RULES.wait),
+  })
+  .strict();
+const TUNNEL_FIELDS = [...Object.keys(RULES), ...ACCESS_FIELDS];
+
+/** What is about a port, and about no folder. */
+const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
+
+function field<T extends string | number | boolean>(rule: ValueRule) {
+  return yup.mixed<T>().test((value: unknown) => value === undefined || rule.accepts(value));
+}
+
+/**
+ * @param text the file's content
+ * @param path for messages
+ * @throws ProjectFileError
+ */
+export function parseProject(text: string, path: string, options: ReadOptions = {}): Project {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const report = new ProjectReport(path, document, lines);
+  for (const error of document.errors) report.add(lines.linePos(error.pos[0]).line, error.message);
+  report.end();
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch {
+    // Aliases that multiply.
+    throw new ProjectFileError(say('project.repeats', { path }));
+  }
+  return new ProjectReader(path, options, report).read(value);
+}
+
+class ProjectReader {
+  readonly #path: string;
+  readonly #env: Environment;
+  readonly #withholds: boolean;
+  readonly #withheld: WithheldTunnel[] = [];
+  readonly #report: ProjectReport;
+
+  constructor(path: string, { env = process.env, withholds = false }: ReadOptions, report: ProjectReport) {
+    this.#path = path;
+    this.#env = env;
+    this.#withholds = withholds;
+    this.#report = report;
+  }
+
+  read(value: unknown): Project {
+    const report = this.#report;
+    if (!isObject(value)) {
+      report.field([], say('project.takesTunnels'));
+      throw report.error();
+    }
+    this.#checkNames(value, [], PROJECT_FIELDS);
+    const relay = this.#readRelay(value['relay']);
+    const tunnels = this.#readTunnels(value['tunnels']);
+    report.end();
+    return { path: this.#path, relay, tunnels, withheld: this.#withheld };
+  }
+
+  #readRelay(value: unknown): RelayAddress | undefined {
+    if (value === undefined) return undefined;
+    try {
+      return parseRelayAddress(typeof value === 'string' ? value : textOf(shown(value)));
+    } catch (error) {
+      if (!(error instanceof RelayAddressError)) throw error;
+      this.#report.field(['relay'], error.said);
+      return undefined;
+    }
+  }
+
+  #readTunnels(value: unknown): Project['tunnels'] {
+    if (!isObject(value) || Object.keys(value).length === 0) {
+      this.#report.field(['tunnels'], say('project.noTunnel'));
+      return [];
+    }
+    const entries = Object.entries(value);
+    if (entries.length > CONFIG_TUNNELS_MAX)
+      this.#report.field(
+        ['tunnels'],
+        say('project.tooMany', { count: entries.length, max: CONFIG_TUNNELS_MAX }),
+      );
+    return entries.flatMap(([label, tunnel]) => this.#readTunnel(label, tunnel) ?? []);
+  }
+
+  #readTunnel(label: string, value: unknown): ProjectTunnel | undefined {
+    const path = ['tunnels', label];
+    if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
+      this.#report.field(path, say('project.label', { max: LABEL_MAX_LENGTH }));
+      return undefined;
+    }
+    if (!isObject(value)) {
+      this.#report.field(
+        path,
+        say('project.takesFields', { value: shown(value), fields: TUNNEL_FIELDS.join(', ') }),
+      );
+      return undefined;
+    }
+    this.#checkNames(value, path, TUNNEL_FIELDS);
+    this.#checkTarget(value, path);
+    const unset: Said[] = [];
+    const access = readProjectAccess(value, this.#env, (name, said, isUnset) => {
+      if (isUnset && this.#withholds) unset.push(say('access.unsetIn', { field: name, problem: said }));
+      else this.#report.field([...path, name], said);
+    });
+    try {
+      const fields = tunnelSchema.validateSync(value, { abortEarly: false });
+      const spec = {
+        label,
+        port: fields.port ?? 0,
+        folder: fields.share,
+        name: fields.name,
+        domain: fields.domain,
+        ttl: fields.ttl,
+        idle: fields.idle ?? SPEC_DEFAULTS.idle,
+        hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
+        localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
+        localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
+        wait: fields.wait ?? SPEC_DEFAULTS.wait,
+      };
+      if (unset.length > 0) {
+        this.#withheld.push({ ...spec, why: unset });
+        return undefined;
+      }
+      return { ...spec, access: access?.access ?? OPEN, madePassword: access?.madePassword };
+    } catch (error) {
+      if (!(error instanceof yup.ValidationError)) throw error;
+      const wrong = new Set(error.inner.map(({ path: name }) => name));
+      for (const [name, rule] of Object.entries(RULES)) {
+        if (!wrong.has(name)) continue;
+        this.#report.field(
+          [...path, name],
+          say('project.takes', { value: shown(value[name]), accepted: rule }),
+        );
+      }
+      return undefined;
+    }
+  }
+
+  /** A tunnel leads to a port or to a folder. */
+  #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    if (tunnel['share'] === undefined) {
+      if (tunnel['port'] !== undefined) return;
+      this.#report.field([...path, 'port'], say('project.noTarget', { accepted: PORT_RULE }));
+      return;
+    }
+    for (const name of PORT_FIELDS.filter((one) => tunnel[one] !== undefined))
+      this.#report.field([...path, name], say('project.aboutPort'));
+  }
+
+  #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
+    for (const name of Object.keys(value)) {
+      if (known.includes(name)) continue;
+      const meant = nearest(name, known);
+      const unknown =
+        meant === undefined
+          ? say('project.unknownField', { fields: known.join(', ') })
+          : say('project.meantField', { field: meant });
+      this.#report.field([...path, name], KEY_FIELD.test(name) ? say('project.key') : unknown);
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value in a message: short, on one line, and never a key. */
+function shown(value: unknown): Sayable {
+  if (value === null) return say('project.empty');
+  const text = JSON.stringify(value);
+  if (text.includes(API_KEY_PREFIX)) return say('project.keyValue');
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Thrown for a `culvert.yml`, with one line for each problem: the file, the line, the field, and what it takes. */
+export class ProjectFileError extends SaidError {}
+
+/* Reports what is wrong with `culvert.yml`. */
+
+/** Collects problems, and finds the lines they are on. */
+export class ProjectReport {
+  readonly #path: string;
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+  readonly #problems: { line: number; said: Sayable }[] = [];
+
+  constructor(path: string, document: Document, lines: LineCounter) {
+    this.#path = path;
+    this.#document = document;
+    this.#lines = lines;
+  }
+
+  /** @param line from 1 */
+  add(line: number, said: Sayable): void {
+    this.#problems.push({
+      line,
+      said: say('project.problem', { path: this.#path, line, problem: sentence(said) }),
+    });
+  }
+
+  /** @param path the names that lead to the field */
+  field(path: readonly string[], said: Sayable): void {
+    const line = this.#lineOf(path);
+    if (path.length === 0) return this.add(line, said);
+    const values = {
+      path: this.#path,
+      line,
+      field: escapeUnprintable(path.join('.')),
+      problem: sentence(said),
+    };
+    this.#problems.push({ line, said: say('project.fieldProblem', values) });
+  }
+
+  error(): ProjectFileError {
+    const problems = this.#problems.toSorted((a, b) => a.line - b.line);
+    return new ProjectFileError(problems.map(({ said }) => said));
+  }
+
+  /** @throws ProjectFileError when there is a problem */
+  end(): void {
+    if (this.#problems.length > 0) throw this.error();
+  }
+
+  /** The line of the field's name; if the field is missing, of what contains it. */
+  #lineOf(path: readonly string[]): number {
+    let node: unknown = this.#document.contents;
+    let offset = 0;
+    for (const name of path) {
+      if (!isMap(node)) break;
+      const pair = node.items.find(({ key }) => String(key) === name);
+      if (pair === undefined) break;
+      offset = (pair.key as Node | null)?.range?.[0] ?? offset;
+      node = pair.value;
+    }
+    return this.#lines.linePos(offset).line || 1;
+  }
+}
+
+/** With an end, and without what a terminal would take for a command. */
+function sentence(said: Sayable): Sayable {
+  const clause = printable(said);
+  return /[.?]$/.test(textOf(clause)) ? clause : say('project.sentence', { clause });
+}
+
+function printable(said: Sayable): Sayable {
+  if (typeof said === 'string') return escapeUnprintable(said);
+  if (isLines(said)) return said.map(printable);
+  if (!('code' in said)) return said;
+  const values = Object.entries(said.values).map(([name, value]) => {
+    return [name, typeof value === 'number' ? value : printable(value)] as const;
+  });
+  return say(said.code, Object.fromEntries(values));
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { TUNNEL } from '../../testing/tunnel.ts';
+import { UsageError } from '../failures.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import { ProjectFileError } from './project.ts';
+import { claimNames, findRelay, type Prompt, readRelayAccess, type RelaySources } from './relay-access.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const ENV_KEY = `cvt_${'e'.repeat(32)}`;
+const KEPT_KEY = `cvt_${'s'.repeat(32)}`;
+const KEPT = { relay: parseRelayAddress('https://kept.example'), key: KEPT_KEY };
+const at = (relay: string) => ({ path: '/p/culvert.yml', relay: parseRelayAddress(relay) });
+const PROJECT = at('https://project.example');
+
+function found(sources: Partial<RelaySources>): string {
+  const { relay, relayFrom, key, keyFrom } = findRelay({
+    options: {},
+    env: {},
+    readLogin: () => undefined,
+    ...sources,
+  });
+  return `${relay.hostname} ${relayFrom}, ${key?.charAt(4) ?? 'none'} ${keyFrom}`;
+}
+
+const readLogin = () => KEPT;
+
+describe('findRelay', () => {
+  it('takes options, then the environment, then what login has stored', () => {
+    const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
+    const options = { relay: 'http://option.example', key: KEY };
+    assert.equal(found({ options, env, readLogin }), 'option.example --relay, k --key');
+    assert.equal(found({ env, readLogin }), 'env.example CULVERT_RELAY, e CULVERT_API_KEY');
+    assert.equal(found({ readLogin }), 'kept.example culvert login, s culvert login');
+    assert.equal(found({}), 'localhost the default, none culvert login');
+  });
+
+  it('treats an empty variable as not set', () => {
+    assert.match(found({ env: { CULVERT_RELAY: '', CULVERT_API_KEY: '' }, readLogin }), /^kept.*, s /);
+  });
+
+  it('takes the relay of culvert.yml before the stored one', () => {
+    assert.match(found({ project: PROJECT, readLogin }), /^project\.example culvert\.yml, none /);
+  });
+
+  it('sends a key of the environment or an option to the relay of culvert.yml only if you have named it too', () => {
+    const env = { CULVERT_API_KEY: ENV_KEY };
+    const refused = [
+      { env, project: PROJECT },
+      { env, project: PROJECT, readLogin },
+      { env, project: at('http://kept.example'), readLogin },
+      { env, project: at('http://localhost:8081') },
+      { options: { key: KEY }, project: PROJECT, readLogin },
+    ];
+    for (const sources of refused) {
+      assert.throws(
+        () => found(sources),
+        (error) =>
+          error instanceof ProjectFileError &&
+          /^\/p\/culvert\.yml: relay: .*(?:CULVERT_API_KEY|--key).*CULVERT_RELAY=http.*--relay/.test(
+            error.message,
+          ) &&
+          !error.message.includes('\n'),
+      );
+    }
+    assert.match(
+      found({ env, project: at('https://kept.example/v1'), readLogin }),
+      /^kept.*yml, e CULVERT_API_KEY/,
+    );
+    assert.match(found({ env, project: at('http://localhost:8080') }), /^localhost .*, e CULVERT_API_KEY$/);
+    const named = { ...env, CULVERT_RELAY: 'https://project.example' };
+    assert.match(found({ env: named, project: PROJECT }), /^project\.example CULVERT_RELAY, e /);
+  });
+
+  it('sends a stored key only to its own relay', () => {
+    assert.match(found({ options: { relay: 'https://kept.example/v1' }, readLogin }), /, s culvert login$/);
+    for (const relay of ['https://evil.example', 'http://kept.example', 'https://kept.example:8443']) {
+      assert.match(found({ options: { relay }, readLogin }), /, none /);
+      assert.match(found({ project: at(relay), readLogin }), /, none /);
+    }
+  });
+
+  it('reads no file if nothing is missing', () => {
+    const options = { relay: 'http://option.example', key: KEY };
+    assert.match(found({ options, readLogin: () => assert.fail('it was read') }), /^option/);
+  });
+});
+
+const read = (sources: Partial<RelaySources>) =>
+  readRelayAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
+
+describe('readRelayAccess', () => {
+  it('says what to do without a key', () => {
+    assert.throws(
+      () => read({ env: { CULVERT_RELAY: 'http://localhost:8080' } }),
+      (error) =>
+        error instanceof UsageError &&
+        error.exitCode === 2 &&
+        /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
+    );
+  });
+
+  it('explains the two ways to a relay at the first use, when nobody has named one', () => {
+    assert.throws(
+      () => read({}),
+      (error) =>
+        error instanceof UsageError &&
+        error.exitCode === 2 &&
+        /no relay yet.*invited you.*culvert login https.*invite.*culvert login --relay.*one of your own.*culvert-relay\n/s.test(
+          error.message,
+        ),
+    );
+  });
+
+  it('sends a key through the network only encrypted, unless that is accepted', () => {
+    const env = { CULVERT_API_KEY: KEY };
+    for (const relay of [
+      'http://relay.example',
+      'http://192.0.2.7:8080',
+      'http://localhost.example',
+      'http://[::2]',
+    ]) {
+      for (const sources of [{ env: { ...env, CULVERT_RELAY: relay } }, { env, options: { relay } }]) {
+        assert.throws(
+          () => read(sources),
+          (error) =>
+            error instanceof UsageError &&
+            error.exitCode === 2 &&
+            /^(?:--relay|CULVERT_RELAY): http:.* is not encrypted.*https:\/\/.*--insecure/.test(
+              error.message,
+            ),
+        );
+      }
+      assert.equal(read({ env, options: { relay, insecure: true } }).relay.secure, false);
+    }
+    for (const relay of [
+      'http://localhost',
+      'http://a.localhost:1',
+      'http://127.0.0.9',
+      'http://[::1]:8080',
+      'https://a.example',
+    ])
+      assert.equal(read({ env, options: { relay } }).key, KEY);
+  });
+
+  it('takes proxies of the environment, and refuses what is not a proxy', () => {
+    const env = { CULVERT_API_KEY: KEY, HTTPS_PROXY: 'http://proxy.example:3128' };
+    const options = { relay: 'https://relay.example' };
+    const { network, relay } = read({ env, options });
+    assert.equal(network.proxyFor(relay), 'proxy.example:3128');
+    for (const [name, message] of [
+      ['HTTPS_PROXY', /HTTPS_PROXY/],
+      ['CULVERT_CA', /CULVERT_CA: ".*nowhere.*" cannot be read/],
+    ] as const) {
+      assert.throws(
+        () => read({ env: { CULVERT_API_KEY: KEY, [name]: 'gopher://nowhere' }, options }),
+        (error) => error instanceof UsageError && message.test(error.message),
+      );
+    }
+  });
+
+  it('refuses a damaged key as the relay would', () => {
+    for (const key of ['cvt_short', 'other', `${KEY}!`]) {
+      assert.throws(
+        () => read({ env: { CULVERT_API_KEY: key } }),
+        (error) => error instanceof UsageError && error.exitCode === 3 && !error.message.includes(key),
+        'a key must not be in a log',
+      );
+    }
+  });
+});
+
+const OFFLINE = { ...TUNNEL, name: 'off', online: false };
+const ONLINE = { ...TUNNEL, name: 'on', online: true };
+const api = { listTunnels: () => Promise.resolve([OFFLINE, ONLINE, { ...TUNNEL, name: '' }]) };
+
+function answering(answer: string): Prompt & { readonly questions: string[] } {
+  const questions: string[] = [];
+  const ask = (question: string): Promise<string> => {
+    questions.push(question);
+    return Promise.resolve(answer);
+  };
+  return { isInteractive: true, ask, askSecret: ask, questions };
+}
+
+describe('claimNames', () => {
+  it('takes over what has no client, and asks nobody for that', async () => {
+    const prompt = answering('');
+    assert.deepEqual([...(await claimNames(api, ['off', 'new'], prompt))], [['off', 'take-over']]);
+    assert.deepEqual(prompt.questions, []);
+  });
+
+  for (const [answer, claim] of [
+    ['y', 'take-over'],
+    ['Yes ', 'take-over'],
+    ['', 'leave'],
+    ['n', 'leave'],
+  ] as const) {
+    it(`asks about what has one: "${answer}" is ${claim}`, async () => {
+      const prompt = answering(answer);
+      assert.deepEqual([...(await claimNames(api, ['on'], prompt))], [['on', claim]]);
+      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take its place\? \[y\/N\] $/);
+    });
+  }
+
+  it('leaves what has one where nobody can be asked', async () => {
+    assert.deepEqual([...(await claimNames(api, ['on'], undefined))], [['on', 'leave']]);
+  });
+
+  it('asks the relay for nothing without a name, and leaves its failures to the create', async () => {
+    const failing = { listTunnels: () => Promise.reject(new Error('down')) };
+    assert.equal((await claimNames(failing, [], undefined)).size, 0);
+    assert.equal((await claimNames(failing, ['on'], undefined)).size, 0);
+  });
+});

@@ -1,0 +1,235 @@
+/** Which relay a command talks to, and with which key: the option, then the environment, then what login has stored. */
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
+import { ExitCode, UsageError } from '../failures.ts';
+import { Network } from '../network/network.ts';
+import { NetworkSettingError, type NetworkSettings, readNetworkSettings } from '../network/proxy-dial.ts';
+import type { ApiClient } from '../relay/api-client.ts';
+import {
+  isProtected,
+  parseRelayAddress,
+  type RelayAddress,
+  RelayAddressError,
+} from '../relay/relay-address.ts';
+import { checkRelay, type ProjectRelay } from './project-file.ts';
+import type { Login } from './stored-login.ts';
+
+export const DEFAULT_RELAY = 'http://localhost:8080';
+/** Nobody has said which relay. */
+export const DEFAULT_RELAY_FROM = 'the default';
+
+/** Whoever has neither a relay nor a key has just begun. */
+const FIRST_USE = `There is no relay yet. A tunnel needs one, and there are two ways to it:
+  - Somebody runs one and has invited you, or given you a key:
+      culvert login https://relay.example.com/invite/…      the address of the invitation brings the key
+      culvert login --relay https://relay.example.com       asks for the key
+  - You run one of your own, in another terminal; its first key is shown there, once, and goes to "culvert login":
+      culvert-relay
+      culvert login --relay ${DEFAULT_RELAY}`;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Which relay to talk to, and how to print. */
+export interface RelayAccess {
+  readonly relay: RelayAddress;
+  readonly key: string;
+  /** the way to the relay */
+  readonly network: Network;
+  readonly json: boolean;
+}
+
+/** What was found, before it is checked for completeness. */
+export interface FoundRelay {
+  readonly relay: RelayAddress;
+  /** where its address is from, for people */
+  readonly relayFrom: string;
+  readonly key: string | undefined;
+  readonly keyFrom: string;
+  /** certificates (PEM) that login has stored for this relay */
+  readonly ca: string | undefined;
+}
+
+export interface RelayOptions {
+  readonly relay?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ca?: string | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+export interface RelaySources {
+  readonly options: RelayOptions;
+  readonly env: Environment;
+  /** a `culvert.yml` that names a relay */
+  readonly project?: ProjectRelay | undefined;
+  /** Asked only if options and environment do not say everything. */
+  readonly readLogin: () => Login | undefined;
+}
+
+/**
+ * A stored key is used only for the relay it was checked with: neither an option nor a `culvert.yml` that names another relay
+ * makes it go there. A key of an option or the environment goes to the relay of a `culvert.yml` only under the conditions of
+ * {@link checkRelay}.
+ *
+ * @throws UsageError for an invalid relay address, ProjectFileError
+ */
+export function findRelay({ options, env, project, readLogin }: RelaySources): FoundRelay {
+  const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
+  const givenKey = options.key ?? (env['CULVERT_API_KEY'] || undefined);
+  const relayFrom = options.relay !== undefined ? '--relay' : 'CULVERT_RELAY';
+  const keyFrom = options.key !== undefined ? '--key' : 'CULVERT_API_KEY';
+  const login = givenKey === undefined || givenRelay === undefined ? readLogin() : undefined;
+  const own =
+    givenRelay !== undefined
+      ? { relay: readRelay(givenRelay), relayFrom }
+      : login !== undefined
+        ? { relay: login.relay, relayFrom: 'culvert login' }
+        : { relay: parseRelayAddress(DEFAULT_RELAY), relayFrom: DEFAULT_RELAY_FROM };
+  const isProjects = project !== undefined && givenRelay === undefined;
+  const relay = isProjects ? { relay: project.relay, relayFrom: 'culvert.yml' } : own;
+  if (givenKey !== undefined) {
+    if (isProjects) checkRelay(project, own.relay, keyFrom);
+    return { ...relay, key: givenKey, keyFrom, ca: loginFor(relay.relay, login)?.ca };
+  }
+  const { key, ca } = loginFor(relay.relay, login) ?? {};
+  return { ...relay, key, keyFrom: 'culvert login', ca };
+}
+
+function loginFor({ origin }: RelayAddress, login: Login | undefined): Login | undefined {
+  return login?.relay.origin === origin ? login : undefined;
+}
+
+/** @throws UsageError when there is no key, or one the relay would refuse */
+export function readRelayAccess(sources: RelaySources): RelayAccess {
+  const { relay, relayFrom, key, ca } = findRelay(sources);
+  if (key === undefined) {
+    if (relayFrom === DEFAULT_RELAY_FROM) throw new UsageError(FIRST_USE);
+    throw new UsageError(
+      `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
+    );
+  }
+  checkProtected(relay, relayFrom, sources.options.insecure);
+  return {
+    relay,
+    key: checkKey(key),
+    network: readNetwork(sources, ca),
+    json: sources.options.json ?? false,
+  };
+}
+
+/**
+ * Proxies come from the environment, authorities from `--ca` or `CULVERT_CA` in addition to the usual ones.
+ *
+ * @param storedCa used where neither of the two is given; PEM
+ * @throws UsageError
+ */
+export function readNetwork(sources: Pick<RelaySources, 'options' | 'env'>, storedCa?: string): Network {
+  const settings = readSettings(sources);
+  return usable(() => new Network({ ...settings, ca: settings.ca ?? storedCa }));
+}
+
+/**
+ * What {@link readNetwork} uses.
+ *
+ * @throws UsageError
+ */
+export function readSettings({ options, env }: Pick<RelaySources, 'options' | 'env'>): NetworkSettings {
+  return usable(() => readNetworkSettings(env, options.ca));
+}
+
+/** @throws UsageError for a setting that cannot be used */
+function usable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof NetworkSettingError)) throw error;
+    throw new UsageError(`${error.message}.`);
+  }
+}
+
+/**
+ * There is no variable for `--insecure`: commands that nobody thought of would inherit it.
+ *
+ * @param relayFrom where the address is from, for people
+ * @throws UsageError if others could read the key on its way to the relay
+ */
+export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepted = false): void {
+  if (isAccepted || isProtected(relay)) return;
+  throw new UsageError(
+    `${relayFrom}: ${relay.origin} is not encrypted, and others on the way there could read the API key: ` +
+      'give an https:// address, or --insecure to accept that.',
+  );
+}
+
+/** @throws UsageError, with the exit code of a refused key, for a key that the relay would refuse */
+export function checkKey(key: string): string {
+  if (API_KEY_PATTERN.test(key)) return key;
+  throw new UsageError(
+    `The API key is incomplete or damaged: a key is ${API_KEY_PREFIX} and at least 32 letters and digits.`,
+    ExitCode.keyRefused,
+  );
+}
+
+/** @throws UsageError */
+export function readRelay(text: string): RelayAddress {
+  try {
+    return parseRelayAddress(text);
+  } catch (error) {
+    if (!(error instanceof RelayAddressError)) throw error;
+    throw new UsageError(`--relay or CULVERT_RELAY: ${error.message}.`);
+  }
+}
+
+/** Asks the person who runs the command. */
+export interface Prompt {
+  /** whether a person can be asked; otherwise there are only lines */
+  readonly isInteractive: boolean;
+  /** @returns a line of input; throws when there is none */
+  ask(question: string): Promise<string>;
+  /** Like {@link Prompt.ask}, but what is typed is not shown. */
+  askSecret(question: string): Promise<string>;
+}
+
+/* What becomes of the names that are wanted for tunnels where the account has live tunnels of these names already. */
+
+/**
+ * `take-over`: its tunnel is there and continues, with this client in the place of the one before. `leave`: another client
+ * serves it, and shall go on to.
+ */
+export type Claim = 'create' | 'take-over' | 'leave';
+
+/** Thrown for a name that another client of the account serves. */
+export class ServedElsewhere extends Error {
+  constructor(name: string) {
+    super(
+      `Another client serves your tunnel "${name}". Stop it there, or end the tunnel with "culvert close ${name}"`,
+    );
+  }
+}
+
+/**
+ * A tunnel without a client is taken over: it is that of a program that was killed, or of a machine that went down. For one
+ * that has a client, whoever sits at the terminal is asked.
+ *
+ * @param prompt `undefined` where nobody is to be asked
+ * @returns by name; a name that is not there is new, or the relay could not be asked, which a create will tell
+ */
+export async function claimNames(
+  api: Pick<ApiClient, 'listTunnels'>,
+  names: readonly string[],
+  prompt: Prompt | undefined,
+): Promise<ReadonlyMap<string, Claim>> {
+  const claims = new Map<string, Claim>();
+  if (names.length === 0) return claims;
+  const tunnels = await api.listTunnels().catch(() => []);
+  for (const { name, local_port, online } of tunnels) {
+    if (name === '' || !names.includes(name)) continue;
+    const mayTake = !online || (prompt !== undefined && (await mayReplace(name, local_port, prompt)));
+    claims.set(name, mayTake ? 'take-over' : 'leave');
+  }
+  return claims;
+}
+
+async function mayReplace(name: string, port: number, prompt: Prompt): Promise<boolean> {
+  const question = `Another client serves your tunnel "${name}" from its port ${port}. Take its place? [y/N] `;
+  return /^y(?:es)?$/i.test((await prompt.ask(question)).trim());
+}

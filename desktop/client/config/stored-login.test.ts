@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onPosix } from '../../../shared/testing/posix.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import { configFolder, StoredLogin, StoredLoginError } from './stored-login.ts';
+
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+describe('StoredLogin', () => {
+  const LOGIN = { relay: parseRelayAddress('https://relay.example'), key: `cvt_${'k'.repeat(32)}` };
+  let root: string;
+  let warnings: string[];
+  let stored: StoredLogin;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'culvert-login-'));
+    warnings = [];
+    stored = new StoredLogin(join(root, 'a', 'culvert'), (text) => warnings.push(text));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  it('returns what was stored, in place of what was before', async () => {
+    assert.equal(stored.read(), undefined);
+    await stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
+    await stored.write(LOGIN);
+    assert.deepEqual(stored.read(), LOGIN);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('keeps the authority of the relay, and not a whole collection of them', async () => {
+    await stored.write({ ...LOGIN, ca: 'a certificate' });
+    assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
+    assert.throws(() => stored.write({ ...LOGIN, ca: 'x'.repeat(70_000) }), StoredLoginError);
+    assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
+  });
+
+  onPosix('lets nobody else read it, and leaves no draft behind', async () => {
+    await stored.write(LOGIN);
+    assert.equal(mode(stored.path), 0o600);
+    assert.equal(mode(join(root, 'a', 'culvert')), 0o700);
+    assert.deepEqual(readdirSync(join(root, 'a', 'culvert')), ['login.json']);
+  });
+
+  onPosix('takes a file away from others who could read it, and says so', async () => {
+    await stored.write(LOGIN);
+    chmodSync(stored.path, 0o644);
+    assert.deepEqual(stored.read(), LOGIN);
+    assert.equal(mode(stored.path), 0o600);
+    assert.match(warnings.join(), /Other users.*login\.json.*revoke/);
+  });
+
+  it('forgets, once', async () => {
+    await stored.write(LOGIN);
+    assert.equal(await stored.remove(), true);
+    assert.equal(await stored.remove(), false);
+    assert.equal(stored.read(), undefined);
+  });
+
+  const damaged = ['', '{', '[]', '{"relay":"https://relay.example"}', '{"relay":"x","key":"cvt_short"}'];
+  for (const text of damaged) {
+    it(`refuses ${text === '' ? 'an empty file' : text}, and says what to do`, async () => {
+      await stored.write(LOGIN);
+      writeFileSync(stored.path, text);
+      assert.throws(
+        () => stored.read(),
+        (error) => error instanceof StoredLoginError && /login\.json is damaged.*login/.test(error.message),
+      );
+    });
+  }
+
+  it('reads no more than 64 KiB', async () => {
+    await stored.write(LOGIN);
+    writeFileSync(stored.path, 'x'.repeat(64 * 1024 + 1));
+    assert.throws(() => stored.read(), /larger than 65536 bytes/);
+  });
+});
+
+describe('configFolder', () => {
+  const cases: [NodeJS.Platform, Record<string, string>, string, string][] = [
+    ['linux', {}, '/home/ada', '/home/ada/.config/culvert'],
+    ['linux', { XDG_CONFIG_HOME: '/etc/ada' }, '/home/ada', '/etc/ada/culvert'],
+    ['linux', { XDG_CONFIG_HOME: 'relative' }, '/home/ada', '/home/ada/.config/culvert'],
+    ['freebsd', { XDG_CONFIG_HOME: '' }, '/home/ada', '/home/ada/.config/culvert'],
+    ['darwin', { XDG_CONFIG_HOME: '/x' }, '/Users/ada', '/Users/ada/Library/Application Support/Culvert'],
+    ['win32', { APPDATA: 'D:\\Roaming' }, 'C:\\Users\\ada', 'D:\\Roaming\\Culvert'],
+    ['win32', {}, 'C:\\Users\\ada', 'C:\\Users\\ada\\AppData\\Roaming\\Culvert'],
+  ];
+  for (const [platform, env, home, folder] of cases) {
+    it(`is ${folder}`, () => assert.equal(configFolder({ platform, env, home }), folder));
+  }
+});

@@ -1,0 +1,75 @@
+/** One tunnel as the user asks for it, by options or in `culvert.yml`, and the values of the fields that only these have. */
+import type { Access } from '../../../shared/access.ts';
+import { uriHost } from '../../../shared/host.ts';
+import type { ValueRule } from '../../../shared/value-rules.ts';
+import { WAIT_MAX_SECONDS } from './config-limits.ts';
+
+export interface TunnelSpec {
+  /** its name in `culvert.yml`; `undefined` if there is only one */
+  readonly label: string | undefined;
+  /** local port; 0 for a folder that is not served yet */
+  readonly port: number;
+  /** custom subdomain name; `undefined` for a random one */
+  readonly name: string | undefined;
+  /** a domain of the account; `undefined` for none */
+  readonly domain: string | undefined;
+  /** duration string; `undefined` for the relay's default */
+  readonly ttl: string | undefined;
+  readonly idle: boolean;
+  /** `keep`, `local`, or the value itself */
+  readonly hostHeader: string;
+  /** name or IP address of the machine that has the port */
+  readonly localHost: string;
+  /** whether the port speaks TLS */
+  readonly localHttps: boolean;
+  /** seconds to wait for a port on which nothing listens */
+  readonly wait: number;
+  /** path of the folder that is served in place of a local service; `undefined` for none */
+  readonly folder: string | undefined;
+  /** who may come in */
+  readonly access: Access;
+  /** the password of `access`, if it was made up: it has to be shown */
+  readonly madePassword: string | undefined;
+}
+
+/** Where the tunnel leads: an address such as `http://localhost:3000`, or a folder. */
+export function localUrl({
+  localHost,
+  localHttps,
+  port,
+  folder,
+}: Pick<TunnelSpec, 'localHost' | 'localHttps' | 'port' | 'folder'>): string {
+  return folder ?? `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
+}
+
+/** The values of fields that are not given. */
+export const SPEC_DEFAULTS = {
+  idle: false,
+  hostHeader: 'keep',
+  localHost: 'localhost',
+  localHttps: false,
+  wait: 0,
+  folder: undefined,
+  madePassword: undefined,
+} as const;
+
+export const WAIT_RULE: ValueRule = {
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= WAIT_MAX_SECONDS,
+  accepted: `whole seconds from 0 to ${WAIT_MAX_SECONDS}`,
+};
+
+export const FLAG_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'boolean',
+  accepted: 'true or false',
+};
+
+export const FOLDER_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && isBelow(value),
+  accepted: 'the path of a folder within that of culvert.yml, such as ./public',
+};
+
+/** On every system: the file is for all who have the project. */
+function isBelow(path: string): boolean {
+  if (path === '' || path.includes('\0')) return false;
+  return !/^(?:[A-Za-z]:|[\\/])/.test(path) && !path.split(/[\\/]/).includes('..');
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import type { WebSocket } from 'ws';
+import { KNOCK_AGENT_MAX_LENGTH } from '../../../shared/control.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { type FakeRelay, startFakeRelay } from '../../testing/fake-relay.ts';
+import { startProxy } from '../../testing/proxy.ts';
+import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
+import { say } from '../messages.ts';
+import { Network } from '../network/network.ts';
+import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
+import { ControlConnection, type ControlEnd } from './control-connection.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+
+/** A control connection to that relay, and what it reports. */
+function connectTo(relay: RelayAddress, network = new Network()) {
+  const clock = new FakeClock();
+  const told = new EventEmitter();
+  const ids: string[] = [];
+  const opened = once(told, 'open') as Promise<[string | undefined]>;
+  const ended = (once(told, 'end') as Promise<[ControlEnd]>).then(([end]) => end);
+  const connection = new ControlConnection(
+    { relay, key: KEY, tunnelId: 'tunnel-1', network, clock },
+    {
+      onOpen: (address) => told.emit('open', address),
+      onConnection(id) {
+        ids.push(id);
+        told.emit('connection');
+      },
+      onDrain: () => told.emit('drain'),
+      onKnock: (knock) => told.emit('knock', knock),
+      onEnd: (end) => told.emit('end', end),
+    },
+  );
+  return { clock, told, ids, opened, ended, connection };
+}
+
+const PENDING = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
+
+describe('ControlConnection', () => {
+  afterEach(closeServers);
+
+  let relay: FakeRelay;
+  beforeEach(async () => {
+    relay = await startFakeRelay();
+  });
+
+  /** An open connection and the relay's end of it. */
+  async function open(): Promise<ReturnType<typeof connectTo> & { socket: WebSocket }> {
+    const accepted = relay.control();
+    const client = connectTo(relay.address);
+    await client.opened;
+    return { ...client, socket: await accepted };
+  }
+
+  it('authenticates, offers no compression and reports the address of the relay', async () => {
+    const { opened, socket } = await open();
+    assert.deepEqual(relay.keys, [`Bearer ${KEY}`]);
+    assert.equal(socket.extensions, '');
+    assert.deepEqual(await opened, ['127.0.0.1']);
+  });
+
+  it('reports pending connections, and ignores messages it does not know', async () => {
+    const { socket, told, ids } = await open();
+    socket.send('{"type":"news","id":"0"}');
+    socket.send('[]');
+    socket.send(Buffer.from('binary'));
+    // Not the id of a connection: what is no UUID could not be put into an address, or would change it.
+    for (const id of ['1', '\ud800', '', `${PENDING}&key=1`, `${PENDING}\n`, 7, null, [PENDING], undefined])
+      socket.send(JSON.stringify({ type: 'connection', id }));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(ids, [PENDING]);
+  });
+
+  it('reports that the relay is shutting down, and goes on', async () => {
+    const { socket, told, ids } = await open();
+    const draining = once(told, 'drain');
+    socket.send('{"type":"drain"}');
+    await draining;
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(ids, [PENDING]);
+  });
+
+  it('reports who knocks, and ignores what is no knock', async () => {
+    const { socket, told } = await open();
+    const knock = {
+      type: 'knock',
+      id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+      address: '2001:db8::7',
+      agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+      at: '2026-07-10T12:00:00.000Z',
+    };
+    const bad = [
+      { id: '../account' },
+      { id: '' },
+      { id: 7 },
+      { address: 'my neighbour' },
+      { address: undefined },
+      { agent: null },
+      { at: 'now' },
+      { at: '1' },
+      { at: '2026-99-10T12:00:00.000Z' },
+    ];
+    const knocks: unknown[] = [];
+    told.on('knock', (heard) => knocks.push(heard));
+    for (const change of bad) socket.send(JSON.stringify({ ...knock, ...change }));
+    socket.send(JSON.stringify({ ...knock, agent: 'x'.repeat(2000) }));
+    socket.send(JSON.stringify(knock));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
+  });
+
+  it('answers pings', async () => {
+    const { socket } = await open();
+    socket.ping('are you there');
+    const [payload] = (await once(socket, 'pong')) as [Buffer];
+    assert.equal(payload.toString(), 'are you there');
+  });
+
+  it('reports the close code of the relay', async () => {
+    const { socket, ended } = await open();
+    socket.close(4001);
+    assert.deepEqual(await ended, { kind: 'closed', code: 4001, reason: '' });
+  });
+
+  it('is lost when the connection breaks', async () => {
+    const { socket, ended } = await open();
+    socket.terminate();
+    assert.equal((await ended).kind, 'lost');
+  });
+
+  it('is lost after 75 s without a ping, not before', async () => {
+    const { socket, clock, ended } = await open();
+    clock.advance(74_000);
+    socket.ping();
+    await once(socket, 'pong');
+    clock.advance(74_999);
+    assert.deepEqual(clock.waiting, [1]);
+    clock.advance(1);
+    assert.deepEqual(await ended, { kind: 'lost', why: say('network.tooSilent') });
+  });
+
+  it('is lost at a message that is not JSON, or too large', async () => {
+    for (const message of ['{', JSON.stringify({ type: 'connection', id: 'x'.repeat(5000) })]) {
+      const { socket, ended } = await open();
+      socket.send(message);
+      assert.equal((await ended).kind, 'lost');
+    }
+  });
+
+  it('reports the status, text and Retry-After of a refusal', async () => {
+    relay.refuseWith(
+      'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3\r\nContent-Length: 31\r\n\r\n{"error":"service unavailable"}',
+    );
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind, 'refused');
+    const { status, message, retryAfterMs } = end.refusal;
+    assert.deepEqual(
+      { status, message, retryAfterMs },
+      { status: 503, message: 'service unavailable', retryAfterMs: 3000 },
+    );
+  });
+
+  it('reports the status of a refusal that breaks off', async () => {
+    relay.refuseWith('HTTP/1.1 404 Not Found\r\nContent-Length: 999\r\n\r\n{"error":');
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind, 'refused');
+    assert.equal(end.refusal.status, 404);
+  });
+
+  it('is lost if nothing listens', async () => {
+    const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
+    assert.deepEqual(end, { kind: 'lost', why: say('network.refused'), isOffline: false });
+  });
+
+  it('is lost when the response is not from a WebSocket server', async () => {
+    const port = await startTcp((socket) => socket.end('hello\r\n\r\n'));
+    const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${port}`)).ended;
+    assert.equal(end.kind, 'lost');
+  });
+
+  it('reports nothing more once it is closed, and closes with 1000', async () => {
+    const { socket, connection, told, clock } = await open();
+    told.on('end', () => assert.fail('onEnd was called'));
+    const closed = once(socket, 'close') as Promise<[number]>;
+    connection.close();
+    const [code] = await closed;
+    assert.equal(code, 1000);
+    assert.ok(clock.waiting.length <= 1);
+  });
+
+  it('does not wait for the Close frame of a relay for longer than 1 s', async () => {
+    const { socket, connection, clock } = await open();
+    socket.pause();
+    connection.close();
+    clock.advance(999);
+    assert.equal(clock.waiting.length, 1);
+    clock.advance(1);
+    assert.equal(clock.waiting.length, 0);
+    socket.resume();
+    // Its TCP connection ended before it could respond.
+    await once(socket, 'close');
+  });
+
+  it('does not read an endless refusal', async () => {
+    const body = 'x'.repeat(1024 * 1024);
+    relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind === 'refused' && end.refusal.message, 'it answered with status 503');
+  });
+
+  it('can be closed before it is open', () => {
+    const { connection, told } = connectTo(relay.address);
+    told.on('end', () => assert.fail('onEnd was called'));
+    connection.close();
+  });
+
+  it('is given up after 10 s, even if the relay keeps sending slowly', async () => {
+    const clients: ReturnType<typeof connectTo>[] = [];
+    const port = await startTcp((socket) => {
+      socket.resume();
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n');
+      clients[0]?.clock.advance(9999);
+      socket.write('Upgrade: websocket\r\n');
+      clients[0]?.clock.advance(1);
+    });
+    const client = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`));
+    clients.push(client);
+    assert.deepEqual(await client.ended, { kind: 'lost', why: say('network.silent') });
+    assert.deepEqual(client.clock.waiting, []);
+  });
+
+  it('opens through a proxy', async () => {
+    const proxy = await startProxy();
+    const client = connectTo(
+      parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')),
+      new Network({ httpProxy: `http://u:p@127.0.0.1:${proxy.port}` }),
+    );
+    await client.opened;
+    assert.equal(proxy.asked.length, 1);
+    client.connection.close();
+  });
+});

@@ -1,0 +1,194 @@
+/** One control WebSocket, from its handshake to its end (docs/protocol.md section 5). */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type RawData, WebSocket } from 'ws';
+import {
+  CloseCode,
+  CONTROL_MESSAGE_MAX_BYTES,
+  type KnockMessage,
+  parseControlMessage,
+} from '../../../shared/control.ts';
+import { replaceUnprintable } from '../../../shared/unprintable.ts';
+import type { Clock, Timer } from '../clock.ts';
+import {
+  CONTROL_CLOSE_TIMEOUT_MS,
+  CONTROL_HANDSHAKE_TIMEOUT_MS,
+  CONTROL_SILENCE_MS,
+  REFUSAL_BODY_MAX_BYTES,
+} from '../limits.ts';
+import { say, type Sayable } from '../messages.ts';
+import { type Attempt, isOffline, sayNetworkError } from '../network/dial.ts';
+import type { Network } from '../network/network.ts';
+import { readRefusal, type RelayRefusal } from '../relay/errors.ts';
+import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
+
+/** How a control connection ended. */
+export type ControlEnd =
+  /** the relay answered the handshake with an HTTP error */
+  | { readonly kind: 'refused'; readonly refusal: RelayRefusal }
+  /** the relay closed the socket with a code of {@link CloseCode}, and said that; `''` for nothing */
+  | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
+  /** no connection was made, or it was lost; `why` says what happened in a few words */
+  | {
+      readonly kind: 'lost';
+      readonly why: Sayable;
+      /** nothing left this machine */ readonly isOffline?: boolean;
+    };
+
+export interface ControlHandler {
+  /** @param remoteAddress the IP address at which the relay was reached */
+  onOpen(remoteAddress: string | undefined): void;
+  /** A visitor waits; `id` opens the data WebSocket. */
+  onConnection(id: string): void;
+  /** The relay shuts down, and asks the client to open another connection while this one lasts. */
+  onDrain(): void;
+  /** A visitor asks to be let in. */
+  onKnock(knock: KnockMessage): void;
+  /** Called once, last, unless {@link ControlConnection.close} was called before. */
+  onEnd(end: ControlEnd): void;
+}
+
+export interface ControlOptions {
+  readonly relay: RelayAddress;
+  /** API key */
+  readonly key: string;
+  readonly tunnelId: string;
+  readonly network: Network;
+  readonly clock: Clock;
+}
+
+export class ControlConnection {
+  readonly #options: ControlOptions;
+  #handler: ControlHandler | undefined;
+  /** while connecting to the relay */
+  #attempt: Attempt | undefined;
+  #socket: WebSocket | undefined;
+  /** until it is open, the time for that; from then on, the time to the next ping */
+  #deadline: Timer;
+  #why: Sayable | undefined;
+
+  /** Opens a connection within {@link CONTROL_HANDSHAKE_TIMEOUT_MS}. */
+  constructor(options: ControlOptions, handler: ControlHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#deadline = options.clock.setTimeout(
+      () => this.#lose(say('network.silent')),
+      CONTROL_HANDSHAKE_TIMEOUT_MS,
+    );
+    this.#attempt = options.network.connect(
+      options.relay,
+      {},
+      {
+        connected: (socket) => this.#handshake(socket),
+        failed: (error) =>
+          this.#end({ kind: 'lost', why: sayNetworkError(error), isOffline: isOffline(error) }),
+      },
+    );
+  }
+
+  /** Ends the connection; the handler is not called any more. */
+  close(): void {
+    this.#handler = undefined;
+    this.#deadline.cancel();
+    const socket = this.#socket;
+    if (socket === undefined) return this.#attempt?.cancel();
+    if (socket.readyState === WebSocket.CLOSED) return;
+    socket.close(CloseCode.normal);
+    const timer = this.#options.clock.setTimeout(() => socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS);
+    socket.once('close', () => timer.cancel());
+  }
+
+  #handshake(connected: Socket): void {
+    this.#attempt = undefined;
+    const { relay, tunnelId, key } = this.#options;
+    const socket = new WebSocket(controlUrl(relay, tunnelId), {
+      createConnection: () => connected,
+      headers: { authorization: `Bearer ${key}` },
+      maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+      perMessageDeflate: false,
+    });
+    this.#socket = socket;
+    socket.on('error', (error) => (this.#why ??= sayNetworkError(error)));
+    socket.on('close', (code, reason: Buffer) => this.#onClose(code, reason.toString()));
+    socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
+    socket.once('open', () => {
+      this.#watchSilence();
+      this.#handler?.onOpen(connected.remoteAddress);
+    });
+    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
+    socket.on('ping', () => this.#watchSilence());
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
+    let message;
+    try {
+      // `ws` hands over each message as one Buffer unless told otherwise.
+      message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
+    } catch {
+      this.#lose(say('network.noJson'));
+      return;
+    }
+    switch (message?.type) {
+      case undefined:
+        return;
+      case 'connection':
+        return this.#handler?.onConnection(message.id);
+      case 'drain':
+        return this.#handler?.onDrain();
+      case 'knock':
+        return this.#handler?.onKnock(message);
+    }
+  }
+
+  /** A network that swallows packets never closes a connection: without pings we give up on it. */
+  #watchSilence(): void {
+    this.#deadline.cancel();
+    // Once it is closed, nobody needs the timeout.
+    if (this.#handler === undefined) return;
+    this.#deadline = this.#options.clock.setTimeout(
+      () => this.#lose(say('network.tooSilent')),
+      CONTROL_SILENCE_MS,
+    );
+  }
+
+  #lose(why: Sayable): void {
+    this.#why = why;
+    this.#attempt?.cancel();
+    this.#socket?.terminate();
+    this.#end({ kind: 'lost', why });
+  }
+
+  #onRefusal(socket: WebSocket, response: IncomingMessage): void {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > REFUSAL_BODY_MAX_BYTES) response.destroy();
+      else chunks.push(chunk);
+    });
+    // Even without a complete body, the status says enough.
+    response.once('error', () => {});
+    response.once('close', () => {
+      const { statusCode = 0, headers } = response;
+      const body = Buffer.concat(chunks).toString();
+      const refusal = readRefusal(statusCode, headers, body, this.#options.clock.now());
+      this.#end({ kind: 'refused', refusal });
+      socket.terminate();
+    });
+  }
+
+  #onClose(code: number, reason: string): void {
+    if (code === CloseCode.abnormal || this.#why !== undefined) {
+      this.#end({ kind: 'lost', why: this.#why ?? say('network.brokeOff') });
+    } else {
+      this.#end({ kind: 'closed', code, reason: replaceUnprintable(reason, ' ') });
+    }
+  }
+
+  #end(end: ControlEnd): void {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#deadline.cancel();
+    handler?.onEnd(end);
+  }
+}

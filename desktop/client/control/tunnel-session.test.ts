@@ -1,0 +1,506 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { textOf } from '../messages.ts';
+import { RelayRefusal } from '../relay/errors.ts';
+import type { ControlEnd, ControlHandler } from './control-connection.ts';
+import { TunnelSession, type TunnelState } from './tunnel-session.ts';
+
+/** A session whose control connections the test opens and ends. */
+function setUp(random = 0.5) {
+  const clock = new FakeClock();
+  const states: TunnelState[] = [];
+  const served: string[] = [];
+  const controls: { handler: ControlHandler; closed: boolean; ended: boolean }[] = [];
+  const renewed = { times: 0 };
+  const draining = { times: 0 };
+  const session = new TunnelSession({
+    clock,
+    random: () => random,
+    openControl(handler) {
+      const isOver = (): boolean => control.closed || control.ended;
+      const control = {
+        closed: false,
+        ended: false,
+        // Like a real one, it is silent once it has ended.
+        handler: {
+          ...handler,
+          onOpen: () => isOver() || handler.onOpen('127.0.0.1'),
+          onEnd(end: ControlEnd) {
+            if (isOver()) return;
+            control.ended = true;
+            handler.onEnd(end);
+          },
+        },
+      };
+      controls.push(control);
+      return { close: () => void (control.closed = true) };
+    },
+    serve: (id) => void served.push(id),
+    onState: (state) => void states.push('why' in state ? { ...state, why: textOf(state.why) } : state),
+    onKnock: () => {},
+    onDraining: () => void (draining.times += 1),
+    onRenewed: () => void (renewed.times += 1),
+  });
+  const latest = () => controls.at(-1) ?? assert.fail('no control connection was opened');
+  return {
+    clock,
+    session,
+    states,
+    served,
+    controls,
+    renewed,
+    draining,
+    latest,
+    names: () => states.map(({ name }) => name),
+    open: () => latest().handler.onOpen('127.0.0.1'),
+    end: (end: ControlEnd) => latest().handler.onEnd(end),
+  };
+}
+
+const LOST: ControlEnd = { kind: 'lost', why: 'the connection was reset' };
+const refused = (refusal: RelayRefusal): ControlEnd => ({ kind: 'refused', refusal });
+const REFUSED = refused(new RelayRefusal(503, 'service unavailable'));
+
+/** Online, and told to move. */
+function told(random = 0.5) {
+  const world = setUp(random);
+  world.session.start();
+  world.open();
+  const [old = assert.fail()] = world.controls;
+  old.handler.onDrain();
+  return { ...world, old };
+}
+
+describe('TunnelSession', () => {
+  it('goes from idle through connecting to online', () => {
+    const { session, open, names } = setUp();
+    assert.deepEqual(session.state, { name: 'idle' });
+    session.start();
+    open();
+    assert.deepEqual(names(), ['connecting', 'online']);
+  });
+
+  it('connects only once, however often it is started', () => {
+    const { session, controls } = setUp();
+    session.start();
+    session.start();
+    assert.equal(controls.length, 1);
+  });
+
+  it('serves the connections that are announced to it', () => {
+    const { session, open, latest, served } = setUp();
+    session.start();
+    open();
+    latest().handler.onConnection('one');
+    assert.deepEqual(served, ['one']);
+  });
+
+  it('reconnects after a random part of 0.5 s, and says why', () => {
+    const { session, open, end, clock, controls, states } = setUp(0.5);
+    session.start();
+    open();
+    end(LOST);
+    const why = 'No connection to the relay: the connection was reset.';
+    assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+    clock.advance(249);
+    assert.equal(controls.length, 1);
+    clock.advance(1);
+    assert.equal(controls.length, 2);
+    open();
+    assert.deepEqual(session.state, { name: 'online' });
+  });
+
+  describe('asks once more, over another connection, before it believes a response that ends the tunnel', () => {
+    const INVALID = new RelayRefusal(401, 'invalid api key');
+    const GONE = new RelayRefusal(404, 'tunnel not found');
+
+    for (const [refusal, reason] of [
+      [INVALID, 'key-refused'],
+      [GONE, 'gone'],
+      [new RelayRefusal(400, 'tunnel_id is required'), 'refused'],
+    ] as const) {
+      it(`${refusal.status} twice: ${reason}`, () => {
+        const { session, states, end, clock, controls, names } = setUp();
+        session.start();
+        end(refused(refusal));
+        assert.deepEqual(names(), ['connecting', 'reconnecting']);
+        clock.advance(250);
+        assert.equal(controls.length, 2);
+        end(refused(refusal));
+        const last = states.at(-1);
+        assert.equal(last?.name === 'offline' && last.reason, reason);
+      });
+    }
+
+    it('one 401, or a 401 and a 404, does not end it', () => {
+      const { session, open, end, clock } = setUp();
+      session.start();
+      for (const refusal of [INVALID, GONE, INVALID]) {
+        end(refused(refusal));
+        clock.advance(2000);
+      }
+      open();
+      assert.equal(session.state.name, 'online');
+      end(LOST);
+      clock.advance(2000);
+      end(refused(INVALID));
+      assert.equal(session.state.name, 'reconnecting');
+    });
+  });
+
+  it('waits longer with every try that fails', () => {
+    const { session, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let attempt = 0; attempt < 7; attempt++) {
+      end(LOST);
+      clock.advance(15_000);
+    }
+    const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
+    assert.deepEqual(delays, [250, 500, 750, 750, 4000, 7500, 7500]);
+  });
+
+  it('starts with short delays again after a connection that lasted 10 s, not after a shorter one', () => {
+    const { session, open, end, clock, states } = setUp(0.5);
+    const delay = () => {
+      const state = states.at(-1);
+      return state?.name === 'reconnecting' ? state.retryInMs : undefined;
+    };
+    session.start();
+    end(LOST);
+    clock.advance(250);
+    open();
+    clock.advance(9999);
+    end(LOST);
+    assert.equal(delay(), 500);
+    clock.advance(500);
+    open();
+    clock.advance(10_000);
+    end(LOST);
+    assert.equal(delay(), 250);
+  });
+
+  it('honours Retry-After', () => {
+    const { session, end, states } = setUp(0.5);
+    session.start();
+    end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 5000 }) });
+    const why = 'The relay refused for now: service unavailable.';
+    assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
+  });
+
+  it('stops for good at what no retry can mend', () => {
+    const { session, open, end, clock, controls, states } = setUp();
+    session.start();
+    open();
+    end({ kind: 'closed', code: 4000, reason: '' });
+    const why = 'Another client has taken over this tunnel.';
+    assert.deepEqual(states.at(-1), { name: 'offline', reason: 'replaced', why });
+    clock.advance(60_000);
+    assert.equal(controls.length, 1);
+  });
+
+  it('closes its control connection when stopped', () => {
+    const { session, open, latest, names } = setUp();
+    session.start();
+    open();
+    session.stop();
+    assert.equal(latest().closed, true);
+    assert.deepEqual(names(), ['connecting', 'online', 'offline']);
+  });
+
+  it('is not woken by a retry that was due when it was stopped', () => {
+    const { session, end, clock, controls } = setUp();
+    session.start();
+    end(LOST);
+    session.stop();
+    clock.advance(60_000);
+    assert.equal(controls.length, 1);
+    assert.deepEqual(clock.waiting, []);
+  });
+
+  it('goes offline only once', () => {
+    const { session, names } = setUp();
+    session.stop();
+    session.stop();
+    session.start();
+    assert.deepEqual(names(), ['offline']);
+  });
+
+  it('comes back at once when the relay drains, however short the connection was', () => {
+    const { session, open, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let round = 0; round < 5; round += 1) {
+      open();
+      end({ kind: 'closed', code: 1001, reason: '' });
+      clock.advance(1000);
+    }
+    const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
+    assert.deepEqual(delays, [250, 500, 500, 500, 500]);
+  });
+
+  it('does not mistake a relay that drops every connection for a network that is briefly down', () => {
+    const { session, open, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let round = 0; round < 90; round += 1) {
+      open();
+      end(LOST);
+      clock.advance(1000);
+      if (clock.waiting.length > 0) clock.advance(15_000);
+    }
+    const state = states.at(-1);
+    assert.equal(state?.name === 'reconnecting' ? state.retryInMs : undefined, 7500);
+  });
+
+  it('keeps trying quickly while there is no network', () => {
+    const { session, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let minutes = 0; minutes < 60; minutes += 1) {
+      end({ kind: 'lost', why: 'there is no such host', isOffline: true });
+      clock.advance(60_000);
+    }
+    const state = states.at(-1);
+    assert.equal(state?.name === 'reconnecting' ? state.retryInMs : undefined, 750);
+  });
+
+  describe('wake', () => {
+    it('tries at once instead of waiting, and starts with short delays again', () => {
+      const { session, end, clock, controls, states } = setUp(0.5);
+      session.start();
+      for (let round = 0; round < 6; round += 1) {
+        end(LOST);
+        clock.advance(15_000);
+      }
+      end(LOST);
+      const before = controls.length;
+      session.wake();
+      assert.equal(controls.length, before + 1);
+      const why = 'No connection to the relay: the connection was reset.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 0, retryInMs: 0, why });
+      assert.deepEqual(clock.waiting, []);
+      end(LOST);
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+    });
+
+    it('gives up a try that may hang on the previous network', () => {
+      const { session, controls, open, names } = setUp();
+      session.start();
+      session.wake();
+      assert.deepEqual(
+        controls.map(({ closed }) => closed),
+        [true, false],
+      );
+      open();
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('keeps the open connection until the new one is open', () => {
+      const { session, controls, open, names, renewed, served } = setUp();
+      session.start();
+      open();
+      session.wake();
+      const [old] = controls;
+      assert.equal(old?.closed, false);
+      old?.handler.onConnection('one');
+      open();
+      assert.deepEqual(
+        [old?.closed, renewed.times, served, names()],
+        [true, 1, ['one'], ['connecting', 'online']],
+      );
+    });
+
+    it('does not stop at being replaced by itself', () => {
+      const { session, controls, open, renewed } = setUp();
+      session.start();
+      open();
+      session.wake();
+      controls[0]?.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
+      assert.equal(session.state.name, 'online');
+      open();
+      assert.deepEqual([session.state.name, renewed.times], ['online', 1]);
+      controls[1]?.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
+      assert.equal(session.state.name, 'offline');
+    });
+
+    it('says that it is not online when both have failed', () => {
+      for (const first of [0, 1]) {
+        const { session, controls, open, clock } = setUp(0.5);
+        session.start();
+        open();
+        session.wake();
+        controls[first]?.handler.onEnd(LOST);
+        assert.equal(session.state.name, 'reconnecting');
+        controls[1 - first]?.handler.onEnd(LOST);
+        assert.equal(session.state.name, 'reconnecting');
+        assert.deepEqual(clock.waiting, [250]);
+      }
+    });
+
+    it('keeps the open connection when the relay responds that it cannot take another', () => {
+      const { session, controls, open, end, clock } = setUp();
+      session.start();
+      open();
+      session.wake();
+      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable') });
+      assert.deepEqual([session.state.name, controls[0]?.closed, clock.waiting], ['online', false, []]);
+    });
+
+    it('stops at a tunnel that is gone', () => {
+      const { session, controls, clock, open, end } = setUp();
+      session.start();
+      open();
+      session.wake();
+      for (const state of ['online', 'offline']) {
+        end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+        assert.deepEqual([session.state.name, controls[0]?.closed], [state, state === 'offline']);
+        clock.advance(250);
+      }
+    });
+
+    it('does nothing before the start and after the end', () => {
+      const { session, controls } = setUp();
+      session.wake();
+      session.stop();
+      session.wake();
+      session.suspend();
+      assert.deepEqual([controls.length, session.state.name], [0, 'offline']);
+    });
+  });
+
+  describe('a relay that drains', () => {
+    it('is left within 2 s, for a connection that is open before the old one is closed', () => {
+      const { old, clock, controls, open, names, renewed, draining, served } = told(0.5);
+      assert.deepEqual(clock.waiting, [1000]);
+      clock.advance(1000);
+      assert.deepEqual([controls.length, old.closed, draining.times], [2, false, 1]);
+      old.handler.onConnection('one');
+      open();
+      assert.deepEqual([old.closed, renewed.times, served], [true, 1, ['one']]);
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('reports no failure: tries go on while the old connection does', () => {
+      for (const failure of [LOST, REFUSED]) {
+        const { old, clock, controls, end, open, names } = told(0.5);
+        clock.advance(1000);
+        for (const ms of [250, 500]) {
+          end(failure);
+          assert.deepEqual([old.closed, clock.waiting], [false, [ms]]);
+          clock.advance(ms);
+        }
+        open();
+        assert.deepEqual([controls.length, old.closed], [4, true]);
+        assert.deepEqual(names(), ['connecting', 'online']);
+      }
+    });
+
+    it('is asked again only after the time it has asked for', () => {
+      const { clock, end } = told(0.5);
+      clock.advance(1000);
+      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 1000 }) });
+      assert.deepEqual(clock.waiting, [1250]);
+    });
+
+    it('ends the tries when it ends the connection, and is called again as usual', () => {
+      const { old, clock, controls, states } = told(0.5);
+      old.handler.onEnd({ kind: 'closed', code: 1001, reason: '' });
+      const why = 'The relay is shutting down.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+      assert.deepEqual(clock.waiting, [250]);
+      clock.advance(250);
+      assert.equal(controls.length, 2);
+    });
+
+    it('says that the tunnel is gone, or taken over', () => {
+      const gone = told();
+      for (const ms of [1000, 500]) {
+        gone.clock.advance(ms);
+        gone.end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+      }
+      assert.deepEqual([gone.session.state.name, gone.old.closed], ['offline', true]);
+      const taken = told();
+      taken.old.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
+      assert.deepEqual([taken.session.state.name, taken.clock.waiting], ['offline', []]);
+    });
+
+    it('does not stop at being replaced by a try whose response was lost', () => {
+      const { old, clock, controls, end, open, session } = told();
+      clock.advance(1000);
+      end(LOST);
+      old.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
+      assert.deepEqual([controls.length, session.state.name, clock.waiting], [3, 'online', []]);
+      open();
+      assert.equal(session.state.name, 'online');
+    });
+
+    it('may say so while another connection is opened for another reason', () => {
+      for (const failure of [LOST, REFUSED]) {
+        const { session, controls, clock, open, end } = setUp(0.5);
+        session.start();
+        open();
+        session.wake();
+        controls[0]?.handler.onDrain();
+        assert.deepEqual([controls.length, clock.waiting], [2, []]);
+        end(failure);
+        // Without a network, the old connection is gone as well.
+        assert.equal(session.state.name, failure === LOST ? 'reconnecting' : 'online');
+        assert.deepEqual(clock.waiting, [250]);
+      }
+    });
+
+    it('says so once, and only on the current connection', () => {
+      const { old, clock, draining, open, controls } = told();
+      old.handler.onDrain();
+      clock.advance(1000);
+      controls[1]?.handler.onDrain();
+      assert.deepEqual([draining.times, clock.waiting], [1, []]);
+      open();
+      controls[1]?.handler.onDrain();
+      assert.equal(draining.times, 2);
+    });
+  });
+
+  describe('suspend', () => {
+    it('leaves the relay, does not count as a failure, and ends with wake', () => {
+      const { session, controls, open, states, clock } = setUp();
+      session.start();
+      open();
+      session.suspend();
+      assert.equal(controls[0]?.closed, true);
+      const why = 'This computer is going to sleep.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 0, retryInMs: 60_000, why });
+      session.wake();
+      open();
+      assert.deepEqual([session.state.name, clock.waiting], ['online', []]);
+    });
+
+    it('ends by itself if the machine stays awake', () => {
+      const { session, controls, open, clock } = setUp();
+      session.start();
+      open();
+      session.suspend();
+      clock.advance(59_999);
+      assert.equal(controls.length, 1);
+      clock.advance(1);
+      assert.equal(controls.length, 2);
+    });
+  });
+
+  it('keeps nothing after a day of every kind of ending', () => {
+    const { session, open, end, clock, controls } = setUp(0.5);
+    session.start();
+    for (let round = 0; clock.monotonic() < 24 * 3_600_000; round += 1) {
+      if (round % 3 > 0) open();
+      if (round % 11 === 0) controls.at(-1)?.handler.onDrain();
+      if (round % 5 === 0) session.wake();
+      if (round % 7 === 0) session.suspend();
+      else if (round % 2 === 0) end(LOST);
+      else end({ kind: 'closed', code: 1001, reason: '' });
+      const live = controls.filter((control) => !control.closed && !control.ended);
+      assert.ok(live.length <= 1, `${live.length} connections`);
+      assert.ok(clock.waiting.length <= 1, `${clock.waiting.length} timers`);
+      clock.advance(60_000);
+    }
+    assert.ok(controls.length > 1000);
+    session.stop();
+    assert.deepEqual(clock.waiting, []);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { textOf } from '../messages.ts';
+import { RelayRefusal } from '../relay/errors.ts';
+import type { ControlEnd } from './control-connection.ts';
+import { judge, type Retry, retryDelay } from './verdict.ts';
+
+const refused = (status: number, retryAfterMs?: number, text = 'text', isOwn = true): ControlEnd => ({
+  kind: 'refused',
+  refusal: new RelayRefusal(status, text, { retryAfterMs, isOwn }),
+});
+const foreign = (status: number): ControlEnd => refused(status, undefined, 'invalid api key', false);
+const closed = (code: number, reason = ''): ControlEnd => ({ kind: 'closed', code, reason });
+
+function reached(end: ControlEnd): string {
+  const verdict = judge(end);
+  return verdict.retry ? verdict.reach : 'no retry';
+}
+
+describe('judge', () => {
+  const final: [string, ControlEnd, string][] = [
+    ['401 invalid api key', refused(401, undefined, 'invalid api key'), 'key-refused'],
+    ['403', refused(403), 'refused'],
+    ['404', refused(404), 'gone'],
+    ['400', refused(400), 'refused'],
+    ['426', refused(426), 'refused'],
+    ['close 4000', closed(4000), 'replaced'],
+    ['close 4001', closed(4001), 'closed'],
+    ['close 4002', closed(4002), 'expired'],
+    ['close 4003', closed(4003), 'key-refused'],
+    ['close 4004', closed(4004), 'closed'],
+    ['close 4005', closed(4005), 'refused'],
+  ];
+  for (const [name, end, reason] of final) {
+    it(`stops at ${name}: ${reason}`, () => {
+      const verdict = judge(end);
+      assert.ok(!verdict.retry);
+      assert.equal(verdict.reason, reason);
+    });
+  }
+
+  const temporary: [string, ControlEnd][] = [
+    ['a lost connection', { kind: 'lost', why: 'x' }],
+    ['302, as a public network answers', refused(302)],
+    ['401 about no key', refused(401, undefined, 'missing api key')],
+    ['401 of something in between', foreign(401)],
+    ['403 of something in between', foreign(403)],
+    ['404 of something in between, as while a proxy has no relay', foreign(404)],
+    ['408', refused(408)],
+    ['429', refused(429)],
+    ['500', refused(500)],
+    ['503', refused(503)],
+    ['close 1000', closed(1000)],
+    ['close 1001', closed(1001)],
+    ['close 1006', closed(1006)],
+    ['close 1011', closed(1011)],
+    ['close 4999, of a later relay', closed(4999)],
+  ];
+  for (const [name, end] of temporary) {
+    it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
+  }
+
+  it('says why the key or the account is of no more use', () => {
+    assert.deepEqual(
+      [
+        textOf(judge(closed(4003)).why),
+        textOf(judge(closed(4003, 'key revoked')).why),
+        textOf(judge(closed(4003, 'key expired')).why),
+        textOf(judge(closed(4003, 'account removed')).why),
+        textOf(judge(closed(4005)).why),
+        textOf(judge(closed(4005, 'phishing')).why),
+        textOf(judge(closed(4005, 'is it paid ??')).why),
+      ],
+      [
+        'The API key was revoked.',
+        'The API key was revoked.',
+        'The API key has expired.',
+        'The account was removed, and the API key with it.',
+        'The account is suspended.',
+        'The account is suspended: phishing.',
+        'The account is suspended: is it paid.',
+      ],
+    );
+  });
+
+  it('says whether anything responded', () => {
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
+    assert.equal(reached(refused(503)), 'answered');
+    assert.equal(reached(closed(1001)), 'answered');
+  });
+
+  it('keeps the wait that the relay asked for', () => {
+    for (const status of [408, 429, 503]) {
+      const verdict = judge(refused(status, 4000));
+      assert.ok(verdict.retry);
+      assert.equal(verdict.retryAfterMs, 4000);
+    }
+  });
+});
+
+const ALMOST_ONE = 1 - Number.EPSILON;
+const RETRY: Retry = { attempt: 0, random: 0.5, reach: 'answered', awayMs: 0 };
+
+const ceilings = (retry: Partial<Retry>): number[] =>
+  Array.from(
+    { length: 8 },
+    (_, attempt) => retryDelay({ ...RETRY, random: ALMOST_ONE, ...retry, attempt }) + 1,
+  );
+
+describe('retryDelay', () => {
+  it('is random from 0 to a ceiling that doubles from 0.5 s to 15 s', () => {
+    assert.deepEqual(ceilings({}), [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
+    assert.equal(retryDelay({ ...RETRY, attempt: 3, random: 0 }), 0);
+    assert.equal(retryDelay({ ...RETRY, attempt: 3 }), 2000);
+  });
+
+  it('stays at the cap however long the relay is away', () => {
+    assert.equal(retryDelay({ ...RETRY, attempt: 100_000 }), 7500);
+  });
+
+  it('stays below 1.5 s for a minute without a response', () => {
+    const quick = [500, 1000, 1500, 1500, 1500, 1500, 1500, 1500];
+    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 59_999 }), quick);
+    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 60_000 }), ceilings({}));
+  });
+
+  it('stays below 1.5 s while there is no network', () => {
+    assert.equal(retryDelay({ ...RETRY, reach: 'nowhere', awayMs: 86_400_000, attempt: 100_000 }), 750);
+  });
+
+  it('is added to what the relay asked for', () => {
+    assert.equal(retryDelay({ ...RETRY, retryAfterMs: 7000 }), 7250);
+  });
+
+  it('does not believe a Retry-After of more than 5 minutes', () => {
+    assert.equal(retryDelay({ ...RETRY, random: 0, retryAfterMs: 86_400_000 }), 300_000);
+  });
+});

@@ -1,0 +1,140 @@
+/** Whether to try again after a control connection has ended: every way to end, classified one by one. */
+import { fullJitter } from '../../../shared/backoff.ts';
+import { CloseCode, KEY_ENDS } from '../../../shared/control.ts';
+import { withoutEnd } from '../../../shared/unprintable.ts';
+import {
+  RETRY_AFTER_MAX_MS,
+  RETRY_BASE_MS,
+  RETRY_CAP_MS,
+  RETRY_QUICK_CAP_MS,
+  RETRY_QUICK_FOR_MS,
+} from '../limits.ts';
+import { say, type Sayable, type SayingCode } from '../messages.ts';
+import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
+import type { ControlEnd } from './control-connection.ts';
+
+/** Why a tunnel is offline for good. */
+export type OfflineReason =
+  /** asked for by the user */
+  | 'stopped'
+  /** closed through the API */
+  | 'closed'
+  | 'expired'
+  /** closed or expired while this client was away, or never there */
+  | 'gone'
+  /** another client took the tunnel over */
+  | 'replaced'
+  /** the API key is unknown or revoked */
+  | 'key-refused'
+  /** the relay refuses this client for another reason */
+  | 'refused';
+
+export type Verdict =
+  | {
+      readonly retry: true;
+      readonly why: Sayable;
+      readonly reach: Reach;
+      readonly retryAfterMs?: number | undefined;
+      /** the relay asked for a new connection at once (docs/protocol.md section 7) */
+      readonly isDraining?: boolean;
+    }
+  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: Sayable };
+
+/** Judges the end of a control connection (docs/protocol.md sections 2.3 and 7). `why` is a sentence for people. */
+export function judge(end: ControlEnd): Verdict {
+  switch (end.kind) {
+    case 'lost':
+      return {
+        retry: true,
+        why: say('tunnel.lost', { why: end.why }),
+        reach: end.isOffline === true ? 'nowhere' : 'unanswered',
+      };
+    case 'closed':
+      return judgeClose(end);
+    case 'refused':
+      return judgeRefusal(end.refusal);
+  }
+}
+
+/** This includes a 401 about anything but the key: something in between has removed the key. */
+const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
+
+const KEY_REASONS: ReadonlyMap<string, SayingCode> = new Map([
+  [KEY_ENDS.expired, 'tunnel.keyExpired'],
+  [KEY_ENDS.removed, 'tunnel.accountRemoved'],
+]);
+
+function judgeClose({ code, reason }: Extract<ControlEnd, { kind: 'closed' }>): Verdict {
+  switch (code) {
+    case CloseCode.replaced:
+      return { retry: false, reason: 'replaced', why: say('tunnel.replaced') };
+    case CloseCode.tunnelClosed:
+      return { retry: false, reason: 'closed', why: say('tunnel.closed') };
+    case CloseCode.tunnelExpired:
+      return { retry: false, reason: 'expired', why: say('tunnel.expired') };
+    case CloseCode.keyRevoked:
+      return {
+        retry: false,
+        reason: 'key-refused',
+        why: say(KEY_REASONS.get(reason) ?? 'tunnel.keyRevoked'),
+      };
+    case CloseCode.domainGone:
+      return { retry: false, reason: 'closed', why: say('tunnel.domainGone') };
+    case CloseCode.accountSuspended: {
+      const given = withoutEnd(reason);
+      const why = given === '' ? say('tunnel.suspended') : say('tunnel.suspendedFor', { reason: given });
+      return { retry: false, reason: 'refused', why };
+    }
+    case CloseCode.goingAway:
+      return { retry: true, why: say('tunnel.draining'), reach: 'answered', isDraining: true };
+    default:
+      return { retry: true, why: say('tunnel.closedWith', { code }), reach: 'answered' };
+  }
+}
+
+function judgeRefusal(refusal: RelayRefusal): Verdict {
+  const { status, said, retryAfterMs, isOwn } = refusal;
+  if (refusesKey(refusal))
+    return { retry: false, reason: 'key-refused', why: say('tunnel.keyRefused', { why: said }) };
+  // Responses from something in between are temporary: the sign-in page of a public network, or a proxy that cannot reach
+  // the relay.
+  if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
+    return { retry: true, why: say('tunnel.refusedForNow', { why: said }), reach: 'answered', retryAfterMs };
+  if (status === 404) return { retry: false, reason: 'gone', why: say('tunnel.gone') };
+  return { retry: false, reason: 'refused', why: say('tunnel.refused', { why: said }) };
+}
+
+/** How far the last try got. */
+export type Reach =
+  /** nothing left this machine, as without a network: trying costs nobody anything */
+  | 'nowhere'
+  /** it was sent, and no response came */
+  | 'unanswered'
+  /** the relay, or something in front of it, has responded */
+  | 'answered';
+
+export interface Retry {
+  /** tries that failed in a row before this one, from 0 */
+  readonly attempt: number;
+  /** from 0 up to 1 */
+  readonly random: number;
+  readonly reach: Reach;
+  /** ms since the tunnel was online */
+  readonly awayMs: number;
+  /** the relay's `Retry-After` */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * How long to wait before the next try: with full jitter from the first one on. A wait the relay asked for comes on top. As
+ * long as it is likely that only the network is away for a moment, waits stay short, so that the tunnel is back right after
+ * it.
+ *
+ * @returns ms
+ */
+export function retryDelay({ attempt, random, reach, awayMs, retryAfterMs = 0 }: Retry): number {
+  const isQuick = reach === 'nowhere' || (reach === 'unanswered' && awayMs < RETRY_QUICK_FOR_MS);
+  const cap = isQuick ? RETRY_QUICK_CAP_MS : RETRY_CAP_MS;
+  const jitter = fullJitter({ attempt, baseMs: RETRY_BASE_MS, capMs: cap, random });
+  return Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) + jitter;
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { openData } from '../../testing/attempts.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { startFakeRelay } from '../../testing/fake-relay.ts';
+import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
+import { Deadlines } from '../clock.ts';
+import { DATA_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import { Network } from '../network/network.ts';
+import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
+import { DataDialer } from './data-dialer.ts';
+
+const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open(id, handler));
+const dialerTo = (relay: RelayAddress): DataDialer =>
+  new DataDialer(relay, new Network(), new Deadlines(new FakeClock()));
+
+/** What a correct relay answers to that request. */
+function agreement(request: string): string[] {
+  const key = /sec-websocket-key: (\S+)/i.exec(request)?.[1] ?? '';
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  return ['Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Accept: ${accept}`];
+}
+
+/** A relay that answers every request with what `answer` makes of it. */
+async function startScripted(answer: (request: string, socket: Socket) => void): Promise<DataDialer> {
+  const port = await startTcp((socket) => {
+    socket.once('data', (request) => answer(request.toString('latin1'), socket));
+  });
+  return dialerTo(parseRelayAddress(`http://127.0.0.1:${port}`));
+}
+
+const head = (lines: readonly string[]): string =>
+  ['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n');
+
+describe('DataDialer', () => {
+  afterEach(closeServers);
+
+  it('opens the data socket of a pending connection at an independent WebSocket server', async () => {
+    const relay = await startFakeRelay();
+    const accepted = relay.data();
+    const receiver = await open(dialerTo(relay.address), '0b2f-1');
+    const { stream } = receiver;
+    const { socket, target } = await accepted;
+    assert.equal(target, '/ws/data?id=0b2f-1');
+    socket.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+    assert.equal(await receiver.read(18), 'GET / HTTP/1.1\r\n\r\n');
+    stream.write(Buffer.from('answer'));
+    const [data, isBinary] = (await once(socket, 'message')) as [Buffer, boolean];
+    assert.equal(data.toString(), 'answer');
+    assert.equal(isBinary, true);
+    stream.close(1000);
+    assert.equal(((await once(socket, 'close')) as [number])[0], 1000);
+  });
+
+  it('keeps the bytes that come with the 101', async () => {
+    const dialer = await startScripted((request, socket) =>
+      socket.write(`${head(agreement(request))}\x82\x02hi`, 'latin1'),
+    );
+    const receiver = await open(dialer);
+    assert.equal(await receiver.read(2), 'hi');
+    receiver.stream.destroy();
+  });
+
+  it('takes the 101 in pieces, and field names and tokens in any case', async () => {
+    const dialer = await startScripted((request, socket) => {
+      const [, , accept = ''] = agreement(request);
+      const text = head([
+        'UPGRADE: WebSocket',
+        'connection: keep-alive, upgrade',
+        accept.toLowerCase().slice(0, 21) + accept.slice(21),
+      ]);
+      for (const character of text) socket.write(character);
+    });
+    const opened = await open(dialer);
+    assert.equal(opened.text, '');
+    opened.stream.destroy();
+  });
+
+  it('tells a refusal by its status', async () => {
+    const dialer = await startScripted((_request, socket) =>
+      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'),
+    );
+    await assert.rejects(open(dialer), (error) => error instanceof RelayRefusal && error.status === 404);
+  });
+
+  const wrong: [string, (fields: string[]) => string][] = [
+    [
+      'another accept value',
+      (fields) => head([...fields.slice(0, 2), 'Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=']),
+    ],
+    ['no accept value', (fields) => head(fields.slice(0, 2))],
+    ['no Upgrade', (fields) => head(fields.slice(1))],
+    ['no Connection', (fields) => head([fields[0] ?? '', fields[2] ?? ''])],
+    [
+      'an extension nobody offered',
+      (fields) => head([...fields, 'Sec-WebSocket-Extensions: permessage-deflate']),
+    ],
+    ['a protocol nobody offered', (fields) => head([...fields, 'Sec-WebSocket-Protocol: chat'])],
+    ['what is no HTTP', () => 'SSH-2.0-server\r\n\r\n'],
+    ['an endless head', (fields) => head([...fields, `X: ${'x'.repeat(20_000)}`])],
+  ];
+  for (const [name, answer] of wrong) {
+    it(`does not take ${name}`, async () => {
+      const closed = new Promise<void>((resolve) => {
+        void startScripted((request, socket) => {
+          socket.once('end', resolve);
+          socket.resume();
+          socket.write(answer(agreement(request)));
+        }).then((dialer) => assert.rejects(open(dialer), RelayUnreachable));
+      });
+      await closed;
+    });
+  }
+
+  it('tells of a relay that hangs up', async () => {
+    const dialer = await startScripted((_request, socket) => socket.end());
+    await assert.rejects(open(dialer), /the connection was closed/);
+  });
+
+  it('tells of a relay that is not there', async () => {
+    const dialer = dialerTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`));
+    await assert.rejects(open(dialer), /nothing is listening there/);
+  });
+
+  it('gives up when it is told to, and says nothing more', async () => {
+    const world: { attempt?: Attempt; closed?: () => void } = {};
+    const closed = new Promise<void>((resolve) => (world.closed = resolve));
+    const dialer = await startScripted((request, socket) => {
+      world.attempt?.cancel();
+      socket.once('end', () => world.closed?.()).resume();
+      socket.write(head(agreement(request)));
+    });
+    world.attempt = dialer.open('1', { opened: () => assert.fail(), failed: () => assert.fail() });
+    await closed;
+  });
+
+  it('gives up on a relay that does not answer in time', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await startTcp((socket) => {
+      socket.resume();
+      clock.advance(DATA_HANDSHAKE_TIMEOUT_MS);
+    });
+    const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`), new Network(), deadlines);
+    await assert.rejects(open(dialer), /it did not answer in time/);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('tries the address it knows first, and the name when that fails', async () => {
+    const relay = await startFakeRelay();
+    const dialer = dialerTo(relay.address);
+    // Loopback too, but nothing listens there.
+    dialer.prefer('127.0.0.2');
+    const opened = await open(dialer);
+    assert.equal(opened.text, '');
+    opened.stream.destroy();
+  });
+});

@@ -1,0 +1,279 @@
+import { hash, randomFillSync } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { fieldValue, listMembers } from '../../../shared/http1/fields.ts';
+import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import { TurnedReads } from '../../../shared/scheduler/fair-reads.ts';
+import type { ReadSocket } from '../../../shared/socket-reads.ts';
+import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
+import { HANDSHAKE_GUID } from '../../../shared/websocket/ping-limit.ts';
+import type { Deadlines, Expiring } from '../clock.ts';
+import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS, UPGRADE_HEAD_MAX_BYTES } from '../limits.ts';
+import { SaidError, say } from '../messages.ts';
+import { type Attempt, type DialHandler, sayNetworkError } from '../network/dial.ts';
+import type { Network } from '../network/network.ts';
+import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import type { RelayAddress } from '../relay/relay-address.ts';
+
+/** Told once what became of a socket, never before it has been asked for. */
+export interface SocketHandler {
+  /** Attaches to the stream before it returns. */
+  opened(stream: WebSocketByteStream): void;
+  /** As {@link DataHandler.failed}. */
+  failed(error: RelayRefusal | RelayUnreachable): void;
+}
+
+/** Opens data sockets and trunks to one relay, each within {@link DATA_HANDSHAKE_TIMEOUT_MS}. */
+export class DataDialer {
+  readonly #relay: RelayAddress;
+  readonly #network: Network;
+  readonly #deadlines: Deadlines;
+  readonly #fields: string;
+  #knownAddress: string | undefined;
+
+  constructor(relay: RelayAddress, network: Network, deadlines: Deadlines) {
+    this.#relay = relay;
+    this.#network = network;
+    this.#deadlines = deadlines;
+    this.#fields = upgradeFields(relay.host);
+  }
+
+  /** An IP address at which the relay answered: tried first, which saves a name look-up for each visitor. */
+  prefer(address: string | undefined): void {
+    this.#knownAddress = address;
+  }
+
+  /**
+   * Opens the data socket of a pending connection.
+   *
+   * @param connectionId the `id` of a `connection` message
+   */
+  open(connectionId: string, handler: DataHandler): Attempt {
+    return this.#open(`/ws/data?id=${encodeURIComponent(connectionId)}`, this.#fields, handler);
+  }
+
+  /**
+   * Opens a trunk for the visitors of a tunnel (docs/protocol.md section 10).
+   *
+   * @param key API key of the tunnel's owner
+   */
+  openTrunk(tunnelId: string, key: string, handler: SocketHandler): Attempt {
+    const fields = upgradeFields(this.#relay.host, key);
+    return this.#open(`/ws/trunk?tunnel_id=${encodeURIComponent(tunnelId)}`, fields, handler);
+  }
+
+  #open(target: string, fields: string, handler: SocketHandler): Attempt {
+    const dial: Dial = (address, dialHandler) =>
+      this.#network.connect(this.#relay, { address, keepAliveMs: DATA_KEEP_ALIVE_MS }, dialHandler);
+    return new DataAttempt({
+      relay: this.#relay,
+      dial,
+      knownAddress: this.#knownAddress,
+      target,
+      fields,
+      deadlines: this.#deadlines,
+      handler,
+    });
+  }
+}
+
+/** @param address IP address of the relay; without it, its name is looked up */
+type Dial = (address: string | undefined, handler: DialHandler) => Attempt;
+
+interface DataAttemptOptions {
+  readonly relay: RelayAddress;
+  readonly dial: Dial;
+  /** an address at which the relay answered */
+  readonly knownAddress: string | undefined;
+  /** path and query of what is asked for */
+  readonly target: string;
+  /** {@link upgradeFields} */
+  readonly fields: string;
+  readonly deadlines: Deadlines;
+  readonly handler: SocketHandler;
+}
+
+class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
+  readonly #options: DataAttemptOptions;
+  /** Whether the name is still to be tried when this address fails. */
+  #hasName: boolean;
+  #step: Attempt;
+
+  constructor(options: DataAttemptOptions) {
+    this.#options = options;
+    const { relay, dial, knownAddress, deadlines } = options;
+    this.#hasName = knownAddress !== undefined && knownAddress !== relay.hostname;
+    this.#step = dial(knownAddress, this);
+    deadlines.add(this, DATA_HANDSHAKE_TIMEOUT_MS);
+  }
+
+  connected(socket: Socket): void {
+    const { target, fields } = this.#options;
+    this.#step = new Upgrade(socket, target, fields, this);
+  }
+
+  failed(error: Error): void {
+    if (!this.#hasName) return this.refused(error);
+    this.#hasName = false;
+    this.#step = this.#options.dial(undefined, this);
+  }
+
+  opened(stream: WebSocketByteStream): void {
+    this.#options.deadlines.delete(this);
+    this.#options.handler.opened(stream);
+  }
+
+  refused(error: Error): void {
+    this.#options.deadlines.delete(this);
+    this.#options.handler.failed(error instanceof RelayRefusal ? error : this.#unreachable(error));
+  }
+
+  expire(): void {
+    this.#step.cancel();
+    this.refused(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' }));
+  }
+
+  cancel(): void {
+    this.#options.deadlines.delete(this);
+    this.#step.cancel();
+  }
+
+  #unreachable(cause: Error): RelayUnreachable {
+    const { origin } = this.#options.relay;
+    return new RelayUnreachable(say('relay.noData', { origin, why: sayNetworkError(cause) }), { cause });
+  }
+}
+
+/*
+ * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, docs/protocol.md sections 6 and 10). It is our own
+ * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
+ */
+
+/** Told once what became of a handshake. */
+export interface UpgradeHandler {
+  /** Attaches to the stream before it returns. */
+  opened(stream: WebSocketByteStream): void;
+  /** @param error a {@link RelayRefusal} where the relay answered with another status */
+  refused(error: Error): void;
+}
+
+/** The request up to the key, which is different for each; only the query is, too. */
+export function upgradeFields(host: string, key?: string): string {
+  return (
+    ` HTTP/1.1\r\nHost: ${host}\r\n` +
+    (key === undefined ? '' : `Authorization: Bearer ${key}\r\n`) +
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: '
+  );
+}
+
+/** Sends the upgrade request and waits for the 101. How long that may take is for the caller to limit. */
+export class Upgrade implements Attempt {
+  readonly #socket: Socket;
+  readonly #handler: UpgradeHandler;
+  readonly #nonce = nextNonce();
+  readonly #reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
+  readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
+  readonly #onGone = (): void => this.#fail(new SaidError(say('network.closed')));
+  #isOver = false;
+
+  /**
+   * @param socket connected, with nothing else listening to it but for errors
+   * @param target path and query of what is asked for
+   * @param fields {@link upgradeFields}
+   */
+  constructor(socket: Socket, target: string, fields: string, handler: UpgradeHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+    socket.on('data', this.#onHeadBytes);
+    socket.on('end', this.#onGone);
+    socket.on('close', this.#onGone);
+    socket.write(`GET ${target}${fields}${this.#nonce}\r\n\r\n`, 'latin1');
+  }
+
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#socket.destroy();
+  }
+
+  #push(chunk: Buffer): void {
+    if (this.#isOver) return;
+    const head = this.#reader.push(chunk);
+    if (head === undefined) return;
+    const error =
+      typeof head === 'string' ? notHttp() : checkUpgrade(parseResponseHead(head.head), this.#nonce);
+    if (error !== undefined) return this.#fail(error);
+    if (typeof head === 'string') return;
+    this.#isOver = true;
+    this.#socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
+    this.#handler.opened(new WebSocketByteStream(this.#socket, 'client', head.rest, { read: readInTurns }));
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return;
+    this.cancel();
+    this.#handler.refused(error);
+  }
+}
+
+/** What is large takes turns with what other visitors send and get. */
+const readInTurns: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => socket, { onChunk });
+
+/** Why the answer is not the agreement RFC 6455 section 4.1 asks for; `undefined` when it is. */
+function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {
+  if (head === undefined) return notHttp();
+  const { status, fields } = head;
+  if (status !== 101) return new RelayRefusal(status, say('relay.answeredStatus', { status }));
+  const accept = hash('sha1', nonce + HANDSHAKE_GUID, 'base64');
+  const agreed =
+    fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
+    listMembers(fields, 'connection').includes('upgrade') &&
+    fieldValue(fields, 'sec-websocket-accept') === accept &&
+    // Nothing was offered, so nothing may be chosen.
+    fieldValue(fields, 'sec-websocket-extensions') === undefined &&
+    fieldValue(fields, 'sec-websocket-protocol') === undefined;
+  return agreed ? undefined : new SaidError(say('network.noWebSocket'));
+}
+
+function notHttp(): Error {
+  return new SaidError(say('network.noHttp'));
+}
+
+const NONCE_BYTES = 16;
+/** Bytes drawn from the system's random source at a time: a draw costs the same for one nonce and for many. */
+const pool = Buffer.alloc(NONCE_BYTES * 256);
+let used = pool.length;
+
+/** A fresh Sec-WebSocket-Key. */
+function nextNonce(): string {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += NONCE_BYTES;
+  return pool.toString('base64', used - NONCE_BYTES, used);
+}
+
+/* What visitors are served over, whoever opened it. */
+
+/** An open data socket. */
+export type DataSocket = Pick<
+  WebSocketByteStream,
+  'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy' | 'lookForEnd'
+>;
+
+/** Told once what became of a data socket, never before it has been asked for. */
+export interface DataHandler {
+  /** Attaches to the stream before it returns. */
+  opened(stream: DataSocket): void;
+  /**
+   * @param error {@link RelayRefusal} when the relay answers with an HTTP error: 404 when the visitor is gone, 429 when
+   *   enough sockets are offered
+   */
+  failed(error: RelayRefusal | RelayUnreachable): void;
+}
+
+/** Opens the data sockets of announced visitors. */
+export interface DataSource {
+  /** @param connectionId the `id` of a `connection` message */
+  open(connectionId: string, handler: DataHandler): Attempt;
+}

@@ -1,0 +1,254 @@
+/**
+ * The trunks of a tunnel (docs/protocol.md section 10): connections to the relay that visitors share, so that a new visitor
+ * costs no connection and no round trip. Where the relay takes none, visitors are announced.
+ */
+import { CloseCode, PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
+import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
+import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
+import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
+import type { Clock, Deadlines, Expiring } from '../clock.ts';
+import { DATA_RETRY_MS, TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
+import type { DataHandler, DataSocket, DataSource, SocketHandler } from './data-dialer.ts';
+
+export interface TrunksOptions {
+  readonly clock: Clock;
+  /** Opens a trunk's socket. */
+  open(handler: SocketHandler): Attempt;
+  /**
+   * Opens the data socket of a stream that has grown large.
+   *
+   * @param connectionId that the relay has given
+   */
+  openData(connectionId: string, handler: SocketHandler): Attempt;
+  /** Serves the visitor who has come through one, with its first bytes. */
+  serve(stream: DataSocket, first: Buffer): void;
+}
+
+export class Trunks {
+  readonly #options: TrunksOptions;
+  /** opened under the present control connection, or being opened */
+  readonly #current = new Set<ClientTrunk>();
+  /** opened under an earlier one: the relay closes them behind their last visitor */
+  readonly #old = new Set<ClientTrunk>();
+  #isOffering = false;
+  /** as many as the relay takes, as far as it has said */
+  #most = TRUNKS_WANTED;
+  /** until when none is opened, because one has come to nothing, monotonic ms */
+  #restsUntil = 0;
+  /** until when none is opened in place of one that the relay has closed, monotonic ms */
+  #replacesFrom = 0;
+  #lastVisitor = 0;
+
+  constructor(options: TrunksOptions) {
+    this.#options = options;
+  }
+
+  /** All that are open or being opened. */
+  get size(): number {
+    return this.#current.size + this.#old.size;
+  }
+
+  /** The tunnel is online: its visitors may come through trunks from now on. */
+  start(): void {
+    this.#isOffering = true;
+    this.#most = TRUNKS_WANTED;
+    this.#restsUntil = 0;
+    this.#replacesFrom = 0;
+    this.#lastVisitor = this.#options.clock.monotonic();
+    this.#open(1);
+  }
+
+  /** Another control connection has taken over: the trunks belong to the one before. */
+  renew(): void {
+    this.leave();
+    this.start();
+  }
+
+  /** The relay shuts down: it uses those it has, and takes no more. */
+  pause(): void {
+    this.#isOffering = false;
+  }
+
+  /** The control connection has ended: the relay closes its trunks, each behind its last visitor. */
+  leave(): void {
+    this.#isOffering = false;
+    for (const trunk of this.#current) this.#old.add(trunk);
+    this.#current.clear();
+  }
+
+  /** The tunnel has ended: all of them are cut. */
+  stop(): void {
+    this.leave();
+    for (const trunk of this.#old) trunk.cut();
+    this.#old.clear();
+  }
+
+  /** A visitor has come, through a trunk or because it was announced. */
+  visited(): void {
+    this.#lastVisitor = this.#options.clock.monotonic();
+    if (this.#lastVisitor >= this.#restsUntil) this.#open(this.#most);
+  }
+
+  /** One was not taken, or not reached. The next visitor after a while, who is announced, makes for another try. */
+  failed(trunk: ClientTrunk, error: Error): void {
+    if (!this.#forget(trunk)) return;
+    this.#rest();
+    if (!(error instanceof RelayRefusal)) return;
+    if (error.status === 429) this.#most = Math.max(1, this.#current.size);
+    // It knows no trunks, and will not before the next control connection.
+    else if (error.status !== 503) this.#isOffering = false;
+  }
+
+  /** The relay has closed one. It closes those that nobody uses: one is enough then, and after a long quiet none. */
+  closed(trunk: ClientTrunk, code: number): void {
+    if (!this.#forget(trunk)) return;
+    const now = this.#options.clock.monotonic();
+    if (code !== CloseCode.normal) return this.#rest();
+    if (this.#current.size > 0 || now < this.#replacesFrom || now - this.#lastVisitor >= TRUNK_KEEP_MS)
+      return;
+    // One that closes each at once is not to be asked again at once.
+    this.#replacesFrom = now + TRUNK_RETRY_MS;
+    this.#open(1);
+  }
+
+  /** @returns whether it was one of the present control connection */
+  #forget(trunk: ClientTrunk): boolean {
+    this.#old.delete(trunk);
+    return this.#current.delete(trunk);
+  }
+
+  #rest(): void {
+    this.#restsUntil = this.#options.clock.monotonic() + TRUNK_RETRY_MS;
+  }
+
+  /** Opens as many as are missing. */
+  #open(wanted: number): void {
+    while (this.#isOffering && this.#current.size < wanted) {
+      const trunk = new ClientTrunk(this, this.#options);
+      this.#current.add(trunk);
+      trunk.open();
+    }
+  }
+}
+
+/** One trunk, from its being asked for to its end. */
+class ClientTrunk implements SocketHandler, TrunkOwner {
+  readonly #trunks: Trunks;
+  readonly #options: TrunksOptions;
+  #attempt: Attempt | undefined;
+  #trunk: Trunk | undefined;
+  /** data sockets that are being opened for large streams */
+  readonly #moves = new Set<Attempt>();
+
+  constructor(trunks: Trunks, options: TrunksOptions) {
+    this.#trunks = trunks;
+    this.#options = options;
+  }
+
+  open(): void {
+    this.#attempt = this.#options.open(this);
+  }
+
+  cut(): void {
+    if (this.#trunk === undefined) this.#attempt?.cancel();
+    else this.#trunk.lose();
+  }
+
+  opened(socket: WebSocketByteStream): void {
+    this.#trunk = new Trunk(socket, { begins: 'peer', owner: this, flushMs: TRUNK_FLUSH_MS });
+  }
+
+  failed(error: Error): void {
+    this.#trunks.failed(this, error);
+  }
+
+  begun(stream: DataSocket, first: Buffer): void {
+    this.#trunks.visited();
+    this.#options.serve(stream, first);
+  }
+
+  moveAsked(stream: TrunkStream, connectionId: string): void {
+    const attempt = this.#options.openData(connectionId, {
+      opened: (socket) => {
+        this.#moves.delete(attempt);
+        stream.moveTo(socket);
+      },
+      failed: () => {
+        this.#moves.delete(attempt);
+        // It goes on here.
+        stream.moveFailed();
+      },
+    });
+    this.#moves.add(attempt);
+  }
+
+  closed(code: number): void {
+    // What had not moved has ended.
+    for (const attempt of this.#moves) attempt.cancel();
+    this.#trunks.closed(this, code);
+  }
+}
+
+/*
+ * Opens the data sockets of announced visitors, and tries again while their ids are good: a balancer or a relay that is
+ * being restarted refuses some that the next one takes, and a refused attempt uses no id up (docs/protocol.md section 6.1).
+ */
+
+export class RetriedData implements DataSource {
+  readonly #source: DataSource;
+  readonly #deadlines: Deadlines;
+
+  constructor(source: DataSource, deadlines: Deadlines) {
+    this.#source = source;
+    this.#deadlines = deadlines;
+  }
+
+  open(connectionId: string, handler: DataHandler): Attempt {
+    return new RetriedAttempt(this.#source, connectionId, this.#deadlines, handler);
+  }
+}
+
+class RetriedAttempt implements Attempt, DataHandler, Expiring {
+  readonly #source: DataSource;
+  readonly #id: string;
+  readonly #deadlines: Deadlines;
+  readonly #handler: DataHandler;
+  readonly #since: number;
+  #attempt: Attempt;
+
+  constructor(source: DataSource, id: string, deadlines: Deadlines, handler: DataHandler) {
+    this.#source = source;
+    this.#id = id;
+    this.#deadlines = deadlines;
+    this.#handler = handler;
+    this.#since = deadlines.now();
+    this.#attempt = source.open(id, this);
+  }
+
+  opened(stream: DataSocket): void {
+    this.#handler.opened(stream);
+  }
+
+  failed(error: RelayRefusal | RelayUnreachable): void {
+    const isInTime = this.#deadlines.now() - this.#since + DATA_RETRY_MS < PENDING_TIMEOUT_MS;
+    if (isInTime && mayPass(error)) this.#deadlines.add(this, DATA_RETRY_MS);
+    else this.#handler.failed(error);
+  }
+
+  /** It is time for another try. */
+  expire(): void {
+    this.#attempt = this.#source.open(this.#id, this);
+  }
+
+  cancel(): void {
+    this.#deadlines.delete(this);
+    this.#attempt.cancel();
+  }
+}
+
+/** Whether the next try may have another answer: the relay has not said anything about the visitor. */
+function mayPass(error: RelayRefusal | RelayUnreachable): boolean {
+  return !(error instanceof RelayRefusal) || error.status === 429 || error.status >= 500;
+}

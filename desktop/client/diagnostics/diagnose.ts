@@ -1,0 +1,67 @@
+/** Checks every step from this machine to a local port, through the relay, and names the hop that fails. */
+import { Deadlines, systemClock } from '../clock.ts';
+import { describeTarget, LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
+import { say, type Sayable } from '../messages.ts';
+import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
+import { checkHops, type Hop, HopFailure, type HopResult, HopSkipped, type Subject } from './hop.ts';
+import { relayHops } from './relay-hops.ts';
+import { TunnelHops } from './tunnel-hops.ts';
+
+/**
+ * @param tell called with every result as it comes
+ * @returns whether no hop has failed; `false` if it was interrupted
+ */
+export async function examine(
+  subject: Subject,
+  interrupted: AbortSignal,
+  tell: (result: HopResult) => void,
+): Promise<boolean> {
+  const { relay, network, requireKey } = subject;
+  const tunnel = new TunnelHops(() => ({ relay, network, key: requireKey() }));
+  try {
+    const hops = [...relayHops(subject), ...tunnel.hops, localHop(subject)];
+    return await checkHops(hops, () => performance.now(), interrupted, tell);
+  } finally {
+    await tunnel.close();
+  }
+}
+
+/** The port or folder that a tunnel would lead to. To a port only a connection is made: a request could do something. */
+export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'>): Hop {
+  return {
+    name: 'local',
+    standsAlone: true,
+    async check() {
+      if (local === undefined) throw new HopSkipped(remedies.noLocal);
+      if ('folder' in local) return looksInto(local.folder);
+      if (await takesConnections(local)) return say('doctor.local', { service: describeTarget(local) });
+      throw new HopFailure(
+        local.host === 'localhost'
+          ? say('doctor.nothingOnBoth', { port: local.port })
+          : say('doctor.nothingOn', { service: describeTarget(local) }),
+        remedies.local,
+      );
+    },
+  };
+}
+
+async function looksInto(folder: string): Promise<Sayable> {
+  try {
+    return say('doctor.folder', { folder: await locateFolder(folder) });
+  } catch (error) {
+    if (!(error instanceof FolderUnreadable)) throw error;
+    throw new HopFailure(error.said, say('doctor.folderFix'));
+  }
+}
+
+function takesConnections(target: LocalTarget): Promise<boolean> {
+  return new Promise((resolve) => {
+    new LocalDialer(target, new Deadlines(systemClock)).connect({
+      connected(local) {
+        local.destroy();
+        resolve(true);
+      },
+      refused: () => resolve(false),
+    });
+  });
+}

@@ -1,0 +1,286 @@
+/** From the relay to a local port, through a tunnel that is opened for the check and closed again. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { Deadlines, systemClock } from '../clock.ts';
+import { ControlConnection, type ControlEnd } from '../control/control-connection.ts';
+import type { TunnelSession } from '../control/tunnel-session.ts';
+import { DataDialer } from '../data/data-dialer.ts';
+import { localPort } from '../local/local-dialer.ts';
+import { SaidError, saidOf, say, type Sayable } from '../messages.ts';
+import { call } from '../network/call.ts';
+import { sayNetworkError } from '../network/dial.ts';
+import { ApiClient } from '../relay/api-client.ts';
+import { readRefusal, RelayRefusal } from '../relay/errors.ts';
+import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
+import { createTunnelClient } from '../tunnel-client.ts';
+import {
+  DOCTOR_ANSWER_MAX_BYTES,
+  DOCTOR_HOP_TIMEOUT_MS,
+  type Hop,
+  HopFailure,
+  HopSkipped,
+  type RelayAccess,
+  within,
+} from './hop.ts';
+
+export class TunnelHops {
+  readonly #access: () => RelayAccess;
+  #opening: Promise<TestTunnel> | undefined;
+  #test: TestTunnel | undefined;
+
+  /** @param access asked for once the hops before have shown that there is a key */
+  constructor(access: () => RelayAccess) {
+    this.#access = access;
+  }
+
+  readonly hops: readonly Hop[] = [
+    { name: 'control', standsAlone: false, check: () => this.#control() },
+    { name: 'data', standsAlone: false, check: () => this.#data() },
+    { name: 'address', standsAlone: false, check: () => this.#address() },
+    { name: 'trunk', standsAlone: true, check: () => this.#trunk() },
+  ];
+
+  /** Closes the test tunnel, even one that is still being opened. */
+  async close(): Promise<void> {
+    const test = await this.#opening?.catch(() => undefined);
+    await test?.close();
+  }
+
+  async #control(): Promise<Sayable> {
+    const access = this.#access();
+    try {
+      this.#opening = TestTunnel.open(access);
+      this.#test = await this.#opening;
+    } catch (error) {
+      const why = saidOf(error);
+      if (!(error instanceof RelayRefusal)) throw new HopFailure(why, say('doctor.upgradeFix'));
+      // There may be no test tunnel now, for example after many creates: then only what needs none is checked.
+      await this.#controlWithoutTunnel(access);
+      return say('doctor.noTestTunnel', { why });
+    }
+    return say('doctor.testTunnel', { slug: this.#test.tunnel.slug });
+  }
+
+  /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
+  async #controlWithoutTunnel({ relay, key, network }: RelayAccess): Promise<void> {
+    const end = await new Promise<ControlEnd>((resolve) => {
+      const options = { relay, key, network, tunnelId: randomUUID(), clock: systemClock };
+      void new ControlConnection(options, {
+        onOpen: () => {},
+        onConnection: () => {},
+        onDrain: () => {},
+        onKnock: () => {},
+        onEnd: resolve,
+      });
+    });
+    if (end.kind === 'refused' && end.refusal.status === 404) return;
+    const why =
+      end.kind === 'refused'
+        ? end.refusal.said
+        : end.kind === 'lost'
+          ? end.why
+          : say('doctor.closedWith', { code: end.code });
+    throw new HopFailure(say('doctor.control', { why }), say('doctor.upgradeFix'));
+  }
+
+  /** A visit through the path address goes to the relay's own host, which is known to work by now. */
+  async #data(): Promise<Sayable> {
+    const { relay } = this.#access();
+    const { tunnel } = this.#testTunnel();
+    if (tunnel.urls.path === undefined) throw new HopSkipped(say('doctor.noPaths'));
+    await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, say('doctor.upgradeFix'));
+    return say('doctor.answered');
+  }
+
+  async #address(): Promise<Sayable> {
+    const { tunnel } = this.#testTunnel();
+    const address = visitorAddress(tunnel);
+    const domain = address.hostname.replace(/^[^.]*\./, '');
+    const path = tunnel.urls.path?.replace(tunnel.slug, 'NAME');
+    const fix =
+      path === undefined
+        ? say('doctor.addressFix', { domain })
+        : say('doctor.addressFixPath', { domain, path });
+    await this.#visit(toLoopback(address), '/', fix);
+    return say('doctor.leads', { host: address.hostname });
+  }
+
+  /** Asked for even where the addresses lead nowhere: it needs none of them. */
+  async #trunk(): Promise<Sayable> {
+    const { tunnel } = this.#testTunnel();
+    return await checkTrunk(this.#access(), tunnel.id);
+  }
+
+  async #visit(to: RelayAddress, path: string, fix: Sayable): Promise<void> {
+    const { network } = this.#access();
+    const { answer } = this.#testTunnel();
+    const wanted = { method: 'GET', path, headers: { accept: 'text/plain' }, body: undefined };
+    const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+    let got;
+    try {
+      got = await call(network, to, { ...wanted, ...limits });
+    } catch (error) {
+      throw new HopFailure(say('doctor.at', { place: to.host, why: sayNetworkError(error) }), fix);
+    }
+    if (got.text === answer) return;
+    const code = got.headers['culvert-error'];
+    const { host } = to;
+    const { status } = got;
+    throw new HopFailure(
+      typeof code === 'string'
+        ? say('doctor.otherAnswer', { host, status, code: code.replace(/[^\w-]/g, '') })
+        : say('doctor.notByTunnel', { host, status }),
+      fix,
+    );
+  }
+
+  #testTunnel(): TestTunnel {
+    if (this.#test === undefined) throw new HopSkipped(say('doctor.withoutTunnel'));
+    return this.#test;
+  }
+}
+
+function visitorAddress({ public_url, urls }: Tunnel): RelayAddress {
+  if (public_url === urls.path) throw new HopSkipped(say('doctor.pathsOnly'));
+  return parseRelayAddress(public_url);
+}
+
+/** Browsers take names below localhost for this machine (RFC 6761); not every system does. */
+function toLoopback(address: RelayAddress): RelayAddress {
+  if (!address.hostname.endsWith('.localhost')) return address;
+  if (address.secure) throw new HopSkipped(say('doctor.browsersOnly', { host: address.hostname }));
+  return { ...address, hostname: '127.0.0.1' };
+}
+
+/* Whether a trunk comes through: what is in front of a relay may let only the other WebSockets pass (docs/protocol.md section 10). */
+
+/**
+ * Opens a trunk, and cuts it.
+ *
+ * @param tunnelId of a tunnel that is online
+ * @returns what was found, in a few words
+ * @throws HopFailure, or HopSkipped where the relay takes no trunks
+ */
+export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<Sayable> {
+  try {
+    await openOnce(access, tunnelId);
+  } catch (error) {
+    const status = error instanceof RelayRefusal ? error.status : undefined;
+    // With those that the tunnel's client has open, there may be as many as the relay takes.
+    if (status !== API_ERRORS.tooManyTrunks.status) {
+      if (status === API_ERRORS.notFound.status && (await isRelaysOwn(access)))
+        throw new HopSkipped(say('doctor.noTrunks'));
+      throw new HopFailure(
+        say('doctor.at', { place: '/ws/trunk', why: sayNetworkError(error) }),
+        say('doctor.trunkFix'),
+      );
+    }
+  }
+  return say('doctor.trunk');
+}
+
+function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    new DataDialer(relay, network, new Deadlines(systemClock)).openTrunk(tunnelId, key, {
+      opened(stream) {
+        stream.destroy();
+        resolve();
+      },
+      failed: reject,
+    });
+  });
+}
+
+/** Whether the relay answers at that path itself: it asks for an upgrade or, where it is older, knows no such path. */
+async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
+  const wanted = { method: 'GET', path: '/ws/trunk', headers: {}, body: undefined };
+  const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+  const got = await call(network, relay, { ...wanted, ...limits }).catch(() => undefined);
+  return got !== undefined && readRefusal(got.status, got.headers, got.text, systemClock.now()).isOwn;
+}
+
+/*
+ * A tunnel that lives for a minute and leads to a service of our own. It shows that the whole way works, without the user's
+ * service.
+ */
+
+/** A test tunnel that could not be closed is gone after that. */
+const TTL = '1m';
+
+export class TestTunnel {
+  readonly tunnel: Tunnel;
+  /** what the service answers to everything */
+  readonly answer: string;
+  readonly #api: ApiClient;
+  readonly #server: Server;
+  readonly #session: TunnelSession;
+
+  private constructor(
+    tunnel: Tunnel,
+    answer: string,
+    api: ApiClient,
+    server: Server,
+    session: TunnelSession,
+  ) {
+    this.tunnel = tunnel;
+    this.answer = answer;
+    this.#api = api;
+    this.#server = server;
+    this.#session = session;
+  }
+
+  /**
+   * @returns when the relay has the control connection
+   * @throws what {@link ApiClient.createTunnel} throws, or an Error that says why it is not online in time
+   */
+  static async open({ relay, key, network }: RelayAccess): Promise<TestTunnel> {
+    const answer = randomUUID();
+    const server = createServer((_request, response) => response.end(answer));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const api = new ApiClient(relay, key, network);
+    let tunnel: Tunnel;
+    try {
+      tunnel = await api.createTunnel({ local_port: port, ttl: TTL });
+    } catch (error) {
+      server.close();
+      throw error;
+    }
+    const online = Promise.withResolvers<void>();
+    const session = createTunnelClient({
+      relay,
+      key,
+      network,
+      tunnelId: tunnel.id,
+      local: localPort(port),
+      onProblem: () => {},
+      onState(state) {
+        if (state.name === 'online') online.resolve();
+        if (state.name === 'reconnecting' || state.name === 'offline')
+          online.reject(new SaidError(state.why));
+      },
+    });
+    const opened = new TestTunnel(tunnel, answer, api, server, session);
+    session.start();
+    try {
+      await within(DOCTOR_HOP_TIMEOUT_MS, online.promise);
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    return opened;
+  }
+
+  /** Closes the tunnel at the relay; if that fails, it ends by itself within a minute. */
+  async close(): Promise<void> {
+    this.#session.stop();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await this.#api.closeTunnel(this.tunnel.id).catch(() => {});
+  }
+}

@@ -1,0 +1,80 @@
+import { API_ERRORS } from '../../shared/errors.ts';
+import { withoutEnd } from '../../shared/unprintable.ts';
+import type { OfflineReason } from './control/verdict.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from './relay/errors.ts';
+
+/** What went wrong with a call of the REST interface, and what to do about it. */
+export function describeFailure(error: unknown): string {
+  const text = withoutEnd(error instanceof Error ? error.message : String(error));
+  if (error instanceof RelayUnreachable) {
+    return `${text}. Check --relay or CULVERT_RELAY; "culvert doctor" finds out where it stops.`;
+  }
+  if (!(error instanceof RelayRefusal)) return `${text}.`;
+  if (refusesKey(error))
+    return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
+  if (error.code === API_ERRORS.nameReserved.code)
+    return 'The name is reserved by the relay: choose another name, or leave it out for a random one.';
+  // Older relays say this of names that they keep for themselves, too.
+  if (error.is(API_ERRORS.nameTaken))
+    return (
+      `The relay refused: ${text}. A tunnel of somebody else has it, or the relay keeps it for itself, as it does www and api: ` +
+      'choose another name, or leave it out for a random one.'
+    );
+  if (error.is(API_ERRORS.linksOff))
+    return `The relay refused: ${text}. "culvert access" with --links does, besides what else is to let visitors in.`;
+  if (error.is(API_ERRORS.domainInUse))
+    return `The relay refused: ${text}. "culvert list" shows it, "culvert close" ends it.`;
+  if (error.is(API_ERRORS.domainNotFound) || error.is(API_ERRORS.domainNotVerified))
+    return `The relay refused: ${text}. "culvert domain" adds domains, and says what is missing.`;
+  if (error.status !== 429) return `The relay refused: ${text}.`;
+  const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+  return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
+}
+
+/** A command line that cannot be carried out; the message names the field and what it takes. */
+export class UsageError extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = ExitCode.usage) {
+    super(message);
+    this.name = 'UsageError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Exit codes of `culvert` (docs/command.md). */
+export const ExitCode = {
+  /** ended by Ctrl-C, or done */
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  keyRefused: 3,
+  /** the tunnel was closed or has expired */
+  gone: 4,
+  /** another client has taken the tunnel over */
+  replaced: 5,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** The exit code for a tunnel that went offline. */
+export function exitCodeOf(reason: OfflineReason): ExitCode {
+  switch (reason) {
+    case 'stopped':
+      return ExitCode.ok;
+    case 'closed':
+    case 'expired':
+    case 'gone':
+      return ExitCode.gone;
+    case 'replaced':
+      return ExitCode.replaced;
+    case 'key-refused':
+      return ExitCode.keyRefused;
+    case 'refused':
+      return ExitCode.failed;
+  }
+}
+
+/** The exit code for a call of the REST interface that failed. */
+export function exitCodeOfFailure(error: unknown): ExitCode {
+  return refusesKey(error) ? ExitCode.keyRefused : ExitCode.failed;
+}

@@ -1,0 +1,319 @@
+/** Reads a `curl` command line, as browsers and {@link curlCommand} write it, as the request that curl would send. */
+import { say, type SayingCode } from '../messages.ts';
+import { CUT_NOTICE } from './curl.ts';
+import { isOwnField, percentEncoded } from './edit.ts';
+import { type ImportedRequest, ImportRefused, targetOf } from './imported.ts';
+import { shellWords } from './shell-words.ts';
+
+/** How {@link curlCommand} carries a body that no word of a shell can. */
+const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl\b)/;
+
+/**
+ * Reads no files and runs nothing.
+ *
+ * @throws ImportRefused
+ */
+export function importCurl(text: string): ImportedRequest {
+  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw new ImportRefused(say('import.windowsCommand'));
+  const piped = PIPED.exec(text);
+  const input = piped?.[2] === undefined ? undefined : Buffer.from(piped[2], 'base64');
+  const [program, ...words] = shellWords(piped === null ? text : text.slice(piped[0].length));
+  if (program !== 'curl') throw new ImportRefused(say('import.notCurl'));
+  return { ...requestOf(words, input), isCut: text.startsWith(CUT_NOTICE), response: undefined };
+}
+
+function requestOf(
+  words: readonly string[],
+  input: Buffer | undefined,
+): Omit<ImportedRequest, 'isCut' | 'response'> {
+  const { values, flags } = readCurlArguments(words);
+  const headers = new CurlHeaders();
+  const body = new CurlBody(input);
+  const urls: string[] = [];
+  let method: string | undefined;
+  let wanted: string | undefined;
+  for (const [option, value] of values) {
+    switch (option) {
+      case 'method':
+        method = value;
+        break;
+      case 'header':
+        headers.custom(value);
+        break;
+      case 'user':
+        headers.usual(
+          'Authorization',
+          `Basic ${Buffer.from(withPassword(value), 'latin1').toString('base64')}`,
+        );
+        break;
+      case 'cookie':
+        if (!value.includes('=')) throw new ImportRefused(say('import.optionFile', { option: '-b', value }));
+        headers.usual('Cookie', value);
+        break;
+      case 'agent':
+        headers.usual('User-Agent', value);
+        break;
+      case 'referer':
+        headers.usual('Referer', value);
+        break;
+      case 'url':
+        urls.push(value);
+        break;
+      case 'target':
+        wanted = value;
+        break;
+      case 'none':
+        break;
+      case 'data':
+      case 'raw-data':
+      case 'url-data':
+      case 'json':
+        body.add(option, value);
+    }
+  }
+  const [url, ...more] = urls;
+  if (url === undefined) throw new ImportRefused(say('import.noAddress'));
+  if (more.length > 0) throw new ImportRefused(say('import.severalAddresses'));
+  const isQuery = flags.has('get');
+  if (body.isJson) {
+    headers.usual('Content-Type', 'application/json');
+    headers.usual('Accept', 'application/json');
+  } else if (body.isGiven && !isQuery) headers.usual('Content-Type', 'application/x-www-form-urlencoded');
+  headers.usual('User-Agent', 'curl');
+  headers.usual('Accept', '*/*');
+  if (flags.has('compressed')) headers.usual('Accept-Encoding', 'gzip, deflate, br');
+  const target = wanted ?? targetOf(percentEncoded(literal(url, flags)));
+  return {
+    method: method ?? methodOf(flags, body.isGiven),
+    target: isQuery && body.isGiven ? withQuery(target, body.text) : target,
+    fields: headers.fields,
+    body: isQuery ? new Uint8Array() : Uint8Array.from(Buffer.from(body.text, 'latin1')),
+  };
+}
+
+/** The headers of a request: those that were given with -H stand for those that curl would write. */
+class CurlHeaders {
+  readonly #custom: (readonly [string, string])[] = [];
+  readonly #named = new Set<string>();
+  readonly #usual = new Map<string, readonly [string, string]>();
+
+  get fields(): (readonly [string, string])[] {
+    const usual = [...this.#usual].filter(([lower]) => !this.#named.has(lower)).map(([, field]) => field);
+    return [...this.#custom, ...usual].filter(([name]) => !isOwnField(name));
+  }
+
+  /** `Name: value`; `Name:` leaves out what curl would write, `Name;` is one without a value. */
+  custom(text: string): void {
+    if (text.startsWith('@'))
+      throw new ImportRefused(say('import.optionFile', { option: '-H', value: text }));
+    const end = text.search(/[:;]/);
+    // Pseudo-headers of HTTP/2 and anything without a colon are no headers; curl leaves them out, too.
+    if (end <= 0) return;
+    const [name, value] = [text.slice(0, end).trim(), text.slice(end + 1).trim()];
+    this.#named.add(name.toLowerCase());
+    if (value !== '' || text.charAt(end) === ';') this.#custom.push([name, value]);
+  }
+
+  /** What curl writes unless it was given; the first of a name counts. */
+  usual(name: string, value: string): void {
+    const lower = name.toLowerCase();
+    if (!this.#usual.has(lower)) this.#usual.set(lower, [name, value]);
+  }
+}
+
+function methodOf(flags: ReadonlySet<CurlFlag>, hasBody: boolean): string {
+  if (flags.has('head')) return 'HEAD';
+  return hasBody && !flags.has('get') ? 'POST' : 'GET';
+}
+
+/** Brackets and braces would be a pattern for several addresses; browsers write a backslash before them. */
+function literal(url: string, flags: ReadonlySet<CurlFlag>): string {
+  return flags.has('literal') ? url : url.replaceAll(/\\([[\]{}])/g, '$1');
+}
+
+function withQuery(target: string, query: string): string {
+  return target + (target.includes('?') ? '&' : '?') + percentEncoded(query);
+}
+
+/** curl would ask for a password that is missing. */
+function withPassword(user: string): string {
+  return user.includes(':') ? user : `${user}:`;
+}
+
+/* The words of a `curl` command, read in its order of options and their values. */
+
+export interface CurlArguments {
+  /** in the order in which they were given; addresses are `url` */
+  readonly values: readonly (readonly [option: CurlOption, value: string])[];
+  readonly flags: ReadonlySet<CurlFlag>;
+}
+
+/**
+ * @param words what follows `curl`
+ * @throws ImportRefused for an option that is not known, or has no value
+ */
+export function readCurlArguments(words: readonly string[]): CurlArguments {
+  const values: (readonly [CurlOption, string])[] = [];
+  const flags = new Set<CurlFlag>();
+  let areOptionsOver = false;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (areOptionsOver || !word.startsWith('-') || word === '-') values.push(['url', word]);
+    else if (word === '--') areOptionsOver = true;
+    else if (word.startsWith('--')) readOption(word, undefined);
+    else readShort(word);
+
+    /** Several short options may share a word, and the last one its value. */
+    function readShort(letters: string): void {
+      for (let index = 1; index < letters.length; index++) {
+        const rest = letters.slice(index + 1);
+        if (readOption(`-${letters.charAt(index)}`, rest === '' ? undefined : rest)) return;
+      }
+    }
+
+    /** @returns whether it had a value */
+    function readOption(name: string, attached: string | undefined): boolean {
+      const flag = FLAGS.get(name);
+      if (flag !== undefined) {
+        flags.add(flag);
+        return false;
+      }
+      const option = VALUED.get(name);
+      if (option === undefined) throw new ImportRefused(say(notTaken(name), { option: name }));
+      if (attached === undefined) at += 1;
+      const value = attached ?? words[at];
+      if (value === undefined) throw new ImportRefused(say('import.noValue', { option: name }));
+      values.push([option, value]);
+      return true;
+    }
+  }
+  return { values, flags };
+}
+
+function notTaken(name: string): SayingCode {
+  if (/^(?:-F|--form|--form-string)$/.test(name)) return 'import.optionForm';
+  if (/^(?:-T|--upload-file|-K|--config)$/.test(name)) return 'import.optionReads';
+  return name === '--next' || name === '-:' ? 'import.optionNext' : 'import.option';
+}
+
+/** The data of a `curl` command, put together as curl does; as bytes, a character each. */
+export class CurlBody {
+  /** what is piped into the command */
+  readonly #input: Buffer | undefined;
+  #text: string | undefined;
+  #isJson = false;
+
+  constructor(input: Buffer | undefined) {
+    this.#input = input;
+  }
+
+  get isGiven(): boolean {
+    return this.#text !== undefined;
+  }
+
+  get isJson(): boolean {
+    return this.#isJson;
+  }
+
+  get text(): string {
+    return this.#text ?? '';
+  }
+
+  /** @throws ImportRefused for data that is in a file */
+  add(option: Extract<CurlOption, 'data' | 'raw-data' | 'url-data' | 'json'>, value: string): void {
+    const text = this.#read(option, value);
+    this.#isJson ||= option === 'json';
+    const separator = option === 'json' ? '' : '&';
+    this.#text = this.#text === undefined ? text : this.#text + separator + text;
+  }
+
+  #read(option: CurlOption, value: string): string {
+    if (option === 'raw-data') return value;
+    if (option === 'url-data') return urlEncoded(value);
+    if (!value.startsWith('@')) return value;
+    if (value === '@-' && this.#input !== undefined) return this.#input.toString('latin1');
+    throw inFile(value);
+  }
+}
+
+/** `content`, `=content` or `name=content`, of which the content is encoded; `@file` and `name@file` are not read. */
+function urlEncoded(value: string): string {
+  const at = value.search(/[=@]/);
+  if (value.charAt(at) === '@') throw inFile(value);
+  const [name, content] = at === -1 ? ['', value] : [value.slice(0, at), value.slice(at + 1)];
+  const encoded = content.replace(
+    /[^A-Za-z\d\-._~]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+  return name === '' ? encoded : `${name}=${encoded}`;
+}
+
+function inFile(value: string): ImportRefused {
+  return new ImportRefused(say('import.dataFile', { value }));
+}
+
+/** Options of curl, by what they mean for the request that it sends. */
+
+/** What an option is for. `none`: nothing in the request follows from it. */
+export type CurlOption =
+  | 'method'
+  | 'header'
+  | 'data'
+  | 'raw-data'
+  | 'url-data'
+  | 'json'
+  | 'user'
+  | 'cookie'
+  | 'agent'
+  | 'referer'
+  | 'url'
+  | 'target'
+  | 'none';
+export type CurlFlag = 'get' | 'head' | 'compressed' | 'literal' | 'none';
+
+/** They say how curl connects, and what it does with the response. */
+const IGNORED_VALUED =
+  '-o --output -m --max-time --connect-timeout --resolve --connect-to -w --write-out --retry -x --proxy --noproxy --cacert ' +
+  '--max-redirs --limit-rate';
+const IGNORED_FLAGS =
+  '-s --silent -S --show-error -v --verbose -k --insecure -L --location -i --include --show-headers -f --fail ' +
+  '--fail-with-body -N --no-buffer -# --progress-bar --no-progress-meter -0 --http1.0 --http1.1 --http2 --http3 ' +
+  '--path-as-is -4 --ipv4 -6 --ipv6 -O --tlsv1.2 --tlsv1.3';
+
+/** Options that have a value. */
+export const VALUED: ReadonlyMap<string, CurlOption> = new Map<string, CurlOption>([
+  ['-X', 'method'],
+  ['--request', 'method'],
+  ['-H', 'header'],
+  ['--header', 'header'],
+  ['-d', 'data'],
+  ['--data', 'data'],
+  ['--data-ascii', 'data'],
+  ['--data-binary', 'data'],
+  ['--data-raw', 'raw-data'],
+  ['--data-urlencode', 'url-data'],
+  ['--json', 'json'],
+  ['-u', 'user'],
+  ['--user', 'user'],
+  ['-b', 'cookie'],
+  ['--cookie', 'cookie'],
+  ['-A', 'agent'],
+  ['--user-agent', 'agent'],
+  ['-e', 'referer'],
+  ['--referer', 'referer'],
+  ['--url', 'url'],
+  ['--request-target', 'target'],
+  ...IGNORED_VALUED.split(' ').map((name): [string, CurlOption] => [name, 'none']),
+]);
+
+/** Options that have none. */
+export const FLAGS: ReadonlyMap<string, CurlFlag> = new Map<string, CurlFlag>([
+  ['-G', 'get'],
+  ['--get', 'get'],
+  ['-I', 'head'],
+  ['--head', 'head'],
+  ['--compressed', 'compressed'],
+  ['-g', 'literal'],
+  ['--globoff', 'literal'],
+  ...IGNORED_FLAGS.split(' ').map((name): [string, CurlFlag] => [name, 'none']),
+]);

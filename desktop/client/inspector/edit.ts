@@ -1,0 +1,286 @@
+/** What a request may be that somebody has written: what the relay would hand on, and what is recorded whole. */
+import { isUtf8 } from 'node:buffer';
+import { tokenEnd, valueEnd } from '../../../shared/http1/characters.ts';
+import { REDACTED } from '../../../shared/version.ts';
+import {
+  EDITED_FIELDS_MAX,
+  EDITED_HEAD_MAX_BYTES,
+  EDITED_METHOD_MAX_CHARS,
+  EDITED_TARGET_MAX_CHARS,
+  RECORDED_BODY_MAX_BYTES,
+} from '../limits.ts';
+import { type Said, say } from '../messages.ts';
+import type { RequestDetail } from './records.ts';
+import { redactField, redactTarget } from './redaction.ts';
+
+const KIB = 1024;
+
+/** Everything that is wrong with a request, in the order in which it is written; none: it can be sent. */
+export function checkEdit(edit: RequestEdit): EditProblem[] {
+  const { fields, body } = edit;
+  const problems = [
+    problem('method', methodFault(edit.method)),
+    problem('target', targetFault(edit)),
+    problem('fields', fieldsFault(edit)),
+    ...fields.flatMap(([name, value], index) => [
+      problem(`fields.${index}.name`, nameFault(name)),
+      problem(`fields.${index}.value`, valueFault(name, value)),
+    ]),
+    problem('body', bodyFault(body)),
+  ];
+  return problems.filter((found) => found !== undefined);
+}
+
+/** Whether a header can be written so. */
+export function isWritable(name: string, value: string): boolean {
+  return nameFault(name) === undefined && valueFault(name, value) === undefined;
+}
+
+function problem(part: string, said: Said | undefined): EditProblem | undefined {
+  return said === undefined ? undefined : { part, said };
+}
+
+function methodFault(method: string): Said | undefined {
+  if (!isToken(method) || method.length > EDITED_METHOD_MAX_CHARS)
+    return say('edit.method', { max: EDITED_METHOD_MAX_CHARS });
+  if (method === 'CONNECT') return say('edit.connect');
+  return undefined;
+}
+
+function targetFault({ method, target }: RequestEdit): Said | undefined {
+  if (target.length > EDITED_TARGET_MAX_CHARS)
+    return say('edit.longPath', { max: EDITED_TARGET_MAX_CHARS, length: target.length });
+  if (target === '*' && method === 'OPTIONS') return undefined;
+  if (/[\r\n]/.test(target)) return say('edit.pathLines');
+  if (!/^\/[!-~]*$/.test(target) || target.includes('#')) return say('edit.path');
+  return undefined;
+}
+
+function fieldsFault({ fields }: RequestEdit): Said | undefined {
+  if (fields.length > EDITED_FIELDS_MAX)
+    return say('edit.manyHeaders', { max: EDITED_FIELDS_MAX, count: fields.length });
+  const bytes = fields.reduce((sum, [name, value]) => sum + name.length + fieldBytes(value).length + 4, 0);
+  return bytes > EDITED_HEAD_MAX_BYTES
+    ? say('edit.largeHeaders', { max: EDITED_HEAD_MAX_BYTES / KIB, size: Math.ceil(bytes / KIB) })
+    : undefined;
+}
+
+function nameFault(name: string): Said | undefined {
+  if (isOwnField(name)) return say('edit.ownHeader', { name });
+  if (!isToken(name)) return say('edit.headerName', { name: shown(name) });
+  return undefined;
+}
+
+function valueFault(name: string, value: string): Said | undefined {
+  if (/[\r\n]/.test(value)) return say('edit.valueLines', { name: shown(name) });
+  const bytes = fieldBytes(value);
+  return valueEnd(bytes, 0) < bytes.length ? say('edit.valueControls', { name: shown(name) }) : undefined;
+}
+
+function bodyFault(body: Uint8Array | undefined): Said | undefined {
+  if (body === undefined || body.length <= RECORDED_BODY_MAX_BYTES) return undefined;
+  return say('edit.largeBody', { max: RECORDED_BODY_MAX_BYTES / KIB, size: Math.ceil(body.length / KIB) });
+}
+
+function isToken(text: string): boolean {
+  const bytes = fieldBytes(text);
+  return text !== '' && tokenEnd(bytes, 0) === bytes.length;
+}
+
+/** A name that is not one may be long, and anything. */
+function shown(name: string): string {
+  return name.length > 40 ? `${name.slice(0, 40)}…` : name;
+}
+
+/** Methods whose requests say that they have no body when they have none (RFC 9110 section 8.6). */
+const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * An HTTP/1.1 request as bytes. What {@link checkEdit} finds no fault with is exactly one request.
+ *
+ * @param host value of its `Host`
+ */
+export function composeRequest({ method, target, fields, body }: RequestEdit, host: string): Buffer {
+  const pieces: Buffer[] = [Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n`, 'latin1')];
+  for (const [name, value] of fields)
+    pieces.push(Buffer.from(`${name}: `, 'latin1'), fieldBytes(value), Buffer.from('\r\n'));
+  const length = body?.length ?? 0;
+  if (length > 0 || WITH_CONTENT.has(method)) pieces.push(Buffer.from(`Content-Length: ${length}\r\n`));
+  return Buffer.concat([...pieces, Buffer.from('\r\n'), body ?? NOTHING]);
+}
+
+/**
+ * The bytes of a recorded request as somebody has edited it, with the Host that it had.
+ *
+ * @param original with its secrets, which stand where the edited one says `[redacted]`
+ * @throws EditRefused
+ */
+export function editedRequest(original: RequestDetail, edit: RequestEdit): Buffer {
+  const { edit: restored, problems } = restoreSecrets(edit, original);
+  const all = [...problems, ...checkEdit(restored)];
+  if (all.length > 0) throw new EditRefused(all);
+  const { fields, body } = original.request;
+  const host = fields.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? '';
+  return composeRequest({ ...restored, body: edit.body ?? body }, host);
+}
+
+/** A recorded request as it is before anybody edits it: without what culvert writes by itself, and with the body it has. */
+export function editable({ method, target, request }: RequestDetail): RequestEdit {
+  return {
+    method,
+    target: percentEncoded(target),
+    fields: request.fields.filter(([name]) => !isOwnField(name)),
+    body: undefined,
+  };
+}
+
+/** The body as text that can be edited; `undefined` for one that is not text. */
+export function editableText(body: Uint8Array): string | undefined {
+  const isText = isUtf8(body) && !body.includes(0);
+  return isText ? Buffer.from(body).toString() : undefined;
+}
+
+/** The same address in visible ASCII: a recorded target has a character for each byte. */
+export function percentEncoded(target: string): string {
+  return target.replace(
+    /[^!-~]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+/**
+ * The value of a field as it is sent: recorded values have a character for each byte; a value with characters that no byte
+ * holds was written by a person, and is sent as UTF-8.
+ */
+export function fieldBytes(value: string): Buffer {
+  const isBytes = !/[^\0-\u00ff]/.test(value);
+  return Buffer.from(value, isBytes ? 'latin1' : 'utf8');
+}
+
+/* Values of fields as people read and write them: UTF-8. Recorded ones have a character for each byte. */
+
+/** The value as a text; one that is not UTF-8 stays as it is, and is UTF-8 when it is written again. */
+export function shownValue(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : value;
+}
+
+/** The value that a text means. */
+export function writtenValue(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+/**
+ * Fields that say where a message goes, where it ends, or what its connection is for: they follow from the rest of a request,
+ * so whoever edits one does not write them (RFC 9110 sections 7.2, 7.6.1 and 8.6, RFC 9112 section 6).
+ */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+
+/** Whether culvert writes this field of an edited request by itself. */
+export function isOwnField(name: string): boolean {
+  return OWN_FIELDS.has(name.toLowerCase());
+}
+
+/* A request as somebody has written it, to be sent to the local service. */
+
+export interface RequestEdit {
+  readonly method: string;
+  /** path and query */
+  readonly target: string;
+  /** in order; values as bytes, a character each, or with characters above U+00FF as text, which is sent as UTF-8 */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** `undefined`: the body of the request that was edited */
+  readonly body: Uint8Array | undefined;
+}
+
+/** What is wrong with one part of a request. */
+export interface EditProblem {
+  /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
+  readonly part: string;
+  /** a sentence that names the part, its limit and what it takes */
+  readonly said: Said;
+}
+
+/** Thrown for a request that is not sent because of how it is written. */
+export class EditRefused extends Error {
+  readonly problems: readonly EditProblem[];
+
+  constructor(problems: readonly EditProblem[]) {
+    super(problems.map(({ said }) => said.text).join('\n'));
+    this.name = 'EditRefused';
+    this.problems = problems;
+  }
+}
+
+/** The request with its secrets, or what in it stands for a secret that nobody knows. */
+export interface Restored {
+  readonly edit: RequestEdit;
+  readonly problems: readonly EditProblem[];
+}
+
+/**
+ * Puts the secrets of a recorded request back where an edited one says `[redacted]`: whoever edits it need not see them. One is
+ * put back only where it was, in the field and under the key that it had.
+ *
+ * @param original with its secrets
+ */
+export function restoreSecrets(edit: RequestEdit, original: RequestDetail): Restored {
+  const problems: EditProblem[] = [];
+  const known = new KnownSecrets(original);
+  const restore = (part: string, place: string) => (key: string, text: string) => {
+    if (text !== REDACTED) return text;
+    const secret = known.take(place, key);
+    if (secret !== undefined) return place === '' ? percentEncoded(secret) : secret;
+    const values = { mark: REDACTED, id: original.id };
+    problems.push({
+      part,
+      said:
+        place === ''
+          ? say('edit.noSecretInPath', values)
+          : say('edit.noSecretInHeader', { ...values, name: place }),
+    });
+    return text;
+  };
+  const target = redactTarget(edit.target, restore('target', ''));
+  const fields = edit.fields.map(([name, value], index) => {
+    const restored = redactField(name, value, restore(`fields.${index}.value`, name.toLowerCase()));
+    return [name, restored] as const;
+  });
+  return { edit: { ...edit, target, fields }, problems };
+}
+
+/** Secrets of a request by where they are, in the order in which they are there. */
+class KnownSecrets {
+  readonly #secrets = new Map<string, string[]>();
+
+  constructor({ target, request }: RequestDetail) {
+    redactTarget(target, this.#keep(''));
+    for (const [name, value] of request.fields) redactField(name, value, this.#keep(name.toLowerCase()));
+  }
+
+  take(place: string, key: string): string | undefined {
+    return this.#secrets.get(`${place} ${key.trim()}`)?.shift();
+  }
+
+  #keep(place: string): (key: string, secret: string) => string {
+    return (key, secret) => {
+      const id = `${place} ${key.trim()}`;
+      const secrets = this.#secrets.get(id);
+      if (secrets === undefined) this.#secrets.set(id, [secret]);
+      else secrets.push(secret);
+      return secret;
+    };
+  }
+}

@@ -1,0 +1,344 @@
+/** Recorded requests as an HTTP archive. */
+import { isUtf8 } from 'node:buffer';
+import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
+import { REDACTED, VERSION } from '../../../shared/version.ts';
+import { say } from '../messages.ts';
+import { decodeBody } from './decode-body.ts';
+import { isOwnField, percentEncoded } from './edit.ts';
+import { type ImportedRequest, type ImportedResponse, ImportRefused, targetOf } from './imported.ts';
+import type { RecordedMessage, RequestDetail } from './records.ts';
+
+const UNKNOWN_TYPE = 'application/octet-stream';
+const CUT = 'There was more of this body than was kept.';
+
+/**
+ * Secrets are written as `details` have them; if any are redacted, the archive says so.
+ *
+ * @param details in the order in which they came
+ * @param origin scheme and authority that visitors use, such as the tunnel's `public_url`
+ */
+export function harOf(details: readonly RequestDetail[], origin: string): Har {
+  return harOfEntries(details.map((detail) => harEntry(detail, origin)));
+}
+
+/** The archive of entries that {@link harEntry} has made, in their order. */
+export function harOfEntries(entries: readonly HarEntry[]): Har {
+  const hasRedacted = JSON.stringify(entries).includes(REDACTED);
+  const comment = `Secrets are written as ${REDACTED}.`;
+  return {
+    log: {
+      version: '1.2',
+      creator: { name: 'Culvert', version: VERSION },
+      entries,
+      ...(hasRedacted ? { comment } : {}),
+    },
+  };
+}
+
+/** One request as it stands in an archive. @param origin as for {@link harOf} */
+export function harEntry(detail: RequestDetail, origin: string): HarEntry {
+  const { connectedMs, answeredMs } = detail.timing;
+  const time = detail.durationMs ?? 0;
+  const answered = Math.min(answeredMs ?? time, time);
+  const connected = Math.min(connectedMs ?? 0, answered);
+  return {
+    startedDateTime: new Date(detail.startedAt).toISOString(),
+    time,
+    request: requestOf(detail, origin.replace(/\/$/, '')),
+    response: responseOf(detail.response),
+    cache: {},
+    // Together they are the time; to send takes none, as bytes are taken as they come.
+    timings: {
+      connect: connectedMs === undefined ? -1 : connected,
+      send: 0,
+      wait: answered - connected,
+      receive: time - answered,
+    },
+  };
+}
+
+function requestOf({ method, target, request }: RequestDetail, origin: string): HarRequest {
+  const path = percentEncoded(target);
+  const query = /\?([^#]*)/.exec(path)?.[1] ?? '';
+  const body = bodyOf(request);
+  return {
+    method,
+    url: origin + path,
+    httpVersion: 'HTTP/1.1',
+    cookies: valuesOf(request, 'cookie').flatMap((value) => value.split(';').map(cookieOf)),
+    headers: request.fields.map(pairOf),
+    queryString: [...new URLSearchParams(query)].map(pairOf),
+    ...(body === undefined ? {} : { postData: body }),
+    headersSize: -1,
+    bodySize: request.isTruncated ? -1 : request.body.length,
+  };
+}
+
+function responseOf(response: RecordedMessage | undefined): HarResponse {
+  if (response === undefined)
+    return {
+      status: 0,
+      statusText: '',
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: [],
+      content: { size: 0, mimeType: UNKNOWN_TYPE },
+      redirectURL: '',
+      headersSize: -1,
+      bodySize: -1,
+    };
+  const [httpVersion = '', status = '', ...reason] = response.startLine.split(' ');
+  return {
+    status: Number(status) || 0,
+    statusText: reason.join(' '),
+    httpVersion,
+    cookies: valuesOf(response, 'set-cookie').map((value) => cookieOf(value.split(';', 1)[0] ?? '')),
+    headers: response.fields.map(pairOf),
+    content: contentOf(response),
+    redirectURL: valuesOf(response, 'location')[0] ?? '',
+    headersSize: -1,
+    bodySize: response.isTruncated ? -1 : response.body.length,
+  };
+}
+
+function bodyOf(message: RecordedMessage): HarBody | undefined {
+  const { body, isTruncated } = message;
+  if (body.length === 0 && !isTruncated) return undefined;
+  const { text, isBase64 } = textOf(body);
+  return {
+    mimeType: typeOf(message),
+    text,
+    ...(isBase64 ? { _encoding: 'base64' } : {}),
+    ...(isTruncated ? { _truncated: true, comment: CUT } : {}),
+  };
+}
+
+function contentOf(message: RecordedMessage): HarContent {
+  const { bytes } = decodeBody(message);
+  const { text, isBase64 } = textOf(bytes);
+  return {
+    size: bytes.length,
+    mimeType: typeOf(message),
+    text,
+    ...(isBase64 ? { encoding: 'base64' } : {}),
+    ...(message.isTruncated ? { _truncated: true, comment: CUT } : {}),
+  };
+}
+
+function textOf(bytes: Uint8Array): { text: string; isBase64: boolean } {
+  const isBase64 = !isUtf8(bytes);
+  return { text: Buffer.from(bytes).toString(isBase64 ? 'base64' : 'utf8'), isBase64 };
+}
+
+function typeOf(message: RecordedMessage): string {
+  return valuesOf(message, 'content-type')[0] ?? UNKNOWN_TYPE;
+}
+
+function valuesOf({ fields }: RecordedMessage, lower: string): string[] {
+  return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value);
+}
+
+function pairOf([name, value]: readonly [string, string]): HarPair {
+  return { name, value };
+}
+
+function cookieOf(pair: string): HarPair {
+  const at = pair.indexOf('=');
+  return at === -1
+    ? { name: '', value: pair.trim() }
+    : { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
+}
+
+/* Reads an HTTP archive, of whichever program, as requests with their responses. */
+
+const word = () => string().strict().defined();
+const pairList = () => array(object({ name: word(), value: word() })).strict();
+const BODY = object({
+  text: string().strict(),
+  encoding: string().strict(),
+  _encoding: string().strict(),
+  _truncated: boolean().strict(),
+});
+const ENTRY = object({
+  time: number().strict(),
+  request: object({
+    method: word(),
+    url: word(),
+    headers: pairList().required(),
+    postData: BODY.shape({ params: pairList().optional() }).default(undefined).nullable(),
+  }).required(),
+  response: object({
+    status: number().strict().integer(),
+    statusText: string().strict(),
+    headers: pairList().optional(),
+    content: BODY.default(undefined).nullable(),
+  }).default(undefined),
+});
+const HAR = object({ log: object({ entries: array().strict().required() }).required() });
+
+/** What yup calls a field that is not there. */
+const MISSING = new Set<string | undefined>(['optionality', 'nullable', 'required']);
+
+type Entry = InferType<typeof ENTRY>;
+type Body = InferType<typeof BODY>;
+
+/**
+ * Custom fields tell what HAR has no words for (har.ts); others' are ignored. Files that it may name are not read.
+ *
+ * Reads one request after the other, in their order.
+ *
+ * @throws ImportRefused
+ */
+export function* importHar(text: string): Generator<ImportedRequest> {
+  const { entries } = checked('', HAR, parsed(text)).log;
+  for (const [index, entry] of entries.entries())
+    yield importedOf(checked(`log.entries[${index}].`, ENTRY, entry));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new ImportRefused(say('import.notJson'));
+  }
+}
+
+function checked<T>(place: string, schema: { validateSync(value: unknown): T }, value: unknown): T {
+  try {
+    return schema.validateSync(value);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    // Not its message, which shows the value, however large.
+    const field = `${place}${error.path ?? ''}`.replace(/\.$/, '') || 'log';
+    if (MISSING.has(error.type)) throw new ImportRefused(say('import.harMissing', { field }));
+    const wanted = error.params?.['type'];
+    const type = typeof wanted === 'string' ? wanted : (error.type ?? '');
+    throw new ImportRefused(say('import.harType', { field, type }));
+  }
+}
+
+function importedOf({ request, response, time }: Entry): ImportedRequest {
+  const { method, url, headers, postData } = request;
+  return {
+    method,
+    target: targetOf(url),
+    fields: fieldsOf(headers).filter(([name]) => !isOwnField(name)),
+    body: bytesOf(postData) ?? formOf(postData?.params ?? []),
+    isCut: postData?.['_truncated'] === true,
+    response: harImportResponseOf(response, time ?? 0),
+  };
+}
+
+function harImportResponseOf(
+  response: Entry['response'] | undefined,
+  durationMs: number,
+): ImportedResponse | undefined {
+  const { status = 0, statusText = '', headers = [], content } = response ?? {};
+  if (status < 100 || status > 999) return undefined;
+  return {
+    status,
+    reason: statusText,
+    fields: fieldsOf(headers).filter(
+      ([name]) => !isOwnField(name) && name.toLowerCase() !== 'content-encoding',
+    ),
+    body: bytesOf(content) ?? new Uint8Array(),
+    isCut: content?.['_truncated'] === true,
+    durationMs: Math.max(0, durationMs),
+  };
+}
+
+/** Without the pseudo-headers of HTTP/2, which browsers write among the others. */
+function fieldsOf(pairs: readonly { name: string; value: string }[]): [string, string][] {
+  return pairs.filter(({ name }) => !name.startsWith(':')).map(({ name, value }) => [name, value]);
+}
+
+function bytesOf(content: Body | null | undefined): Uint8Array | undefined {
+  if (content?.text === undefined) return undefined;
+  const encoding = content.encoding ?? content['_encoding'];
+  return Uint8Array.from(Buffer.from(content.text, encoding === 'base64' ? 'base64' : 'utf8'));
+}
+
+/** A form of which only the parameters were written down. */
+function formOf(params: readonly { name: string; value: string }[]): Uint8Array {
+  return new TextEncoder().encode(
+    new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString(),
+  );
+}
+
+/** An HTTP archive, HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), as far as it is written here. */
+
+export interface Har {
+  readonly log: {
+    readonly version: '1.2';
+    readonly creator: { readonly name: string; readonly version: string };
+    readonly entries: readonly HarEntry[];
+    readonly comment?: string;
+  };
+}
+
+export interface HarEntry {
+  /** ISO 8601 */
+  readonly startedDateTime: string;
+  /** ms */
+  readonly time: number;
+  readonly request: HarRequest;
+  readonly response: HarResponse;
+  readonly cache: Record<string, never>;
+  /** ms */
+  readonly timings: {
+    /** -1: not known */
+    readonly connect: number;
+    readonly send: number;
+    readonly wait: number;
+    readonly receive: number;
+  };
+}
+
+export interface HarPair {
+  readonly name: string;
+  readonly value: string;
+}
+
+interface HarMessage {
+  readonly httpVersion: string;
+  readonly cookies: readonly HarPair[];
+  readonly headers: readonly HarPair[];
+  /** bytes; -1: not known */
+  readonly headersSize: number;
+  readonly bodySize: number;
+}
+
+export interface HarRequest extends HarMessage {
+  readonly method: string;
+  readonly url: string;
+  readonly queryString: readonly HarPair[];
+  readonly postData?: HarBody;
+}
+
+/** HAR has no encoding for bodies of requests; names of additions begin with an underscore. */
+export interface HarBody {
+  readonly mimeType: string;
+  readonly text: string;
+  readonly _encoding?: 'base64';
+  /** there was more */
+  readonly _truncated?: true;
+  readonly comment?: string;
+}
+
+export interface HarResponse extends HarMessage {
+  /** 0: there was none */
+  readonly status: number;
+  readonly statusText: string;
+  readonly redirectURL: string;
+  readonly content: HarContent;
+}
+
+export interface HarContent {
+  /** bytes of the content, without content coding */
+  readonly size: number;
+  readonly mimeType: string;
+  readonly text?: string;
+  readonly encoding?: 'base64';
+  readonly _truncated?: true;
+  readonly comment?: string;
+}

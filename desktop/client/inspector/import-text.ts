@@ -1,0 +1,75 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
+import { type Said, say } from '../messages.ts';
+import { importCurl } from './curl-import.ts';
+import { checkEdit, composeRequest, fieldBytes, isWritable } from './edit.ts';
+import type { Capture } from './exchange.ts';
+import { importHar } from './har.ts';
+import { type ImportedRequest, type ImportedResponse, ImportRefused } from './imported.ts';
+import type { RequestLog } from './request-log.ts';
+
+/** What a text has to import, and why not all of it can be. */
+export interface ImportedText {
+  readonly requests: readonly ImportedRequest[];
+  /** a sentence for each that is left out */
+  readonly leftOut: readonly Said[];
+}
+
+/**
+ * Reads a HAR, or a `curl` command. No files are read and nothing is run. Visitors are served meanwhile.
+ *
+ * @param most requests that it may have; the others are not even looked at
+ * @throws ImportRefused for a text that is neither
+ */
+export async function importText(text: string, most = Infinity): Promise<ImportedText> {
+  const isHar = /^\uFEFF?\s*\{/.test(text);
+  const all = isHar ? importHar(text.replace(/^\uFEFF/, '')) : [importCurl(text)];
+  const requests: ImportedRequest[] = [];
+  const leftOut: Said[] = [];
+  let number = 0;
+  for (const request of all) {
+    number += 1;
+    if (number > most) throw new ImportRefused(say('import.tooMany', { max: most }));
+    const [problem] = checkEdit(request);
+    if (problem === undefined) requests.push(request);
+    else leftOut.push(say('import.leftOut', { number, why: problem.said }));
+    await otherWork();
+  }
+  return { requests, leftOut };
+}
+
+/**
+ * Puts a request into a log as if it had been recorded, so that it can be looked at, repeated and edited. Nothing is sent.
+ *
+ * @param request that {@link checkEdit} finds no fault with
+ * @param host the Host that the local service gets
+ * @returns its number
+ */
+export function addImported(log: RequestLog, request: ImportedRequest, host: string): number {
+  const exchange = log.begin({ isImported: true });
+  const { captures } = exchange;
+  const { response } = request;
+  exchange.bytesIn = keep(log, captures?.request, composeRequest(request, host), request.isCut);
+  exchange.isRequestComplete = true;
+  if (response !== undefined) {
+    exchange.status = response.status;
+    exchange.bytesOut = keep(log, captures?.response, composeResponse(response), response.isCut);
+  }
+  exchange.durationMs = response?.durationMs ?? 0;
+  log.changed(exchange);
+  return exchange.id;
+}
+
+/** @returns how many bytes there were; of what was cut, at least one more than there are */
+function keep(log: RequestLog, capture: Capture | undefined, bytes: Buffer, isCut: boolean): number {
+  log.grew(capture?.append(bytes, 0, bytes.length, RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES) ?? 0);
+  return bytes.length + (isCut ? 1 : 0);
+}
+
+function composeResponse({ status, reason, fields, body }: ImportedResponse): Buffer {
+  const pieces: Buffer[] = [Buffer.from(`HTTP/1.1 ${status} ${reason.replaceAll(/[^ -~]/g, '')}\r\n`)];
+  for (const [name, value] of fields)
+    if (isWritable(name, value))
+      pieces.push(Buffer.from(`${name}: `), fieldBytes(value), Buffer.from('\r\n'));
+  return Buffer.concat([...pieces, Buffer.from(`Content-Length: ${body.length}\r\n\r\n`), body]);
+}

@@ -1,0 +1,148 @@
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { INSPECT_ANSWER_MAX_BYTES, INSPECT_REQUEST_TIMEOUT_MS, REPLAY_TIMEOUT_MS } from '../limits.ts';
+import type { RequestEdit } from './edit.ts';
+import type { ImportedRequest } from './imported.ts';
+import {
+  formatLine,
+  type InspectRequest,
+  parseAnswer,
+  readLines,
+  reviveDetail,
+  type RuntimeFolder,
+  type TunnelEntry,
+} from './inspector-protocol.ts';
+import type { RequestDetail, RequestSummary } from './records.ts';
+
+/** The process that was asked refused; the message is for people. */
+export class InspectRefused extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = 'InspectRefused';
+    this.code = code;
+  }
+}
+
+/** Nobody is listening at a path any more. */
+class NobodyThere extends Error {}
+
+/** A tunnel that a process of this user serves. */
+export interface FoundTunnel extends TunnelEntry {
+  /** where its process listens */
+  readonly path: string;
+}
+
+/** The tunnels of all processes of this user. Removes the sockets that ended processes have left behind. */
+export async function findTunnels(folder: RuntimeFolder): Promise<FoundTunnel[]> {
+  const found = await Promise.all(folder.paths().map((path) => tunnelsAt(folder, path)));
+  return found.flat();
+}
+
+async function tunnelsAt(folder: RuntimeFolder, path: string): Promise<FoundTunnel[]> {
+  try {
+    const tunnels = (await ask(path, { op: 'tunnels' })) as readonly TunnelEntry[];
+    return tunnels.map((tunnel) => ({ ...tunnel, path }));
+  } catch (error) {
+    if (error instanceof NobodyThere && folder.hasFiles) rmSync(path, { force: true });
+    // A process that is ending or stopped cannot be inspected.
+    return [];
+  }
+}
+
+/** Looks at one tunnel of a running process. Every call that fails throws {@link InspectRefused} with the reason. */
+export class Inspector {
+  readonly #path: string;
+  readonly #tunnel: string;
+
+  constructor({ path, id }: FoundTunnel) {
+    this.#path = path;
+    this.#tunnel = id;
+  }
+
+  /** The recorded requests, newest first. */
+  async list(reveal: boolean): Promise<readonly RequestSummary[]> {
+    const value = await ask(this.#path, { op: 'list', tunnel: this.#tunnel, reveal });
+    return value as readonly RequestSummary[];
+  }
+
+  async show(id: number, reveal: boolean): Promise<RequestDetail> {
+    return reviveDetail(await ask(this.#path, { op: 'show', tunnel: this.#tunnel, id, reveal }));
+  }
+
+  /** @returns the number of the repetition, once it has ended */
+  async replay(id: number): Promise<number> {
+    const value = await ask(this.#path, { op: 'replay', tunnel: this.#tunnel, id });
+    return (value as { readonly id: number }).id;
+  }
+
+  /** Sends a request as it was edited. @returns like {@link Inspector.replay} */
+  async replayEdited(id: number, edit: RequestEdit): Promise<number> {
+    const value = await ask(this.#path, { op: 'edit', tunnel: this.#tunnel, id, edit });
+    return (value as { readonly id: number }).id;
+  }
+
+  /** Puts a request into the log, without sending it. @returns its number */
+  async add(request: ImportedRequest): Promise<number> {
+    const value = await ask(this.#path, { op: 'import', tunnel: this.#tunnel, request });
+    return (value as { readonly id: number }).id;
+  }
+
+  /**
+   * Tells of requests as they come, until `ended` aborts, or the tunnel or its process ends.
+   *
+   * @param onRequest called when a request's head has arrived, when its response begins and when it ends
+   */
+  async watch(
+    reveal: boolean,
+    onRequest: (summary: RequestSummary) => void,
+    ended: AbortSignal,
+  ): Promise<void> {
+    const request = { op: 'watch', tunnel: this.#tunnel, reveal } as const;
+    await converse(this.#path, request, 0, (value) => onRequest(value as RequestSummary), ended);
+  }
+}
+
+async function ask(path: string, request: Exclude<InspectRequest, { op: 'watch' }>): Promise<unknown> {
+  const wait =
+    INSPECT_REQUEST_TIMEOUT_MS +
+    (request.op === 'replay' || request.op === 'edit' ? 2 * REPLAY_TIMEOUT_MS : 0);
+  let value: unknown;
+  await converse(path, request, wait, (answer) => (value = answer));
+  if (value === undefined) throw new InspectRefused('no-answer', 'The culvert process has ended.');
+  return value;
+}
+
+/** @param idleMs ms of silence after which we give up on the process; 0 for never */
+async function converse(
+  path: string,
+  request: InspectRequest,
+  idleMs: number,
+  onValue: (value: unknown) => void,
+  ended?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path, ...(ended === undefined ? {} : { signal: ended }) });
+    const fail = (error: Error): void => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.setTimeout(idleMs, () =>
+      fail(new InspectRefused('no-answer', 'The culvert process does not answer.')),
+    );
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const isNobody = error.code === 'ECONNREFUSED' || error.code === 'ENOENT';
+      if (ended?.aborted !== true) fail(isNobody ? new NobodyThere() : error);
+    });
+    socket.on('close', () => resolve());
+    readLines(socket, INSPECT_ANSWER_MAX_BYTES, (line) => {
+      const answer = parseAnswer(line);
+      if (answer === undefined)
+        fail(new InspectRefused('bad-answer', 'The culvert process is of another version.'));
+      else if (answer.ok) onValue(answer.value);
+      else fail(new InspectRefused(answer.code, answer.message));
+    });
+    socket.write(formatLine(request));
+  });
+}

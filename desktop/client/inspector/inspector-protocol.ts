@@ -1,0 +1,252 @@
+/**
+ * What `culvert inspect` and a running `culvert` say to each other: on each connection one request as a line of JSON, and
+ * one line as the answer, or one for each event of a watch.
+ */
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { array, boolean, number, object, string, tuple } from 'yup';
+import type { RequestEdit } from './edit.ts';
+import type { ImportedRequest } from './imported.ts';
+import type { RequestDetail } from './records.ts';
+
+export type InspectRequest =
+  | { readonly op: 'tunnels' }
+  | { readonly op: 'list'; readonly tunnel: string; readonly reveal: boolean }
+  | { readonly op: 'show'; readonly tunnel: string; readonly id: number; readonly reveal: boolean }
+  | { readonly op: 'replay'; readonly tunnel: string; readonly id: number }
+  | { readonly op: 'edit'; readonly tunnel: string; readonly id: number; readonly edit: RequestEdit }
+  | { readonly op: 'import'; readonly tunnel: string; readonly request: ImportedRequest }
+  | { readonly op: 'watch'; readonly tunnel: string; readonly reveal: boolean };
+
+/** A tunnel that the process serves. */
+export interface TunnelEntry {
+  readonly id: string;
+  readonly slug: string;
+  readonly publicUrl: string;
+}
+
+export type InspectAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+const tunnel = string().strict().required();
+const id = number().strict().integer().min(1).required();
+const reveal = boolean().strict().required();
+const word = string().strict().defined();
+const fields = array(tuple([word, word]).required())
+  .strict()
+  .required();
+/** base64 */
+const body = word.matches(/^[A-Za-z\d+/]*={0,2}$/);
+const requestFields = object({ method: word, target: word, fields });
+const responseFields = object({
+  status: number().strict().integer().min(100).max(999).required(),
+  reason: word,
+  fields,
+  body,
+  isCut: boolean().strict().required(),
+  durationMs: number().strict().min(0).required(),
+});
+const SCHEMAS = {
+  tunnels: object({}),
+  list: object({ tunnel, reveal }),
+  show: object({ tunnel, id, reveal }),
+  replay: object({ tunnel, id }),
+  edit: object({ tunnel, id, edit: requestFields.shape({ body: body.optional() }).required() }),
+  import: object({
+    tunnel,
+    request: requestFields
+      .shape({
+        body,
+        isCut: boolean().strict().required(),
+        response: responseFields.default(undefined).optional(),
+      })
+      .required(),
+  }),
+  watch: object({ tunnel, reveal }),
+} as const;
+
+/** @returns `undefined` for anything that is not a request */
+export function parseRequest(line: string): InspectRequest | undefined {
+  const value = parseJson(line);
+  if (typeof value !== 'object' || value === null || !('op' in value)) return undefined;
+  const { op } = value;
+  if (typeof op !== 'string' || !Object.hasOwn(SCHEMAS, op)) return undefined;
+  const isValid = SCHEMAS[op as InspectRequest['op']].isValidSync(value, { strict: true });
+  return isValid ? reviveRequest(value as InspectRequest) : undefined;
+}
+
+/** One line; the bytes of bodies are base64. */
+export function formatLine(said: InspectRequest | InspectAnswer): string {
+  return `${JSON.stringify(said, (key, value: unknown) => (key === 'body' ? base64(value) : value))}\n`;
+}
+
+/** Buffers come as what they say of themselves in JSON. */
+function base64(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  const { data } = (value ?? {}) as { readonly data?: readonly number[] };
+  return data === undefined ? value : Buffer.from(data).toString('base64');
+}
+
+/** @returns `undefined` for anything that is not an answer */
+export function parseAnswer(line: string): InspectAnswer | undefined {
+  const value = parseJson(line);
+  return typeof value === 'object' && value !== null && 'ok' in value ? (value as InspectAnswer) : undefined;
+}
+
+/** Turns bodies back into bytes. */
+function reviveRequest(request: InspectRequest): InspectRequest {
+  switch (request.op) {
+    case 'edit':
+      return { ...request, edit: { ...request.edit, body: bytes(request.edit.body) } };
+    case 'import': {
+      const { response } = request.request;
+      return {
+        ...request,
+        request: {
+          ...revive(request.request),
+          response: response === undefined ? undefined : revive(response),
+        },
+      };
+    }
+    case 'tunnels':
+    case 'list':
+    case 'show':
+    case 'replay':
+    case 'watch':
+      return request;
+  }
+}
+
+/** Turns bodies back into bytes. */
+export function reviveDetail(value: unknown): RequestDetail {
+  const detail = value as RequestDetail;
+  const { request, response } = detail;
+  return { ...detail, request: revive(request), response: response && revive(response) };
+}
+
+function revive<T extends { readonly body: Uint8Array }>(message: T): T {
+  return { ...message, body: bytes(message.body) };
+}
+
+/** What {@link formatLine} has written as base64. */
+function bytes(text: Uint8Array): Uint8Array;
+function bytes(text: Uint8Array | undefined): Uint8Array | undefined;
+function bytes(text: Uint8Array | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : Uint8Array.from(Buffer.from(String(text), 'base64'));
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Tells of each complete line that a socket brings.
+ *
+ * @param maxBytes of one line; a peer that sends a longer one is cut
+ */
+export function readLines(socket: Socket, maxBytes: number, onLine: (line: string) => void): void {
+  let held: Buffer[] = [];
+  let size = 0;
+  socket.on('data', (chunk: Buffer) => {
+    let rest = chunk;
+    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
+      const line = Buffer.concat([...held, rest.subarray(0, end)]);
+      held = [];
+      size = 0;
+      rest = rest.subarray(end + 1);
+      if (line.length > maxBytes) return void socket.destroy();
+      onLine(line.toString());
+    }
+    if (rest.length === 0) return;
+    held.push(rest);
+    size += rest.length;
+    if (size > maxBytes) socket.destroy();
+  });
+}
+
+/* Where processes of `culvert` can be found by `culvert inspect`: one socket each, for this user alone. */
+
+/** Windows has no sockets in folders that Node listens on; its named pipes are for the user that made them. */
+const PIPES = '\\\\.\\pipe\\';
+const NAME = /^(\d+)\.sock$/;
+
+export interface RuntimeFolder {
+  /** Where the process of that number listens. @throws Error when no socket can be created there for this user alone */
+  pathOf(pid: number): string;
+  /** where processes listen, or did before they were killed */
+  paths(): string[];
+  /** whether a path is a file, which a killed process leaves behind */
+  readonly hasFiles: boolean;
+}
+
+/**
+ * The folder of this user. A process that was started without a login session has no XDG_RUNTIME_DIR, so sockets are
+ * looked for in both places, and made in the first that can be used.
+ */
+export function runtimeFolder(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform = process.platform,
+): RuntimeFolder {
+  if (platform === 'win32') return namedPipes(`culvert-${userInfo().username}-`);
+  const base = env['XDG_RUNTIME_DIR'];
+  const hasBase = base !== undefined && base.startsWith('/');
+  const folders = [
+    ...(hasBase ? [join(base, 'culvert')] : []),
+    join(env['TMPDIR'] ?? tmpdir(), `culvert-${userInfo().uid}`),
+  ];
+  return {
+    hasFiles: true,
+    pathOf: (pid) => join(firstUsable(folders), `${pid}.sock`),
+    paths: () => folders.filter(isOwn).flatMap(socketsIn),
+  };
+}
+
+/**
+ * Creates the folder with mode 0700 if it is missing.
+ *
+ * @throws Error when it cannot be created, or somebody else could have created it
+ */
+function firstUsable(folders: readonly string[]): string {
+  const problems: string[] = [];
+  for (const folder of folders) {
+    try {
+      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+      if (!isOwn(folder)) throw new Error(`${folder} is not a folder of this user; remove it`);
+      chmodSync(folder, 0o700);
+      return folder;
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new Error(problems.join('; '));
+}
+
+/** In a folder that everybody may write to, another user may have been first, or have put a link there. */
+function isOwn(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  return stat !== undefined && stat.isDirectory() && stat.uid === userInfo().uid;
+}
+
+function socketsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => NAME.test(name))
+    .map((name) => join(folder, name));
+}
+
+function namedPipes(prefix: string): RuntimeFolder {
+  return {
+    hasFiles: false,
+    pathOf: (pid) => `${PIPES}${prefix}${pid}`,
+    paths: () =>
+      readdirSync(PIPES)
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => PIPES + name),
+  };
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { array, assert as check, dictionary, jsonValue, oneof, property, string } from 'fast-check';
+import { indentJson, isUnsent, laidOutInPieces, readableTarget, utf8Text } from './readable.ts';
+
+describe('readableTarget', () => {
+  const cases: [string, string][] = [
+    ['/caf%C3%A9', '/café'],
+    ['/%F0%9F%A6%86?q=%E9%B9%AD', '/🦆?q=鹭'],
+    // What divides an address stays as it was sent.
+    ['/a%2Fb%3Fc%26d%25e', '/a%2Fb%3Fc%26d%25e'],
+    ['/100%', '/100%'],
+    ['/%ff%C3%A9', '/%ff%C3%A9'],
+    ['/cafÃ©', '/café'],
+    ['*', '*'],
+  ];
+  for (const [target, expected] of cases) {
+    it(`${target} is ${expected}`, () => assert.equal(readableTarget(target), expected));
+  }
+});
+
+describe('utf8Text', () => {
+  it('reads bytes as UTF-8, and leaves what is not', () => {
+    assert.equal(utf8Text('Ã¼ber'), 'über');
+    assert.equal(utf8Text('\xfcber'), '\xfcber');
+    assert.equal(utf8Text('plain'), 'plain');
+    assert.equal(utf8Text('鹭 Ã©'), '鹭 Ã©');
+  });
+});
+
+describe('an imported request', () => {
+  it('is unsent until it is sent from here, or came with a response', () => {
+    const unsent = { isImported: true, status: undefined, durationMs: 0, isBroken: false };
+    assert.equal(isUnsent(unsent), true);
+    for (const change of [
+      { isImported: false },
+      { status: 200 },
+      { durationMs: undefined },
+      { isBroken: true, durationMs: 3 },
+    ])
+      assert.equal(isUnsent({ ...unsent, ...change }), false, JSON.stringify(change));
+  });
+});
+
+describe('indentJson', () => {
+  it('lays out as JSON.stringify does', () => {
+    check(
+      property(oneof(array(jsonValue()), dictionary(string(), jsonValue())), (value) => {
+        const text = JSON.stringify(value);
+        const expected = JSON.stringify(JSON.parse(text), undefined, 2);
+        assert.equal(indentJson(text), expected);
+        assert.equal(indentJson(expected), expected);
+      }),
+    );
+  });
+
+  it('keeps digits and repeated names', () => {
+    assert.equal(
+      indentJson('{"id":12345678901234567890,"a":1.0,"a":2}'),
+      '{\n  "id": 12345678901234567890,\n  "a": 1.0,\n  "a": 2\n}',
+    );
+  });
+
+  it('does so in pieces where it is long', () => {
+    const value = Array.from({ length: 20_000 }, (_, id) => ({ id, name: 'cup' }));
+    const pieces = laidOutInPieces(JSON.stringify(value));
+    let count = 0;
+    let piece = pieces.next();
+    for (; piece.done !== true; piece = pieces.next()) count += 1;
+    assert.ok(count >= 10, `${count} pieces`);
+    assert.equal(piece.value, JSON.stringify(value, undefined, 2));
+  });
+
+  it('stays short for what is nested deeply', () => {
+    const laidOut = indentJson('['.repeat(10_000) + ']'.repeat(10_000));
+    assert.ok((laidOut?.length ?? 0) < 1_500_000);
+    assert.equal(indentJson('['.repeat(500_000) + ']'.repeat(500_000)), undefined);
+  });
+
+  it('leaves alone what is no JSON, and what needs no layout', () => {
+    for (const text of ['', 'x', '3', '"{}"', '{"a":', '{a: 1}', '<p>{}</p>'])
+      assert.equal(indentJson(text), undefined);
+  });
+});

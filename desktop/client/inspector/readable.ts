@@ -1,0 +1,155 @@
+import type { RequestSummary } from './records.ts';
+
+/** Addresses and fields as people read them. What is recorded has one character for each byte. */
+
+/** A text of bytes as the UTF-8 that it is; unchanged if it is not. */
+export function utf8Text(text: string): string {
+  if (!/[\u{80}-\u{ff}]/u.test(text) || /[^\0-\u{ff}]/u.test(text)) return text;
+  try {
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return text;
+  }
+}
+
+/** The target of a request with its percent codes read, but for those that would then divide it: `/caf%C3%A9%2F1` is `/café%2F1`. */
+export function readableTarget(target: string): string {
+  const text = utf8Text(target);
+  return text.replace(/(?:%[\da-f]{2})+/gi, (codes) => {
+    try {
+      // A percent sign of its own would look like the beginning of another code.
+      return decodeURI(codes.replaceAll('%25', '%2525'));
+    } catch {
+      return codes;
+    }
+  });
+}
+
+/** Whether a request is only written down here: it was not sent, and no response came with it. */
+export function isUnsent({
+  isImported,
+  status,
+  durationMs,
+  isBroken,
+}: Pick<RequestSummary, 'isImported' | 'status' | 'durationMs' | 'isBroken'>): boolean {
+  return isImported && status === undefined && durationMs !== undefined && !isBroken;
+}
+
+/** Lays JSON out for reading. */
+
+/** How a line of each level begins. Deeper ones do as the last: the white space of a body of brackets grows with the square of its length. */
+const LINES = Array.from({ length: 33 }, (_, level) => `\n${'  '.repeat(level)}`);
+/** A text that is longer when it is laid out is not: more than this nobody reads. */
+const LAID_OUT_MAX_CHARS = 4_000_000;
+/** What takes a millisecond or two to lay out. */
+const PIECE_CHARS = 32 * 1024;
+/** The blanks of JSON are at most that, and nothing else outside of strings is. */
+const LAST_BLANK = 0x20;
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+/** 1 for what is neither blank nor a part of a number or a word, by code. */
+const STRUCTURE = new Uint8Array(0x80);
+for (const code of [COMMA, COLON, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY]) STRUCTURE[code] = 1;
+
+/**
+ * The same JSON with one value a line. Values are written as they were: numbers keep every digit, names that are there twice
+ * stay.
+ *
+ * @returns `undefined` for what is no JSON object or array, or too long
+ */
+export function indentJson(text: string): string | undefined {
+  return /^\s*[[{]/.test(text) && isJson(text) ? inOneGo(laidOutInPieces(text)) : undefined;
+}
+
+/**
+ * The same of a text that is known to be JSON, in pieces, between which something else may be done.
+ *
+ * @returns `undefined` for what is too long
+ */
+export function* laidOutInPieces(text: string): Generator<void, string | undefined> {
+  let depth = 0;
+  let pieceEnd = PIECE_CHARS;
+  let laidOut = '';
+  /** where what is taken over as it is begins */
+  let from = 0;
+  let at = 0;
+  const take = (): void => {
+    if (at > from) laidOut += text.slice(from, at);
+  };
+  const newLine = (): string => LINES[Math.min(depth, LINES.length - 1)] ?? '';
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(text, at);
+      continue;
+    }
+    if (code > LAST_BLANK && STRUCTURE[code] !== 1) {
+      at += 1;
+      continue;
+    }
+    if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
+    if (at > pieceEnd) {
+      yield;
+      pieceEnd = at + PIECE_CHARS;
+    }
+    take();
+    at += 1;
+    if (code === COMMA) laidOut += `,${newLine()}`;
+    else if (code === COLON) laidOut += ': ';
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      depth -= 1;
+      laidOut += newLine() + text.charAt(at - 1);
+    } else if (code > LAST_BLANK) {
+      const next = afterBlanks(text, at);
+      const close = text.charCodeAt(next);
+      if (close === CLOSE_OBJECT || close === CLOSE_ARRAY) {
+        laidOut += text.charAt(at - 1) + text.charAt(next);
+        at = next + 1;
+      } else {
+        depth += 1;
+        laidOut += text.charAt(at - 1) + newLine();
+      }
+    }
+    from = at;
+  }
+  take();
+  return laidOut;
+}
+
+/** What work in pieces comes to. */
+export function inOneGo<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** Where a string ends that begins there. */
+function stringEnd(text: string, start: number): number {
+  let at = text.indexOf('"', start + 1);
+  while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at === -1 ? text.length : at + 1;
+}
+
+/** Whether an odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function afterBlanks(text: string, start: number): number {
+  let at = start;
+  while (text.charCodeAt(at) <= LAST_BLANK) at += 1;
+  return at;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

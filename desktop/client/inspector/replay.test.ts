@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { Deadlines, systemClock } from '../clock.ts';
+import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
+import { LocalDialer, localPort } from '../local/local-dialer.ts';
+import { EditRefused } from './edit.ts';
+import { Replayer, ReplayRefused } from './replay.ts';
+import { RequestLog } from './request-log.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+
+function recorded(log: RequestLog, request: string, response = OK): void {
+  const recording = log.open();
+  recording.toLocal(Buffer.from(request));
+  recording.toVisitor(Buffer.from(response));
+}
+
+function refusal(code: ReplayRefused['code']): (error: unknown) => boolean {
+  return (error) => error instanceof ReplayRefused && error.code === code;
+}
+
+function replayer(
+  log: RequestLog,
+  port: number,
+  clock: FakeClock | typeof systemClock = systemClock,
+): Replayer {
+  const deadlines = new Deadlines(clock);
+  return new Replayer(log, new LocalDialer(localPort(port), deadlines), deadlines);
+}
+
+describe('a repeated request', () => {
+  const servers: { close(): void }[] = [];
+  afterEach(() => servers.splice(0).forEach((server) => server.close()));
+
+  async function serve(listener: RequestListener): Promise<number> {
+    const server = createServer(listener);
+    servers.push({ close: () => (server.closeAllConnections(), server.close()) });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return (server.address() as AddressInfo).port;
+  }
+
+  it('is sent as it was, secrets included, and recorded as the repetition', async () => {
+    const seen: unknown[] = [];
+    const port = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        seen.push([request.url, request.headers.authorization, Buffer.concat(chunks).toString()]);
+        response.writeHead(201).end('made');
+      });
+    });
+    const log = new RequestLog();
+    recorded(
+      log,
+      'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nAuthorization: Bearer abc\r\n' +
+        'Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
+    );
+    assert.equal(await replayer(log, port).replay(1), 2);
+    assert.deepEqual(seen, [['/x?token=1', 'Bearer abc', 'hi']]);
+    const detail = log.detail(2);
+    assert.deepEqual([detail?.replayOf, detail?.status, detail?.isBroken], [1, 201, false]);
+    assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
+  });
+
+  it('is sent as it was written down elsewhere, and recorded as that, once', async () => {
+    const seen: unknown[] = [];
+    const port = await serve((request, response) => {
+      seen.push([request.method, request.url, request.headers.host]);
+      response.end('ok');
+    });
+    const log = new RequestLog();
+    const request = {
+      method: 'POST',
+      target: '/hook',
+      fields: [],
+      body: Buffer.from('{}'),
+      isCut: false,
+      response: undefined,
+    };
+    assert.equal(await replayer(log, port).sendImported(request, 'shop.example.com'), 1);
+    assert.deepEqual(seen, [['POST', '/hook', 'shop.example.com']]);
+    assert.deepEqual(
+      log.list().map(({ status, isImported, replayOf }) => [status, isImported, replayOf]),
+      [[200, true, undefined]],
+    );
+    assert.deepEqual(log.pulse, [], 'no visitor has come');
+  });
+
+  it('is sent as it was edited, with its body and its secrets where they are left alone', async () => {
+    const seen: unknown[] = [];
+    const port = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        seen.push([request.method, request.url, request.rawHeaders, Buffer.concat(chunks).toString()]);
+        response.end('ok');
+      });
+    });
+    const log = new RequestLog();
+    recorded(
+      log,
+      'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nCookie: sid=1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
+    );
+    const edit = {
+      method: 'PATCH',
+      target: '/y?token=[redacted]',
+      fields: [['X', '1']] as const,
+      body: undefined,
+    };
+    assert.equal(await replayer(log, port).replayEdited(1, edit), 2);
+    const headers = ['Host', 'demo.example.com', 'X', '1', 'Content-Length', '2'];
+    assert.deepEqual(seen, [['PATCH', '/y?token=1', headers, 'hi']]);
+    assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 200]);
+    await replayer(log, port).replayEdited(1, edit, (request) =>
+      Buffer.from(request.toString('latin1').replace('X: 1', 'X: 2'), 'latin1'),
+    );
+    assert.deepEqual(seen[1], ['PATCH', '/y?token=1', headers.with(3, '2'), 'hi']);
+    await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
+  });
+
+  it('is refused with the reason if it cannot be edited', async () => {
+    const log = new RequestLog();
+    recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+    recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    recorded(log, 'GET / HT');
+    const send = (id: number): Promise<number> =>
+      replayer(log, 1).replayEdited(id, { method: 'GET', target: '/', fields: [], body: undefined });
+    await assert.rejects(send(1), refusal('truncated'));
+    await assert.rejects(send(2), refusal('not-repeatable'));
+    await assert.rejects(send(3), refusal('incomplete'));
+    await assert.rejects(send(4), refusal('unknown-request'));
+  });
+
+  it('is refused with the reason if it would not be the same', async () => {
+    const log = new RequestLog();
+    recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+    recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    recorded(log, 'POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf');
+    const { replay } = { replay: (id: number) => replayer(log, 1).replay(id) };
+    await assert.rejects(replay(1), refusal('truncated'));
+    await assert.rejects(replay(2), refusal('not-repeatable'));
+    await assert.rejects(replay(3), refusal('incomplete'));
+    await assert.rejects(replay(4), refusal('unknown-request'));
+    assert.equal(log.list().length, 3);
+  });
+
+  it('is refused when nothing listens on the local port', async () => {
+    const port = await serve(() => undefined);
+    servers.splice(0).forEach((server) => server.close());
+    const log = new RequestLog();
+    recorded(log, 'GET / HTTP/1.1\r\n\r\n');
+    await assert.rejects(replayer(log, port).replay(1), refusal('local-refused'));
+  });
+
+  it('is broken when the response breaks off, or does not come within 60 s', async () => {
+    const clock = new FakeClock();
+    const asked = Promise.withResolvers<void>();
+    const port = await serve((request, response) => {
+      if (request.url === '/cut') {
+        response.writeHead(200, { 'Content-Length': 9 }).write('half');
+        response.socket?.end();
+      } else asked.resolve();
+    });
+    const log = new RequestLog();
+    recorded(log, 'GET /cut HTTP/1.1\r\nHost: x\r\n\r\n');
+    recorded(log, 'GET /hang HTTP/1.1\r\nHost: x\r\n\r\n');
+    const replays = replayer(log, port, clock);
+    const cut = log.detail(await replays.replay(1));
+    assert.deepEqual([cut?.status, cut?.isBroken], [200, true]);
+    const hanging = replays.replay(2);
+    await asked.promise;
+    clock.advance(REPLAY_TIMEOUT_MS + 1000);
+    const hang = log.detail(await hanging);
+    assert.deepEqual([hang?.status, hang?.isBroken], [undefined, true]);
+  });
+
+  it('is one of 8 at a time: the ninth is refused', async () => {
+    const clock = new FakeClock();
+    let asked = 0;
+    const all = Promise.withResolvers<void>();
+    const port = await serve(() => {
+      asked += 1;
+      if (asked === REPLAYS_MAX) all.resolve();
+    });
+    const log = new RequestLog();
+    recorded(log, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const replays = replayer(log, port, clock);
+    const running = Array.from({ length: REPLAYS_MAX }, () => replays.replay(1));
+    await assert.rejects(replays.replay(1), refusal('too-many-replays'));
+    await all.promise;
+    clock.advance(REPLAY_TIMEOUT_MS + 1000);
+    assert.equal((await Promise.all(running)).length, REPLAYS_MAX);
+  });
+});

@@ -1,0 +1,209 @@
+import type { Deadlines, Expiring } from '../clock.ts';
+import { RECORDED_BODY_MAX_BYTES, REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
+import {
+  describeTarget,
+  type LocalConnection,
+  type LocalDialer,
+  type LocalDialHandler,
+  type LocalHandler,
+} from '../local/local-dialer.ts';
+import { SaidError, say, type Sayable } from '../messages.ts';
+import type { Attempt } from '../network/dial.ts';
+import { composeRequest, editedRequest, type RequestEdit } from './edit.ts';
+import type { Exchange } from './exchange.ts';
+import type { ImportedRequest } from './imported.ts';
+import type { ConnectionRecording } from './recording.ts';
+import type { RequestLog } from './request-log.ts';
+
+const NOTHING = Buffer.alloc(0);
+const SWITCHING_PROTOCOLS = 101;
+
+/** Thrown when a request cannot be repeated; the message says why, for people. */
+export class ReplayRefused extends SaidError {
+  readonly code:
+    'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
+
+  constructor(code: ReplayRefused['code'], said: Sayable) {
+    super(said);
+    this.name = 'ReplayRefused';
+    this.code = code;
+  }
+}
+
+/** Changes a whole request before it is repeated. What it throws, the repetition throws. */
+export type PrepareReplay = (request: Buffer) => Buffer;
+
+const asItIs: PrepareReplay = (request) => request;
+
+/** Repeats recorded requests of one tunnel, each over a local connection of its own. */
+export class Replayer {
+  readonly #log: RequestLog;
+  readonly #local: LocalDialer;
+  readonly #deadlines: Deadlines;
+  #running = 0;
+
+  constructor(log: RequestLog, local: LocalDialer, deadlines: Deadlines) {
+    this.#log = log;
+    this.#local = local;
+    this.#deadlines = deadlines;
+  }
+
+  /**
+   * Sends a request to the local service once more, byte for byte unless it is prepared, secrets included.
+   *
+   * @param prepare makes what is sent of what was recorded
+   * @returns the number under which the repetition is recorded, once its response is complete, broken off, or has not come
+   *   within {@link REPLAY_TIMEOUT_MS}
+   * @throws ReplayRefused
+   */
+  async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
+    const request = prepare(repeatable(this.#log, id));
+    return this.#send(request, () => this.#log.openReplay(id));
+  }
+
+  /**
+   * Sends a request once more as somebody has edited it; it is recorded like a repetition.
+   *
+   * @param prepare makes what is sent of what was edited
+   * @returns like {@link Replayer.replay}
+   * @throws ReplayRefused, EditRefused
+   */
+  async replayEdited(id: number, edit: RequestEdit, prepare: PrepareReplay = asItIs): Promise<number> {
+    const request = prepare(edited(this.#log, id, edit));
+    return this.#send(request, () => this.#log.openReplay(id));
+  }
+
+  /**
+   * Sends a request that was written down elsewhere; it is recorded as an imported one.
+   *
+   * @param request that {@link checkEdit} finds no fault with
+   * @param host the Host that the local service gets
+   * @param prepare makes what is sent of what was written down
+   * @returns like {@link Replayer.replay}
+   * @throws ReplayRefused
+   */
+  async sendImported(
+    request: ImportedRequest,
+    host: string,
+    prepare: PrepareReplay = asItIs,
+  ): Promise<number> {
+    return this.#send(prepare(composeRequest(request, host)), () => this.#log.openImported());
+  }
+
+  async #send(request: Buffer, open: () => ConnectionRecording): Promise<number> {
+    if (this.#running >= REPLAYS_MAX)
+      throw new ReplayRefused('too-many-replays', say('replay.tooMany', { max: REPLAYS_MAX }));
+    this.#running += 1;
+    try {
+      return await new Promise((resolve, reject) => {
+        const run = new Replay(request, open(), this.#deadlines, { resolve, reject, local: this.#local });
+        run.start();
+      });
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+/** A copy of the request's bytes. */
+function repeatable(log: RequestLog, id: number): Buffer {
+  const exchange = http(log.find(id), id);
+  const bytes = exchange.captures?.request.bytes ?? NOTHING;
+  if (!exchange.isRequestComplete) throw new ReplayRefused('incomplete', say('replay.incomplete', { id }));
+  if (exchange.bytesIn > bytes.length) throw truncated(id);
+  return Buffer.from(bytes);
+}
+
+/** The bytes of a request as it was edited. */
+function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
+  http(log.find(id), id);
+  const original = log.detail(id, { reveal: true });
+  if (original === undefined) throw new ReplayRefused('incomplete', say('replay.notComeYet', { id }));
+  if (edit.body === undefined && original.request.isTruncated) throw truncated(id);
+  return editedRequest(original, edit);
+}
+
+/** What is kept of a request and its response, unless they are something else than that. */
+function http(exchange: Exchange | undefined, id: number): Exchange {
+  if (exchange?.captures === undefined) {
+    throw new ReplayRefused('unknown-request', say('replay.unknown', { id }));
+  }
+  if (exchange.status === SWITCHING_PROTOCOLS)
+    throw new ReplayRefused('not-repeatable', say('replay.webSocket', { id }));
+  return exchange;
+}
+
+function truncated(id: number): ReplayRefused {
+  return new ReplayRefused(
+    'truncated',
+    say('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
+  );
+}
+
+interface ReplayOutcome {
+  readonly local: LocalDialer;
+  resolve(id: number): void;
+  reject(error: ReplayRefused): void;
+}
+
+class Replay implements LocalDialHandler, LocalHandler, Expiring {
+  readonly #request: Buffer;
+  readonly #recording: ConnectionRecording;
+  readonly #deadlines: Deadlines;
+  readonly #outcome: ReplayOutcome;
+  #dial: Attempt | undefined;
+  #connection: LocalConnection | undefined;
+
+  constructor(request: Buffer, recording: ConnectionRecording, deadlines: Deadlines, outcome: ReplayOutcome) {
+    this.#request = request;
+    this.#recording = recording;
+    this.#deadlines = deadlines;
+    this.#outcome = outcome;
+  }
+
+  start(): void {
+    this.#dial = this.#outcome.local.connect(this);
+  }
+
+  connected(local: LocalConnection): void {
+    this.#deadlines.add(this, REPLAY_TIMEOUT_MS);
+    this.#connection = local;
+    local.attach(this);
+    this.#recording.connected();
+    this.#recording.toLocal(this.#request);
+    local.write(this.#request);
+  }
+
+  refused(): void {
+    const service = describeTarget(this.#outcome.local.target);
+    this.#outcome.reject(new ReplayRefused('local-refused', say('replay.localRefused', { service })));
+  }
+
+  onLocalData(chunk: Buffer): void {
+    this.#recording.toVisitor(chunk);
+    if (this.#recording.exchange?.durationMs !== undefined) this.#finish(false);
+  }
+
+  onLocalDrain(): void {}
+
+  onLocalEnd(): void {
+    this.#finish(false);
+  }
+
+  onLocalClose(): void {
+    this.#finish(true);
+  }
+
+  expire(): void {
+    this.#finish(true);
+  }
+
+  #finish(isBroken: boolean): void {
+    if (this.#dial === undefined) return;
+    this.#dial = undefined;
+    this.#deadlines.delete(this);
+    this.#connection?.destroy();
+    this.#recording.end(isBroken);
+    this.#outcome.resolve(this.#recording.exchange?.id ?? 0);
+  }
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import {
+  PULSE_SECONDS,
+  RECORDED_BODY_MAX_BYTES,
+  RECORDED_BYTES_MAX,
+  RECORDED_HEAD_MAX_BYTES,
+  RECORDED_REQUESTS_MAX,
+  RECORDED_TARGET_MAX_CHARS,
+} from '../limits.ts';
+import type { RequestSummary } from './records.ts';
+import { Pulse, RequestLog } from './request-log.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: sid=abc; HttpOnly\r\n\r\nok';
+
+function requestLogRequest(target: string, body = Buffer.alloc(0), fields = ''): Buffer {
+  const head = `POST ${target} HTTP/1.1\r\nContent-Length: ${body.length}\r\n${fields}\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), body]);
+}
+
+function exchange(log: RequestLog, bytes: Buffer, response: string | Buffer = OK): void {
+  const recording = log.open();
+  recording.toLocal(bytes);
+  recording.toVisitor(Buffer.from(response));
+  recording.end(false);
+}
+
+describe('the request log', () => {
+  it('keeps the last 200 requests, newest first, whatever came before', () => {
+    const log = new RequestLog();
+    const open = log.open();
+    open.toLocal(requestLogRequest('/0'));
+    for (let n = 1; n <= 250; n++) exchange(log, requestLogRequest(`/${n}`));
+    open.toVisitor(Buffer.from(OK));
+    open.end(false);
+    const targets = log.list().map(({ target }) => target);
+    assert.equal(targets.length, RECORDED_REQUESTS_MAX);
+    assert.deepEqual([targets[0], targets.at(-1)], ['/250', '/51']);
+    assert.deepEqual(
+      log.list({ reveal: false }, 2).map(({ id }) => id),
+      [251, 250],
+    );
+    assert.equal(log.detail(1), undefined);
+    assert.equal(log.detail(51), undefined);
+    assert.equal(log.detail(52)?.target, '/51');
+  });
+
+  it('holds no more memory than 200 times two heads and bodies, and releases it', () => {
+    const log = new RequestLog();
+    const body = Buffer.alloc(100 * 1024);
+    const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;
+    const response = `HTTP/1.1 200 OK\r\n${field}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
+    const [large, largeResponse] = [requestLogRequest('/', body, field), Buffer.from(response, 'latin1')];
+    for (let n = 0; n < 250; n++) exchange(log, large, largeResponse);
+    const max = RECORDED_REQUESTS_MAX * 2 * (RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES);
+    assert.ok(log.capturedBytes > max / 2);
+    assert.ok(log.capturedBytes <= max, `${log.capturedBytes} bytes`);
+    for (let n = 0; n < 200; n++) exchange(log, requestLogRequest('/'));
+    assert.ok(log.capturedBytes <= 200 * 2 * 4096, `${log.capturedBytes} bytes`);
+    log.clear();
+    assert.equal(log.capturedBytes, 0);
+    assert.deepEqual(log.list(), []);
+  });
+
+  it('keeps as many as it is told to, whose messages make room once all take 50 MiB', () => {
+    const log = new RequestLog(undefined, 1000);
+    const body = Buffer.alloc(RECORDED_BODY_MAX_BYTES);
+    const target = `/${'a'.repeat(2 * RECORDED_TARGET_MAX_CHARS)}`;
+    for (let n = 1; n <= 1100; n++)
+      exchange(log, requestLogRequest(`${target}?n=${n}`, body, 'Stripe-Signature: t=1\r\n'));
+    assert.ok(log.capturedBytes <= RECORDED_BYTES_MAX, `${log.capturedBytes} bytes`);
+    assert.ok(log.capturedBytes > RECORDED_BYTES_MAX - 4 * RECORDED_BODY_MAX_BYTES);
+    const listed = log.list();
+    assert.deepEqual([listed.length, listed[0]?.id, listed.at(-1)?.id], [1000, 1100, 101]);
+    const [newest, oldest] = [listed[0], listed.at(-1)];
+    assert.deepEqual([newest?.target, newest?.webhook], [`${target}?n=1100`, 'stripe']);
+    assert.deepEqual(
+      [oldest?.method, oldest?.target, oldest?.status, oldest?.webhook],
+      ['POST', target.slice(0, RECORDED_TARGET_MAX_CHARS), 200, 'stripe'],
+    );
+    assert.equal(log.detail(101), undefined);
+    assert.equal(log.detail(1100)?.request.body.length, body.length);
+  });
+
+  it('goes on with a request whose messages had to make room', () => {
+    const log = new RequestLog(undefined, 2000);
+    const stream = log.open();
+    stream.toLocal(requestLogRequest('/stream'));
+    for (let n = 0; n < 1000; n++)
+      exchange(log, requestLogRequest('/', Buffer.alloc(RECORDED_BODY_MAX_BYTES)));
+    assert.equal(log.detail(1), undefined);
+    stream.toVisitor(Buffer.from(OK));
+    const line = log.list().at(-1);
+    assert.deepEqual([line?.target, line?.status, line?.bytesOut], ['/stream', 200, OK.length]);
+  });
+
+  it('says what has changed since, the latest change last, in parts that miss nothing', () => {
+    const log = new RequestLog();
+    const open = log.open();
+    open.toLocal(requestLogRequest('/slow'));
+    for (let n = 2; n <= 5; n++) exchange(log, requestLogRequest(`/${n}`));
+    const first = log.changes(0, 3);
+    assert.deepEqual([first.requests.map(({ id }) => id), first.oldest], [[1, 2, 3], 1]);
+    open.toVisitor(Buffer.from(OK));
+    const second = log.changes(first.revision, 10);
+    assert.deepEqual(
+      second.requests.map(({ id, status }) => [id, status]),
+      [
+        [4, 200],
+        [5, 200],
+        [1, 200],
+      ],
+    );
+    assert.equal(second.revision, log.revision);
+    assert.deepEqual(log.changes(second.revision, 10).requests, []);
+    log.open().toLocal(Buffer.from('GET /half'));
+    assert.deepEqual(log.changes(second.revision, 10).requests, [], 'its head has not come');
+    log.clear(4);
+    assert.equal(log.changes(second.revision, 10).oldest, 5);
+    for (let n = 0; n < RECORDED_REQUESTS_MAX; n++) exchange(log, requestLogRequest('/more'));
+    assert.equal(log.changes(second.revision, 1).oldest, 7);
+  });
+
+  it('keeps 64 KiB of a body, and says that there was more', () => {
+    const log = new RequestLog();
+    exchange(log, requestLogRequest('/a', Buffer.alloc(RECORDED_BODY_MAX_BYTES, 'a')));
+    exchange(log, requestLogRequest('/b', Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1, 'b')));
+    const [a, b] = [log.detail(1)?.request, log.detail(2)?.request];
+    assert.deepEqual([a?.body.length, a?.isTruncated], [RECORDED_BODY_MAX_BYTES, false]);
+    assert.deepEqual([b?.body.length, b?.isTruncated], [RECORDED_BODY_MAX_BYTES, true]);
+  });
+
+  it('shows messages with their fields as sent, without chunked coding or secrets', () => {
+    const log = new RequestLog();
+    const chunked =
+      'HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-a: 1\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n';
+    exchange(
+      log,
+      requestLogRequest('/?token=abc', Buffer.from('{}'), 'authorization: Bearer abc\r\n'),
+      chunked,
+    );
+    const detail = log.detail(1);
+    assert.equal(detail?.request.startLine, 'POST /?token=[redacted] HTTP/1.1');
+    assert.deepEqual(detail.request.fields, [
+      ['Content-Length', '2'],
+      ['authorization', 'Bearer [redacted]'],
+    ]);
+    assert.equal(Buffer.from(detail.request.body).toString(), '{}');
+    assert.equal(detail.response?.startLine, 'HTTP/1.1 200 Fine');
+    assert.equal(Buffer.from(detail.response.body).toString(), 'hello');
+    assert.equal(detail.response.isTruncated, false);
+    assert.equal(log.list()[0]?.target, '/?token=[redacted]');
+    assert.equal(log.list({ reveal: true })[0]?.target, '/?token=abc');
+    const revealed = log.detail(1, { reveal: true });
+    assert.deepEqual(revealed?.request.fields[1], ['authorization', 'Bearer abc']);
+  });
+
+  it('has no response until its head is complete, and then as much of it as has come', () => {
+    const log = new RequestLog();
+    const recording = log.open();
+    recording.toLocal(requestLogRequest('/'));
+    recording.toVisitor(Buffer.from('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Le'));
+    assert.equal(log.detail(1)?.response, undefined);
+    recording.toVisitor(Buffer.from('ngth: 9\r\n\r\nha'));
+    const response = log.detail(1)?.response;
+    assert.deepEqual([response?.startLine, response?.body.length], ['HTTP/1.1 200 OK', 2]);
+  });
+
+  it('tells subscribers about a request, its response and its end', () => {
+    let ms = 0;
+    const log = new RequestLog({ now: () => 1000, monotonic: () => ms });
+    const seen: RequestSummary[] = [];
+    const unsubscribe = log.subscribe((summary) => seen.push(summary));
+    const recording = log.open();
+    recording.toLocal(requestLogRequest('/?key=1'));
+    recording.toVisitor(Buffer.from(OK.slice(0, -1)));
+    ms += 5;
+    recording.toVisitor(Buffer.from('k'));
+    const ids = seen.map(({ status, durationMs }) => [status, durationMs]);
+    assert.deepEqual(ids, [
+      [undefined, undefined],
+      [200, undefined],
+      [200, 5],
+    ]);
+    assert.deepEqual([seen[0]?.startedAt, seen[0]?.target], [1000, '/?key=[redacted]']);
+    unsubscribe();
+    exchange(log, requestLogRequest('/'));
+    assert.equal(seen.length, 3);
+  });
+});
+
+describe('the pulse of a tunnel', () => {
+  it('counts requests and errors by the second', () => {
+    const pulse = new Pulse();
+    for (const now of [1000, 1999, 2000]) pulse.count(now);
+    pulse.countError(2500);
+    assert.deepEqual(pulse.list(2999), [
+      { id: 1, requests: 2, errors: 0 },
+      { id: 2, requests: 1, errors: 1 },
+    ]);
+  });
+
+  it('is of the last 60 s, whatever came before', () => {
+    const pulse = new Pulse();
+    for (let second = 0; second < 200; second += 1) pulse.count(second * 1000);
+    const ids = pulse.list(199_000).map(({ id }) => id);
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [PULSE_SECONDS, 140, 199]);
+    assert.deepEqual(pulse.list(300_000), []);
+  });
+
+  it('is that of visitors: what fails counts when it ends, what is sent by hand does not', () => {
+    const clock = new FakeClock();
+    const log = new RequestLog(clock);
+    const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const recording = log.open();
+    recording.toLocal(request);
+    clock.advance(3000);
+    recording.toVisitor(Buffer.from('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
+    const replay = log.openReplay(1);
+    replay.toLocal(request);
+    replay.end(true);
+    const imported = log.openImported();
+    imported.toLocal(request);
+    imported.end(true);
+    const broken = log.open();
+    broken.toLocal(request);
+    broken.end(true);
+    assert.deepEqual(log.pulse, [
+      { id: 0, requests: 1, errors: 0 },
+      { id: 3, requests: 1, errors: 2 },
+    ]);
+  });
+});

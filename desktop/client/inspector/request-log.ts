@@ -1,0 +1,294 @@
+import { BodyError, trackBody } from '../../../shared/http1/body.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Recorder, Recording } from '../data/stream-filter.ts';
+import { PULSE_SECONDS, RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
+import { Capture, Exchange, type Visibility } from './exchange.ts';
+import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
+import {
+  type LogChanges,
+  type PulseSecond,
+  type RecordedMessage,
+  type RequestDetail,
+  type RequestSummary,
+  trimBlanks,
+} from './records.ts';
+import { redactField, redactTarget } from './redaction.ts';
+
+const REDACTED: Visibility = { reveal: false };
+
+const FIRST_ERROR_STATUS = 400;
+
+/** Told of a request when its head has arrived, when its response begins and when it ends. */
+export type LogListener = (summary: RequestSummary) => void;
+
+/**
+ * The last requests of one tunnel, in memory only. When they are shown, the values of secrets are replaced (redaction.ts),
+ * unless `reveal` asks for them. The messages of the oldest make room once all take {@link RECORDED_BYTES_MAX}: of those only
+ * the line stays.
+ */
+export class RequestLog implements Recorder, ExchangeStore {
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly #max: number;
+  /** by number, modulo the size of the ring */
+  readonly #ring: (Exchange | undefined)[] = [];
+  readonly #listeners = new Map<LogListener, Visibility>();
+  readonly #pulse = new Pulse();
+  #lastId = 0;
+  #clearedUpTo = 0;
+  /** counts what {@link RequestLog.changed} is told */
+  #revision = 0;
+  #capturedBytes = 0;
+  /** the messages of all before it are forgotten */
+  #oldestWithMessages = 1;
+
+  /** @param max requests that are kept */
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock, max = RECORDED_REQUESTS_MAX) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** The traffic of visitors in the last seconds. */
+  get pulse(): readonly PulseSecond[] {
+    return this.#pulse.list(this.#clock.now());
+  }
+
+  /** Memory that the recorded bytes take up. */
+  get capturedBytes(): number {
+    return this.#capturedBytes;
+  }
+
+  /** Moves with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Records one connection. */
+  open(waitedMs = 0): Recording {
+    return new ConnectionRecording(this, undefined, waitedMs);
+  }
+
+  /** Records the connection over which a request is repeated. */
+  openReplay(replayOf: number): ConnectionRecording {
+    return new ConnectionRecording(this, { replayOf });
+  }
+
+  /** Records the connection over which a request is sent that was written down elsewhere. */
+  openImported(): ConnectionRecording {
+    return new ConnectionRecording(this, { isImported: true });
+  }
+
+  /**
+   * What has been recorded, newest first.
+   *
+   * @param count of summaries, at most
+   */
+  list(visibility = REDACTED, count = this.#max): RequestSummary[] {
+    const summaries: RequestSummary[] = [];
+    for (let id = this.#lastId; id >= this.#oldest && summaries.length < count; id--) {
+      const exchange = this.find(id);
+      if (exchange !== undefined) summaries.push(exchange.summary(visibility));
+    }
+    return summaries;
+  }
+
+  /**
+   * What has changed, the earliest change first, so that asking again from where the result ends misses nothing.
+   *
+   * @param since revision that is known; 0 for everything
+   * @param count of summaries, at most
+   */
+  changes(since: number, count: number, visibility = REDACTED): LogChanges {
+    const changed = this.#ring.filter(
+      (exchange): exchange is Exchange => exchange !== undefined && exchange.revision > since,
+    );
+    const first = changed.sort((one, other) => one.revision - other.revision).slice(0, count);
+    const last = first.length < changed.length ? first.at(-1) : undefined;
+    return {
+      revision: last?.revision ?? this.#revision,
+      oldest: this.#oldest,
+      requests: first.map((exchange) => exchange.summary(visibility)),
+    };
+  }
+
+  /** Everything about one request; `undefined` when there is none of that number, or no longer. */
+  detail(id: number, visibility = REDACTED): RequestDetail | undefined {
+    const exchange = this.find(id);
+    return exchange && requestDetail(exchange, visibility);
+  }
+
+  find(id: number): Exchange | undefined {
+    const exchange = this.#ring[id % this.#max];
+    return exchange?.id === id ? exchange : undefined;
+  }
+
+  /** Forgets every request up to a number. Numbering goes on. */
+  clear(upTo = Infinity): void {
+    for (const [slot, exchange] of this.#ring.entries()) {
+      if (exchange === undefined || exchange.id > upTo) continue;
+      this.#capturedBytes -= exchange.capturedBytes;
+      exchange.release();
+      this.#ring[slot] = undefined;
+    }
+    this.#clearedUpTo = Math.max(this.#clearedUpTo, Math.min(upTo, this.#lastId));
+  }
+
+  /** @returns what ends the subscription */
+  subscribe(listener: LogListener, visibility = REDACTED): () => void {
+    this.#listeners.set(listener, visibility);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  begin({ replayOf, isImported = false }: Origin): Exchange {
+    const exchange = this.#begin(replayOf);
+    exchange.isImported = isImported;
+    if (isOfVisitor(exchange)) this.#pulse.count(exchange.startedAt);
+    return exchange;
+  }
+
+  elapsed(exchange: Exchange): number {
+    return this.#clock.monotonic() - exchange.startedMs;
+  }
+
+  grew(bytes: number): void {
+    this.#capturedBytes += bytes;
+    this.#oldestWithMessages = Math.max(this.#oldestWithMessages, this.#oldest);
+    while (this.#capturedBytes > RECORDED_BYTES_MAX) {
+      const oldest = this.find(this.#oldestWithMessages);
+      this.#capturedBytes -= oldest?.capturedBytes ?? 0;
+      oldest?.forgetMessages();
+      this.#oldestWithMessages += 1;
+    }
+  }
+
+  changed(exchange: Exchange): void {
+    if (this.find(exchange.id) !== exchange) return;
+    this.#revision += 1;
+    exchange.revision = this.#revision;
+    for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
+  }
+
+  finish(exchange: Exchange, isBroken: boolean): void {
+    exchange.isBroken = isBroken;
+    exchange.durationMs = this.elapsed(exchange);
+    const isError = isBroken || (exchange.status ?? 0) >= FIRST_ERROR_STATUS;
+    if (isError && isOfVisitor(exchange)) this.#pulse.countError(this.#clock.now());
+    this.changed(exchange);
+  }
+
+  #begin(replayOf: number | undefined): Exchange {
+    const id = (this.#lastId += 1);
+    const slot = id % this.#max;
+    const dropped = this.#ring[slot];
+    this.#capturedBytes -= dropped?.capturedBytes ?? 0;
+    const captures = dropped?.release() ?? { request: new Capture(), response: new Capture() };
+    const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
+    this.#capturedBytes += exchange.capturedBytes;
+    this.#ring[slot] = exchange;
+    return exchange;
+  }
+
+  /** Number of the oldest that is kept. */
+  get #oldest(): number {
+    return Math.max(this.#clearedUpTo, this.#lastId - this.#max) + 1;
+  }
+}
+
+function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
+  return replayOf === undefined && !isImported;
+}
+
+/* Recorded bytes as messages, read when somebody looks at them. */
+
+export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
+  const { captures } = exchange;
+  if (captures === undefined) return undefined;
+  const request = readMessage(captures.request.bytes, exchange.bytesIn, visibility);
+  if (request === undefined) return undefined;
+  const response = readMessage(captures.response.bytes, exchange.bytesOut, visibility);
+  const isMessage = exchange.status !== undefined;
+  const { timing } = exchange;
+  return { ...exchange.summary(visibility), timing, request, response: isMessage ? response : undefined };
+}
+
+/**
+ * Reads one message.
+ *
+ * @param bytes what was kept of it
+ * @param total bytes that it had
+ * @returns `undefined` without a complete head
+ */
+export function readMessage(
+  bytes: Buffer,
+  total: number,
+  { reveal }: Visibility,
+): RecordedMessage | undefined {
+  const scan = new HeadScan();
+  if (!scan.scan(bytes)) return undefined;
+  const [startLine = '', ...lines] = bytes
+    .toString('latin1', 0, scan.end)
+    .replace(/\r?\n\r?\n$/, '')
+    .split(/\r?\n/);
+  const fields = lines.map(readField);
+  const { body, isWhole } = readBody(scan.isChunked, bytes.subarray(scan.end));
+  return {
+    startLine: reveal ? startLine : redactTarget(startLine),
+    fields: reveal ? fields : fields.map(([name, value]) => [name, redactField(name, value)]),
+    body,
+    isTruncated: !isWhole || total > bytes.length,
+  };
+}
+
+/** Takes a line as it is: whatever passed is shown, even what shared/http1 would refuse. */
+function readField(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  if (colon === -1) return [trimBlanks(line), ''];
+  return [trimBlanks(line.slice(0, colon)), trimBlanks(line.slice(colon + 1))];
+}
+
+/** The body as a copy, without chunked coding. */
+function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhole: boolean } {
+  if (!isChunked) return { body: Uint8Array.from(bytes), isWhole: true };
+  const pieces: Buffer[] = [];
+  const tracker = trackBody({ kind: 'chunked' }, (piece) => pieces.push(piece));
+  try {
+    tracker.advance(bytes, 0);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+  }
+  return { body: Uint8Array.from(Buffer.concat(pieces)), isWhole: tracker.done };
+}
+
+const SECOND_MS = 1000;
+
+/** How many requests came to a tunnel in each of the last {@link PULSE_SECONDS} seconds, and how many failed. */
+export class Pulse {
+  /** by second, modulo their number */
+  readonly #seconds: (PulseSecond | undefined)[] = Array.from({ length: PULSE_SECONDS });
+
+  /** A request has come. @param now wall-clock ms */
+  count(now: number): void {
+    const { id, requests, errors } = this.#at(now);
+    this.#seconds[id % PULSE_SECONDS] = { id, requests: requests + 1, errors };
+  }
+
+  /** A request has failed. @param now wall-clock ms */
+  countError(now: number): void {
+    const { id, requests, errors } = this.#at(now);
+    this.#seconds[id % PULSE_SECONDS] = { id, requests, errors: errors + 1 };
+  }
+
+  /** Those of the last seconds in which something happened, earliest first. @param now wall-clock ms */
+  list(now: number): readonly PulseSecond[] {
+    const after = Math.floor(now / SECOND_MS) - PULSE_SECONDS;
+    return this.#seconds
+      .filter((second) => second !== undefined)
+      .filter(({ id }) => id > after)
+      .toSorted((one, other) => one.id - other.id);
+  }
+
+  #at(now: number): PulseSecond {
+    const id = Math.floor(now / SECOND_MS);
+    const second = this.#seconds[id % PULSE_SECONDS];
+    return second?.id === id ? second : { id, requests: 0, errors: 0 };
+  }
+}

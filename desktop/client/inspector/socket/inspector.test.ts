@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { describeOnPosix } from '../../../../shared/testing/posix.ts';
+import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
+import { say } from '../../messages.ts';
+import { EditRefused, type RequestEdit } from '../edit.ts';
+import { findTunnels, type FoundTunnel, Inspector, InspectRefused } from '../inspector-client.ts';
+import { runtimeFolder, type RuntimeFolder } from '../inspector-protocol.ts';
+import { type InspectedTunnel, InspectorServer } from '../inspector-server.ts';
+import type { RequestSummary } from '../records.ts';
+import { ReplayRefused } from '../replay.ts';
+import { RequestLog } from '../request-log.ts';
+
+const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
+const REPLAYER = {
+  replay: (id: number) => Promise.resolve(id + 1),
+  replayEdited: (id: number, { body }: RequestEdit) => Promise.resolve(id + (body?.length ?? 0)),
+};
+const EDIT: RequestEdit = { method: 'PUT', target: '/', fields: [['X', '1']], body: Buffer.from([0, 255]) };
+const IMPORTED = { ...EDIT, body: new Uint8Array([0, 255]), isCut: false, response: undefined };
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+
+function record(log: RequestLog): void {
+  const recording = log.open();
+  recording.toLocal(Buffer.from(REQUEST, 'latin1'));
+  recording.toVisitor(Buffer.from(OK));
+}
+
+function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
+  const publicUrl = `http://${slug}.localhost`;
+  return { id: `id-${slug}`, slug, publicUrl, host: `${slug}.localhost`, log, replayer: REPLAYER };
+}
+
+function isRefusal(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof InspectRefused && error.code === code;
+}
+
+describeOnPosix('looking at a running process', () => {
+  let base: string;
+  let folder: RuntimeFolder;
+  const cleanup: (() => void)[] = [];
+
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    cleanup.push(() => rmSync(base, { recursive: true, force: true }));
+    folder = runtimeFolder({ XDG_RUNTIME_DIR: base, TMPDIR: base }, 'linux');
+  });
+  afterEach(() => {
+    for (const action of cleanup.splice(0).toReversed()) action();
+  });
+
+  async function serve(tunnel: InspectedTunnel, pid?: number): Promise<InspectorServer> {
+    const server = new InspectorServer(folder, pid);
+    cleanup.push(() => server.stop());
+    server.add(tunnel);
+    await server.start();
+    return server;
+  }
+
+  async function onlyTunnel(): Promise<FoundTunnel> {
+    const [tunnel, ...more] = await findTunnels(folder);
+    assert.ok(tunnel !== undefined && more.length === 0);
+    return tunnel;
+  }
+
+  it('lists, shows and repeats requests, without secrets unless they are asked for', async () => {
+    const log = new RequestLog();
+    record(log);
+    await serve(tunnelOf(log));
+    const found = await onlyTunnel();
+    assert.deepEqual([found.slug, found.publicUrl], ['demo', 'http://demo.localhost']);
+    const inspector = new Inspector(found);
+    assert.equal(JSON.stringify(await inspector.list(false)), JSON.stringify(log.list()));
+    assert.equal((await inspector.list(true))[0]?.target, '/?token=abc');
+    const detail = await inspector.show(1, false);
+    assert.equal(detail.request.startLine, 'POST /?token=[redacted] HTTP/1.1');
+    assert.deepEqual([...detail.request.body], [0, 0xff, 0x21]);
+    assert.equal((await inspector.show(1, true)).target, '/?token=abc');
+    assert.equal(await inspector.replay(1), 2);
+  });
+
+  it('sends what was edited, and adds what was imported, bodies as bytes', async () => {
+    const log = new RequestLog();
+    await serve(tunnelOf(log));
+    const inspector = new Inspector(await onlyTunnel());
+    assert.equal(await inspector.replayEdited(5, EDIT), 7);
+    assert.equal(await inspector.replayEdited(5, { ...EDIT, body: undefined }), 5);
+    const response = {
+      status: 201,
+      reason: 'Made',
+      fields: [],
+      body: Buffer.from([255]),
+      isCut: false,
+      durationMs: 3,
+    };
+    assert.equal(await inspector.add({ ...IMPORTED, response }), 1);
+    const { request, response: answer, isImported } = await inspector.show(1, true);
+    assert.deepEqual([[...request.body], [...(answer?.body ?? [])], isImported], [[0, 255], [255], true]);
+    assert.equal(request.fields[0]?.[1], 'demo.localhost');
+  });
+
+  it('reports requests as they come, until the watch or the process ends', async () => {
+    const log = new RequestLog();
+    const server = await serve(tunnelOf(log));
+    const inspector = new Inspector(await onlyTunnel());
+    const seen: RequestSummary[] = [];
+    const begun = Promise.withResolvers<void>();
+    const ended = new AbortController();
+    const watches = [
+      inspector.watch(false, (summary) => (seen.push(summary), begun.resolve()), ended.signal),
+      inspector.watch(true, () => ended.abort(), new AbortController().signal),
+    ];
+    const timer = setInterval(() => record(log), 5);
+    cleanup.push(() => clearInterval(timer));
+    await begun.promise;
+    assert.equal(seen[0]?.target, '/?token=[redacted]');
+    await watches[0];
+    server.stop();
+    await watches[1];
+  });
+
+  it('says why it refuses', async () => {
+    const log = new RequestLog();
+    const tunnel = {
+      ...tunnelOf(log),
+      replayer: {
+        replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
+        replayEdited: () => Promise.reject(new EditRefused([{ part: 'method', said: say('edit.connect') }])),
+      },
+    };
+    const server = await serve(tunnel);
+    const found = await onlyTunnel();
+    const inspector = new Inspector(found);
+    await assert.rejects(inspector.show(9, false), isRefusal('unknown-request'));
+    await assert.rejects(inspector.replay(1), isRefusal('truncated'));
+    await assert.rejects(inspector.replayEdited(1, EDIT), isRefusal('edit-refused'));
+    await assert.rejects(inspector.add({ ...IMPORTED, method: 'A B' }), isRefusal('edit-refused'));
+    await assert.rejects(inspector.show(0.5, false), isRefusal('bad-request'));
+    server.remove(tunnel);
+    await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));
+  });
+
+  it('is open to this user alone', async () => {
+    await serve(tunnelOf(new RequestLog()));
+    const { path } = await onlyTunnel();
+    assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    chmodSync(join(base, 'culvert'), 0o755);
+    folder.pathOf(1);
+    assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
+  });
+
+  it('does not use a folder that somebody else may have made', () => {
+    const other = join(base, 'other');
+    mkdirSync(other);
+    symlinkSync(base, join(other, 'culvert'));
+    symlinkSync(base, join(other, `culvert-${userInfo().uid}`));
+    const unusable = runtimeFolder({ XDG_RUNTIME_DIR: other, TMPDIR: other }, 'linux');
+    assert.throws(() => unusable.pathOf(1), /is not a folder of this user/);
+    assert.deepEqual(unusable.paths(), []);
+  });
+
+  it('finds processes that were started without a login session', async () => {
+    const daemon = new InspectorServer(runtimeFolder({ TMPDIR: base }, 'linux'), 7);
+    cleanup.push(() => daemon.stop());
+    daemon.add(tunnelOf(new RequestLog(), 'daemon'));
+    await daemon.start();
+    await serve(tunnelOf(new RequestLog(), 'shell'), 8);
+    const slugs = (await findTunnels(folder)).map(({ slug }) => slug);
+    assert.deepEqual(slugs.sort(), ['daemon', 'shell']);
+  });
+
+  it('removes the sockets of processes that have ended, and leaves those of others', async () => {
+    await serve(tunnelOf(new RequestLog(), 'one'), 1);
+    const stale = folder.pathOf(2);
+    const server = createServer().listen(stale);
+    await new Promise((resolve) => server.once('listening', resolve));
+    // What a killed process leaves behind: closing would remove the file.
+    linkSync(stale, `${stale}.kept`);
+    await new Promise((resolve) => server.close(resolve));
+    renameSync(`${stale}.kept`, stale);
+    await serve(tunnelOf(new RequestLog(), 'three'), 3);
+    const slugs = (await findTunnels(folder)).map(({ slug }) => slug);
+    assert.deepEqual(slugs.sort(), ['one', 'three']);
+    assert.equal(existsSync(stale), false);
+  });
+
+  it('leaves nothing behind', async () => {
+    const server = await serve(tunnelOf(new RequestLog()));
+    server.stop();
+    assert.deepEqual(folder.paths(), []);
+  });
+
+  it('is cut when it asks for too much', async () => {
+    await serve(tunnelOf(new RequestLog()));
+    const { path } = await onlyTunnel();
+    let answer = '';
+    await new Promise((resolve) => {
+      const socket = connect(path).on('error', () => {});
+      socket.on('close', resolve).on('data', (bytes) => (answer += String(bytes)));
+      socket.write('x'.repeat(INSPECT_REQUEST_MAX_BYTES + 1));
+    });
+    assert.equal(answer, '');
+  });
+
+  it('gives up on a process whose answer never ends', async () => {
+    const server = createServer((socket) => {
+      const chunk = Buffer.alloc(1024 * 1024, 'x');
+      const go = (): void => void socket.write(chunk, (error) => !error && go());
+      socket.on('error', () => {});
+      go();
+    });
+    cleanup.push(() => server.close());
+    await new Promise<void>((resolve) => server.listen(folder.pathOf(1), resolve));
+    const inspector = new Inspector({ path: folder.pathOf(1), id: '', slug: '', publicUrl: '' });
+    await assert.rejects(inspector.list(false), InspectRefused);
+  });
+
+  it('is possible for 16 clients at a time', async () => {
+    await serve(tunnelOf(new RequestLog()));
+    const { path } = await onlyTunnel();
+    for (let n = 0; n < INSPECTORS_MAX; n++) {
+      const socket = connect(path);
+      cleanup.push(() => socket.destroy());
+      await new Promise((resolve) => socket.once('connect', resolve));
+    }
+    assert.deepEqual(await findTunnels(folder), []);
+  });
+
+  it('disconnects a watcher that is further behind than the limit', async () => {
+    const log = new RequestLog();
+    await serve(tunnelOf(log));
+    const { path, id } = await onlyTunnel();
+    const socket = connect(path).on('error', () => {});
+    cleanup.push(() => socket.destroy());
+    socket.pause();
+    socket.write(`${JSON.stringify({ op: 'watch', tunnel: id, reveal: false })}\n`);
+    const subscribed = Promise.withResolvers<void>();
+    const original = log.subscribe.bind(log);
+    log.subscribe = (...args) => (subscribed.resolve(), original(...args));
+    await subscribed.promise;
+    // Twice the limit and what the system holds for a socket.
+    const count = (2 * INSPECT_BACKLOG_MAX_BYTES) / 200;
+    for (let n = 0; n < count; n++) record(log);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    let received = 0;
+    socket.on('data', ({ length }) => (received += length)).resume();
+    await closed;
+    assert.ok(received < 2 * INSPECT_BACKLOG_MAX_BYTES, `${received} bytes`);
+  });
+});

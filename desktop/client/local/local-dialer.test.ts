@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { connectLocal } from '../../testing/attempts.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import { Deadlines } from '../clock.ts';
+import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
+import { LocalDialer, localPort, type LocalTarget } from './local-dialer.ts';
+
+/** Many containers have no IPv6. */
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+const dialerTo = (port: number, more: Partial<LocalTarget> = {}): LocalDialer =>
+  new LocalDialer({ ...localPort(port), ...more }, new Deadlines(new FakeClock()));
+
+describe('LocalDialer', () => {
+  afterEach(closeServers);
+
+  for (const host of ['127.0.0.1', '::1']) {
+    it(`reaches a service on ${host}, and goes there first the next time`, async function () {
+      if (host === '::1' && !hasIpv6) this.skip();
+      const peers: (string | undefined)[] = [];
+      const port = await startTcp((socket) => peers.push(socket.localAddress), host);
+      const dialer = dialerTo(port);
+      for (let round = 0; round < 2; round++) (await connectLocal(dialer)).destroy();
+      assert.deepEqual(peers, [host, host]);
+    });
+  }
+
+  it('is refused if nothing listens', async () => {
+    await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
+  });
+
+  it('finds a service that has moved to the other address of localhost', async function () {
+    if (!hasIpv6) this.skip();
+    const peers: (string | undefined)[] = [];
+    const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.1');
+    const dialer = dialerTo(port);
+    (await connectLocal(dialer)).destroy();
+    closeServers();
+    await startTcp((socket) => peers.push(socket.localAddress), '::1', port);
+    for (let round = 0; round < 2; round++) (await connectLocal(dialer)).destroy();
+    assert.deepEqual(peers, ['127.0.0.1', '::1', '::1']);
+  });
+
+  it('says nothing more when it is cancelled', async () => {
+    const dialer = dialerTo(await startTcp((socket) => socket.resume()));
+    dialer.connect({ connected: () => assert.fail(), refused: () => assert.fail() }).cancel();
+    (await connectLocal(dialer)).destroy();
+  });
+
+  it('gives up on both addresses in time', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const refused = new Promise<Error>((resolve) => {
+      const handler = { connected: () => assert.fail(), refused: resolve };
+      new LocalDialer(localPort(9), deadlines).connect(handler);
+    });
+    // Before the system has reported anything about either.
+    clock.advance(2 * LOCAL_CONNECT_TIMEOUT_MS);
+    assert.equal((await refused).message, 'timed out');
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('connects to the chosen host only', async () => {
+    const peers: (string | undefined)[] = [];
+    const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.2');
+    // Normally nobody listens on 127.0.0.1, but another program on this machine may.
+    await connectLocal(dialerTo(port)).then(
+      (other) => other.destroy(),
+      (error: unknown) => assert.match(String(error), /ECONNREFUSED/),
+    );
+    (await connectLocal(dialerTo(port, { host: '127.0.0.2' }))).destroy();
+    assert.deepEqual(peers, ['127.0.0.2']);
+  });
+
+  it('waits for a service that restarts', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await closedPort();
+    const dialer = new LocalDialer({ ...localPort(port), waitMs: 5000 }, deadlines);
+    const connecting = connectLocal(dialer);
+    await refusedBoth(port);
+    clock.advance(2 * LOCAL_RETRY_MS);
+    await refusedBoth(port);
+    await startTcp((socket) => socket.resume(), '127.0.0.1', port);
+    clock.advance(2 * LOCAL_RETRY_MS);
+    (await connecting).destroy();
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('does not wait for longer than it is told to', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await closedPort();
+    const dialer = new LocalDialer({ ...localPort(port), waitMs: 1000 }, deadlines);
+    const gaveUp = assert.rejects(connectLocal(dialer), /ECONNREFUSED/);
+    for (let passed = 0; deadlines.size > 0; passed += LOCAL_RETRY_MS) {
+      assert.ok(passed <= 1000 + 2 * LOCAL_RETRY_MS);
+      await refusedBoth(port);
+      clock.advance(LOCAL_RETRY_MS);
+    }
+    await gaveUp;
+  });
+
+  describe('with TLS', () => {
+    it('accepts a self-signed certificate from this machine', async () => {
+      const port = await startTls((socket) => socket.end('hello'));
+      const local = await connectLocal(dialerTo(port, { https: true }));
+      assert.ok(local.isOpen);
+      local.destroy();
+    });
+
+    it('fails at a service without TLS, and says so', async () => {
+      const port = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 400\r\n\r\n')));
+      await assert.rejects(connectLocal(dialerTo(port, { https: true })), /wrong version|closed|packet/i);
+    });
+  });
+});
+
+/** Waits until both addresses have refused whoever asked before. */
+function refusedBoth(port: number): Promise<void> {
+  return assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
+}

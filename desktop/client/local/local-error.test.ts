@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { Deadlines } from '../clock.ts';
+import { findHostRefusal, type LocalErrorCode, LocalErrorResponse } from './local-error.ts';
+
+function setUp(code: LocalErrorCode = 'local-refused') {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  const stream = new FakeStream();
+  let ends = 0;
+  const response = new LocalErrorResponse(stream, code, 3000, deadlines, () => (ends += 1));
+  response.start();
+  return { response, clock, deadlines, stream, ends: () => ends };
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
+
+describe('LocalErrorResponse', () => {
+  it('responds with 502 and the port in the text, then closes', () => {
+    const { stream, ends, deadlines } = setUp();
+    stream.receive(`${GET}\r\n`);
+    const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
+    assert.match(head, /\r\nCulvert-Error: local-refused\r\n/);
+    assert.match(head, /\r\nContent-Type: application\/json; charset=utf-8\r\n/);
+    assert.match(head, /\r\nConnection: close$/);
+    assert.match(head, new RegExp(`\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`));
+    assert.match((JSON.parse(body) as { error: string }).error, /3000/);
+    assert.equal(stream.ended, 1000);
+    assert.equal(ends(), 1);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('says what went wrong with the service', () => {
+    const { stream } = setUp('local-reset');
+    stream.receive(`${GET}\r\n`);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
+  });
+
+  it('responds to browsers with a page', () => {
+    const { stream } = setUp();
+    stream.receive(`${GET}Accept: text/html,*/*;q=0.8\r\n\r\n`);
+    assert.match(stream.sent, /\r\nContent-Type: text\/html; charset=utf-8\r\n/);
+    assert.match(stream.sent, /The port is 3000\./);
+  });
+
+  it('sends no content for HEAD', () => {
+    const { stream } = setUp();
+    stream.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.ok(stream.sent.endsWith('\r\n\r\n'));
+    assert.match(stream.sent, /Content-Length: [1-9]/);
+  });
+
+  it('takes a head in pieces, and drops the body after it', () => {
+    const { stream, ends } = setUp();
+    for (const character of 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n')
+      stream.receive(character);
+    const sent = stream.sent;
+    stream.receive('body');
+    assert.equal(stream.sent, sent);
+    assert.equal(ends(), 1);
+  });
+
+  it('waits 10 s for a head', () => {
+    const { stream, clock, ends } = setUp();
+    stream.receive(GET);
+    clock.advance(9999);
+    assert.equal(stream.ended, undefined);
+    clock.advance(1);
+    assert.equal(stream.ended, 1011);
+    assert.equal(ends(), 1);
+  });
+
+  for (const [name, bytes] of [
+    ['what is no HTTP', 'hello\r\n\r\n'],
+    ['an endless head', `${GET}X: ${'x'.repeat(40_000)}`],
+  ] as const) {
+    it(`does not respond to ${name}`, () => {
+      const { stream } = setUp();
+      stream.receive(bytes);
+      assert.equal(stream.sent, '');
+      assert.equal(stream.ended, 1011);
+    });
+  }
+
+  it('ends with a visitor that leaves', () => {
+    const { stream, deadlines, ends } = setUp();
+    stream.closeByRelay(1006);
+    assert.equal(ends(), 1);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('cuts the stream when it is told to', () => {
+    const { response, stream, deadlines, ends } = setUp();
+    response.cut();
+    assert.deepEqual([stream.ended, ends(), deadlines.size], ['cut', 1, 0]);
+  });
+});
+
+const hostRefusalHead = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\n\r\n`;
+const find = (text: string, isBody = false) => findHostRefusal(Buffer.from(text), isBody);
+
+describe('findHostRefusal', () => {
+  const refusals: [string, string, string][] = [
+    ['Vite', '403 Forbidden', 'Blocked request. This host ("x.example.com") is not allowed.'],
+    ['webpack', '403 Forbidden', 'Invalid Host header'],
+    ['webpack', '403 Forbidden', 'Invalid Host/Origin header'],
+    ['Django', '400 Bad Request', `${' '.repeat(900)}<title>DisallowedHost at /</title>`],
+    ['Rails', '403 Forbidden', '<h1>Blocked hosts: x.example.com</h1>'],
+    ['ASP.NET', '400 Bad Request', '<h2>Bad Request - Invalid Hostname</h2>'],
+  ];
+  for (const [name, status, body] of refusals) {
+    it(`knows what ${name} says: ${body.trim()}`, () => {
+      const refusal = find(hostRefusalHead(status) + body);
+      assert.ok(refusal.kind === 'refused');
+      assert.match(refusal.setting, new RegExp(name));
+      assert.equal(find(hostRefusalHead(status)).kind, 'perhaps');
+      assert.deepEqual(find(body, true), refusal);
+    });
+  }
+
+  const others: [string, string][] = [
+    ['another refusal', `${hostRefusalHead('403 Forbidden')}You may not`],
+    ['another status', `${hostRefusalHead('404 Not Found')}Invalid Host header`],
+    ['a response about it', `${hostRefusalHead('200 OK')}Invalid Host header`],
+    ['a piece of a body', '12345678 4 Blocked request. This host'],
+    ['what comes far behind', `${hostRefusalHead('403 Forbidden')}${' '.repeat(5000)}Invalid Host header`],
+  ];
+  for (const [name, text] of others)
+    it(`does not mistake ${name} for it`, () => assert.equal(find(text).kind, 'none'));
+
+  it('looks at only one more piece', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));
+});

@@ -1,0 +1,151 @@
+/** The response to a visitor whose local service gives none (docs/protocol.md section 4.5). */
+import { CloseCode } from '../../../shared/control.ts';
+import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
+import { uriHost } from '../../../shared/host.ts';
+import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
+import { errorContent } from '../../../shared/page.ts';
+import type { HostHeader } from '../../../shared/value-rules.ts';
+import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
+import type { Deadlines, Expiring } from '../clock.ts';
+import type { DataSocket } from '../data/data-dialer.ts';
+import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
+import type { LocalTarget } from './local-dialer.ts';
+
+/** The relay has refused what is longer; here only the method and `Accept` matter. */
+const NO_LIMITS = { target: Infinity, fields: Infinity };
+
+/** What the local service has done to a visitor. */
+export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
+
+/** Waits for the request on a data socket, responds with a 502 and closes the socket. */
+export class LocalErrorResponse implements ByteStreamHandler, Expiring {
+  readonly #stream: DataSocket;
+  readonly #code: LocalErrorCode;
+  readonly #port: number;
+  readonly #deadlines: Deadlines;
+  readonly #onEnd: () => void;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #ended = false;
+
+  /**
+   * A stream that brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
+   *
+   * @param onEnd called once, when the response has been written or the stream has ended
+   */
+  constructor(
+    stream: DataSocket,
+    code: LocalErrorCode,
+    port: number,
+    deadlines: Deadlines,
+    onEnd: () => void,
+  ) {
+    this.#stream = stream;
+    this.#code = code;
+    this.#port = port;
+    this.#deadlines = deadlines;
+    this.#onEnd = onEnd;
+  }
+
+  start(): void {
+    this.#deadlines.add(this, REQUEST_HEAD_TIMEOUT_MS);
+    this.#stream.attach(this);
+  }
+
+  /** Cuts the data socket. */
+  cut(): void {
+    this.#stream.destroy();
+    this.#end();
+  }
+
+  onStreamData(chunk: Buffer): void {
+    if (this.#ended) return;
+    const head = this.#reader.push(chunk);
+    if (head === undefined) return;
+    const request = typeof head === 'string' ? undefined : parseRequestHead(head.head, NO_LIMITS);
+    if (request === undefined || typeof request === 'string') {
+      this.#finish(CloseCode.internalError);
+      return;
+    }
+    this.#stream.write(localErrorResponse(request, this.#code, this.#port));
+    this.#finish(CloseCode.normal);
+  }
+
+  onStreamDrain(): void {}
+
+  onStreamClose(): void {
+    this.#end();
+  }
+
+  expire(): void {
+    this.#finish(CloseCode.internalError);
+  }
+
+  #finish(code: number): void {
+    this.#stream.close(code);
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#deadlines.delete(this);
+    this.#onEnd();
+  }
+}
+
+/** The whole response, in the form the visitor asks for; no content for HEAD. */
+function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
+  const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
+  const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
+  const content = errorContent(code, accept.length === 0 ? undefined : accept.join(', '), text);
+  const body = Buffer.from(content.body);
+  const head = Buffer.from(
+    `HTTP/1.1 ${content.status} Bad Gateway\r\n` +
+      `Content-Type: ${content.contentType}\r\nContent-Length: ${body.length}\r\n` +
+      `Cache-Control: no-store\r\n${content.fields}Connection: close\r\n\r\n`,
+  );
+  return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
+}
+
+/** Notices that a local service refuses the host name that visitors use, as dev servers do to be safe from others. */
+
+/** What they say, and which server says it. */
+const REFUSALS: readonly (readonly [RegExp, string])[] = [
+  [/Blocked request\. This host/, 'Vite: server.allowedHosts'],
+  [/^Invalid Host(?:\/Origin)? header/m, 'webpack: devServer.allowedHosts'],
+  [/DisallowedHost|Invalid HTTP_HOST header/, 'Django: ALLOWED_HOSTS'],
+  [/Blocked hosts?:/, 'Rails: config.hosts'],
+  [/Bad Request - Invalid Host/, 'ASP.NET: AllowedHosts'],
+];
+const HEAD = /^HTTP\/1\.[01] (?:400|403|421) /;
+/** All of them say so at the beginning; Django says it after some markup. */
+const LOOK_MAX_BYTES = 4096;
+
+/** What a piece of a response says about the host name. */
+export type HostRefusal =
+  | { readonly kind: 'none' }
+  /** a refusal whose reason comes in the next piece */
+  | { readonly kind: 'perhaps' }
+  /** @param setting the setting that makes the service accept the name */
+  | { readonly kind: 'refused'; readonly setting: string };
+
+const NONE: HostRefusal = { kind: 'none' };
+const PERHAPS: HostRefusal = { kind: 'perhaps' };
+
+/**
+ * Looks at the beginning of a piece of a response.
+ *
+ * @param isBody whether the piece before was `perhaps`, so that this one needs no head
+ */
+export function findHostRefusal(piece: Buffer, isBody: boolean): HostRefusal {
+  const text = piece.toString('latin1', 0, LOOK_MAX_BYTES);
+  if (!isBody && !HEAD.test(text)) return NONE;
+  for (const [pattern, setting] of REFUSALS) if (pattern.test(text)) return { kind: 'refused', setting };
+  return !isBody && text.endsWith('\r\n\r\n') ? PERHAPS : NONE;
+}
+
+/** @returns what to send in place of the visitor's Host; `undefined` to keep it */
+export function replacementHost(mode: HostHeader, { host, port }: LocalTarget): string | undefined {
+  if (mode === 'keep') return undefined;
+  return mode === 'local' ? `${uriHost(host)}:${port}` : mode;
+}

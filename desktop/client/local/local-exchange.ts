@@ -1,0 +1,126 @@
+/**
+ * One request and its response on a local connection, followed to tell whether the connection can serve somebody else's
+ * request afterwards (docs/decisions/0007). Where anything is in doubt it cannot.
+ */
+import {
+  BodyError,
+  type BodyTracker,
+  requestFraming,
+  responseFraming,
+  trackBody,
+} from '../../../shared/http1/body.ts';
+import { type Field, fieldValue, listMembers } from '../../../shared/http1/fields.ts';
+import {
+  HeadReader,
+  parseRequestHead,
+  parseResponseHead,
+  type ResponseHead,
+} from '../../../shared/http1/head.ts';
+import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+
+/** Safe methods (RFC 9110 section 9.2.1), so that a request can be sent again over another connection. */
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Some schemes authenticate the connection instead of the request (NTLM, Negotiate); the rest is about the connection. */
+const UNSUITABLE_FIELDS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'connection',
+  'upgrade',
+  'expect',
+]);
+const CHALLENGES = new Set(['www-authenticate', 'proxy-authenticate']);
+/** The relay has refused what is longer. */
+const NO_LIMITS = { target: Infinity, fields: Infinity };
+
+export class LocalExchange {
+  readonly #method: string;
+  #body: BodyTracker | undefined;
+  #isSpoilt = false;
+
+  private constructor(method: string) {
+    this.#method = method;
+  }
+
+  /**
+   * Looks at the first bytes of a data socket.
+   *
+   * @returns `undefined` unless they are exactly one request of a kind that may share a local connection with others
+   */
+  static of(bytes: Buffer): LocalExchange | undefined {
+    const end = new HeadReader(REQUEST_HEAD_MAX_BYTES).push(bytes);
+    if (end === undefined || typeof end === 'string' || end.rest.length > 0) return undefined;
+    const head = parseRequestHead(end.head, NO_LIMITS);
+    if (typeof head === 'string' || head.minor !== 1 || !SAFE_METHODS.has(head.method)) return undefined;
+    const framing = requestFraming(head);
+    if (typeof framing === 'string' || framing.kind !== 'none') return undefined;
+    return hasField(head.fields, UNSUITABLE_FIELDS) ? undefined : new LocalExchange(head.method);
+  }
+
+  /** Whether the response is complete, and its connection can serve another request. */
+  get isReusable(): boolean {
+    return !this.#isSpoilt && this.#body?.done === true;
+  }
+
+  /** Takes the next bytes of the response, before anybody changes them. */
+  follow(chunk: Buffer): void {
+    if (this.#isSpoilt) return;
+    try {
+      const body = this.#body;
+      // Bytes after the end of a response belong to no request.
+      this.#isSpoilt = body === undefined ? !this.#followHead(chunk) : !this.#followBody(body, chunk);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      this.#isSpoilt = true;
+    }
+  }
+
+  /** @returns whether the connection may still be reused */
+  #followHead(chunk: Buffer): boolean {
+    let rest = chunk;
+    do {
+      // Heads come in one piece nearly always. A part of one would have to be copied to be kept, since it is passed on.
+      const end = new HeadReader(RESPONSE_HEAD_MAX_BYTES).push(rest);
+      const head = end === undefined || typeof end === 'string' ? undefined : parseResponseHead(end.head);
+      if (end === undefined || typeof end === 'string' || head === undefined) return false;
+      rest = end.rest;
+      if (head.status === 101 || head.minor !== 1) return false;
+      if (head.status >= 200) {
+        this.#body = bodyOf(head, this.#method);
+        return this.#body !== undefined && this.#followBody(this.#body, rest);
+      }
+    } while (rest.length > 0);
+    return true;
+  }
+
+  #followBody(body: BodyTracker, bytes: Buffer): boolean {
+    if (body.done) return bytes.length === 0;
+    return body.advance(bytes, 0) === bytes.length;
+  }
+}
+
+/** @returns `undefined` for a response that says, or may mean, that its connection serves no other request */
+function bodyOf(head: ResponseHead, method: string): BodyTracker | undefined {
+  const { fields } = head;
+  if (!isKeptAlive(fields) || hasField(fields, CHALLENGES)) return undefined;
+  const framing = responseFraming(head, method);
+  if (framing === undefined || framing.kind === 'until-close') return undefined;
+  // If a server sends a body where there must not be one, it would be taken for the next visitor's response.
+  if (framing.kind === 'none' && announcesBody(fields)) return undefined;
+  return trackBody(framing);
+}
+
+function isKeptAlive(fields: readonly Field[]): boolean {
+  return listMembers(fields, 'connection').every((member) => member === 'keep-alive');
+}
+
+function announcesBody(fields: readonly Field[]): boolean {
+  return (
+    fieldValue(fields, 'transfer-encoding') !== undefined ||
+    (fieldValue(fields, 'content-length') ?? '0') !== '0'
+  );
+}
+
+function hasField(fields: readonly Field[], names: ReadonlySet<string>): boolean {
+  for (const { lower } of fields) if (names.has(lower)) return true;
+  return false;
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { CERTIFICATE } from '../../testing/certificate.ts';
+import { startProxy } from '../../testing/proxy.ts';
+import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import type { Attempt } from './dial.ts';
+import { Network, parseNoProxy } from './network.ts';
+import type { NetworkSettings } from './proxy-dial.ts';
+
+const ca = CERTIFICATE;
+
+/** Connects to a relay, under a name for which a proxy is used. */
+function connect(settings: NetworkSettings, url: string, address?: string): Promise<Socket> {
+  return new Promise((connected, failed) => {
+    new Network(settings).connect(parseRelayAddress(url), { address }, { connected, failed });
+  });
+}
+
+async function greeting(socket: Socket): Promise<string> {
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return bytes.toString();
+}
+
+const hello = (socket: Socket): void =>
+  void socket.on('data', (bytes) => socket.end(`hello ${String(bytes)}`));
+
+/** Sends something, since with TLS and HTTP the client speaks first. */
+async function ask(socket: Socket): Promise<string> {
+  socket.write('you');
+  return greeting(socket);
+}
+
+describe('Network', () => {
+  afterEach(closeServers);
+
+  it('connects directly', async () => {
+    const port = await startTcp(hello);
+    assert.equal(await ask(await connect({}, `http://localhost:${port}`)), 'hello you');
+  });
+
+  it('uses the address it is given, and checks the certificate for the name', async () => {
+    const port = await startTls(hello);
+    assert.equal(await ask(await connect({ ca }, `https://localhost:${port}`, '127.0.0.1')), 'hello you');
+    await assert.rejects(connect({ ca }, `https://relay.test:${port}`, '127.0.0.1'), {
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+  });
+
+  it('trusts no other authority than those it is told to', async () => {
+    const port = await startTls(hello);
+    await assert.rejects(connect({}, `https://localhost:${port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    assert.equal(await ask(await connect({ ca }, `https://127.0.0.1:${port}`)), 'hello you');
+  });
+
+  it('never reaches this machine through a proxy', async () => {
+    const port = await startTcp(hello);
+    const proxy = `http://127.0.0.1:${await closedPort()}`;
+    assert.equal(await ask(await connect({ httpProxy: proxy }, `http://127.0.0.1:${port}`)), 'hello you');
+    const network = new Network({ httpProxy: proxy });
+    assert.equal(network.proxyFor(parseRelayAddress('http://localhost')), undefined);
+    assert.equal(network.proxyFor(parseRelayAddress('http://relay.test')), proxy.slice('http://'.length));
+    assert.equal(network.proxyFor(parseRelayAddress('https://relay.test')), undefined);
+  });
+
+  describe('through a proxy', () => {
+    it('lets the proxy look up the name, and sends it the credentials of its address', async () => {
+      const port = await startTcp(hello);
+      const proxy = await startProxy((authorization) =>
+        authorization === 'Basic dTpw' ? undefined : 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
+      );
+      const url = `http://relay.test:${port}`;
+      const at = (user: string): NetworkSettings => ({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` });
+      assert.equal(await ask(await connect(at('u:p@'), url, '127.0.0.9')), 'hello you');
+      assert.deepEqual(proxy.asked, [{ authority: `relay.test:${port}`, authorization: 'Basic dTpw' }]);
+      await assert.rejects(connect(at(''), url), /asks for a login: .*http:\/\/user:password@127/);
+      await assert.rejects(connect(at('u:x@'), url), /refused the user or the password/);
+    });
+
+    it('speaks TLS to the relay, which the proxy cannot impersonate', async () => {
+      const port = await startTls(hello);
+      const proxy = await startProxy();
+      const settings = { httpsProxy: `http://127.0.0.1:${proxy.port}` };
+      // The certificate is for localhost.
+      const error = { code: 'ERR_TLS_CERT_ALTNAME_INVALID' };
+      await assert.rejects(connect({ ...settings, ca }, `https://relay.test:${port}`), error);
+      await assert.rejects(connect(settings, `https://relay.test:${port}`), { code: /SELF_SIGNED/ });
+    });
+
+    it('reaches the proxy with TLS too, and ends with the connection', async () => {
+      const closed: Promise<unknown>[] = [];
+      const port = await startTcp((socket) => {
+        closed.push(once(socket, 'close'));
+        hello(socket);
+      });
+      const proxy = await startProxy(undefined, startTls);
+      const settings = { ca, httpProxy: `https://localhost:${proxy.port}` };
+      const socket = await connect(settings, `http://relay.test:${port}`);
+      assert.equal(await ask(socket), 'hello you');
+      await Promise.all(closed);
+    });
+
+    const refusals: [string, string, RegExp][] = [
+      [
+        'refuses',
+        'HTTP/1.1 403 Forbidden\r\n\r\n',
+        /^the proxy 127\.0\.0\.1:\d+ answered 403 to a connection to relay/,
+      ],
+      ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
+      ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],
+      ['closes', '\r', /closed the connection|is not an HTTP proxy/],
+    ];
+    for (const [name, answer, message] of refusals) {
+      it(`fails when it ${name}`, async () => {
+        const proxy = await startProxy(() => answer);
+        const settings = { httpProxy: `http://127.0.0.1:${proxy.port}` };
+        await assert.rejects(connect(settings, 'http://relay.test'), { message });
+      });
+    }
+
+    it('fails when it is not there', async () => {
+      const settings = { httpProxy: `http://127.0.0.1:${await closedPort()}` };
+      await assert.rejects(
+        connect(settings, 'http://relay.test'),
+        /proxy .* cannot be reached: nothing is listening/,
+      );
+    });
+
+    for (const secure of [false, true]) {
+      it(`is left when it hangs${secure ? ' within TLS' : ''}, once nobody waits any more`, async () => {
+        const hung = await startTcp(() => {});
+        const ended: Promise<unknown>[] = [];
+        const started = Promise.withResolvers<void>();
+        const proxy = await startProxy(
+          () => {
+            started.resolve();
+            return secure ? undefined : '';
+          },
+          (onConnection) =>
+            startTcp((socket) => {
+              ended.push(once(socket, 'close'));
+              onConnection(socket);
+            }),
+        );
+        const network = new Network({
+          [secure ? 'httpsProxy' : 'httpProxy']: `http://127.0.0.1:${proxy.port}`,
+        });
+        const relay = parseRelayAddress(`${secure ? 'https' : 'http'}://relay.test:${hung}`);
+        const attempt: Attempt = network.connect(
+          relay,
+          {},
+          { connected: () => assert.fail(), failed: () => assert.fail() },
+        );
+        await started.promise;
+        attempt.cancel();
+        await Promise.all(ended);
+      });
+    }
+  });
+});
+
+describe('parseNoProxy', () => {
+  const direct: [string, string, number][] = [
+    ['', 'localhost', 80],
+    ['', 'relay.localhost', 80],
+    ['', '127.0.0.1', 80],
+    ['', '127.8.9.10', 80],
+    ['', '::1', 80],
+    ['*', 'relay.example.com', 443],
+    ['example.com', 'example.com', 443],
+    ['example.com', 'relay.example.com', 443],
+    ['.example.com', 'relay.example.com', 443],
+    ['*.example.com', 'relay.example.com', 443],
+    ['Example.COM', 'Relay.example.com', 443],
+    ['other.com, example.com', 'example.com', 443],
+    ['other.com example.com', 'example.com', 443],
+    ['example.com:443', 'example.com', 443],
+    ['10.0.0.1', '10.0.0.1', 443],
+    ['10.0.0.0/8', '10.1.2.3', 443],
+    ['2001:db8::1', '2001:db8::1', 443],
+    ['[2001:db8::1]:443', '2001:db8::1', 443],
+    ['2001:db8::/32', '2001:db8::5', 443],
+  ];
+  for (const [text, host, port] of direct) {
+    it(`reaches ${host}:${port} directly with "${text}"`, () => assert.ok(parseNoProxy(text)(host, port)));
+  }
+
+  const proxied: [string, string, number][] = [
+    ['', 'relay.example.com', 443],
+    ['', 'localhost.example.com', 443],
+    ['', '128.0.0.1', 443],
+    ['example.com', 'badexample.com', 443],
+    ['example.com:8443', 'example.com', 443],
+    ['10.0.0.0/8', '11.1.2.3', 443],
+    ['10.0.0.0/99', '10.1.2.3', 443],
+    ['not an address/8', '10.1.2.3', 443],
+  ];
+  for (const [text, host, port] of proxied) {
+    it(`does not reach ${host}:${port} directly with "${text}"`, () =>
+      assert.equal(parseNoProxy(text)(host, port), false));
+  }
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CERTIFICATE } from '../../testing/certificate.ts';
+import { parseProxyAddress, readNetworkSettings } from './proxy-dial.ts';
+
+describe('readNetworkSettings', () => {
+  let folder: string;
+  before(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-'))));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('reads proxies from variables in either case, lower case first, and ALL_PROXY where there is no other', () => {
+    const { httpProxy, httpsProxy, noProxy } = readNetworkSettings({
+      HTTPS_PROXY: 'http://upper:1',
+      https_proxy: 'http://lower:1',
+      ALL_PROXY: 'http://all:1',
+      NO_PROXY: 'example.com',
+    });
+    assert.deepEqual([httpProxy, httpsProxy, noProxy], ['http://all:1', 'http://lower:1', 'example.com']);
+  });
+
+  it('uses nothing of an empty environment', () => {
+    const settings = readNetworkSettings({ HTTPS_PROXY: '', CULVERT_CA: '' });
+    assert.deepEqual(
+      Object.values(settings).filter((value) => value !== undefined),
+      [],
+    );
+  });
+
+  it('reads the certificates in a file, which may contain other things too', () => {
+    const path = join(folder, 'ca.pem');
+    writeFileSync(path, `Corporate authority\n${CERTIFICATE}\n`);
+    for (const { ca } of [readNetworkSettings({ CULVERT_CA: path }), readNetworkSettings({}, path)])
+      assert.equal(ca?.trim(), CERTIFICATE.trim());
+  });
+
+  it('says what is wrong with a file', () => {
+    const path = join(folder, 'none.pem');
+    assert.throws(
+      () => readNetworkSettings({}, path),
+      /^NetworkSettingError: --ca or CULVERT_CA: .* \(ENOENT\)/,
+    );
+    for (const text of ['hello', CERTIFICATE.replaceAll(/^M.{9}/gm, 'AAAAAAAAAA')]) {
+      writeFileSync(path, text);
+      assert.throws(() => readNetworkSettings({}, path), /it takes a PEM file/);
+    }
+  });
+});
+
+describe('parseProxyAddress', () => {
+  it('reads host, port and credentials', () => {
+    const { secure, hostname, port, name, authorization } = parseProxyAddress(
+      'https://u:p%40ss@[::1]:3128',
+      'X',
+    );
+    assert.deepEqual([secure, hostname, port, name], [true, '::1', 3128, '[::1]:3128']);
+    assert.equal(authorization, `Basic ${Buffer.from('u:p@ss').toString('base64')}`);
+  });
+
+  it('takes a plain host and port to mean http', () => {
+    const { secure, hostname, port, authorization } = parseProxyAddress('proxy.example.com:8080', 'X');
+    assert.deepEqual([secure, hostname, port, authorization], [false, 'proxy.example.com', 8080, undefined]);
+  });
+
+  it('accepts nothing else, and repeats no password', () => {
+    for (const text of [
+      'socks5://u:secret@proxy:1080',
+      'http://u:secret@:80',
+      'http://u:secret@proxy:99999',
+    ]) {
+      assert.throws(
+        () => parseProxyAddress(text, 'HTTPS_PROXY'),
+        ({ message }: Error) =>
+          message.startsWith('HTTPS_PROXY is not a proxy') && !message.includes('secret'),
+      );
+    }
+  });
+});

@@ -1,0 +1,227 @@
+/** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside it if wanted. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { uriHost } from '../../../shared/host.ts';
+import { HeadReader, parseResponseHead } from '../../../shared/http1/head.ts';
+import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
+import { SaidError, say } from '../messages.ts';
+import {
+  type Attempt,
+  dial,
+  type DialHandler,
+  type DialOptions,
+  sayNetworkError,
+  tlsConnectOptions,
+} from './dial.ts';
+
+/** Like {@link dial}, but through a proxy; `options.host` is a name for the proxy to look up. */
+export class ProxyDial implements Attempt, DialHandler {
+  readonly #proxy: ProxyAddress;
+  readonly #options: DialOptions;
+  readonly #reader = new HeadReader(PROXY_HEAD_MAX_BYTES);
+  readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
+  readonly #onGone = (): void =>
+    this.#fail(new SaidError(say('network.proxyClosed', { proxy: this.#proxy.name })));
+  #handler: DialHandler | undefined;
+  #dial: Attempt | undefined;
+  #socket: Socket | undefined;
+
+  /** @param proxyTls for a proxy that is reached with TLS */
+  constructor(
+    proxy: ProxyAddress,
+    proxyTls: Pick<DialOptions, 'tls'>,
+    options: DialOptions,
+    handler: DialHandler,
+  ) {
+    this.#proxy = proxy;
+    this.#options = options;
+    this.#handler = handler;
+    const { keepAliveMs = 0 } = options;
+    this.#dial = dial({ host: proxy.hostname, port: proxy.port, keepAliveMs, ...proxyTls }, this);
+  }
+
+  cancel(): void {
+    this.#handler = undefined;
+    this.#dial?.cancel();
+    this.#socket?.destroy();
+  }
+
+  connected(socket: Socket): void {
+    this.#dial = undefined;
+    this.#socket = socket;
+    const { host, port } = this.#options;
+    const authority = `${uriHost(host)}:${port}`;
+    const { authorization } = this.#proxy;
+    socket.on('data', this.#onHeadBytes).on('end', this.#onGone).on('close', this.#onGone);
+    socket.write(
+      `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n` +
+        (authorization === undefined ? '' : `Proxy-Authorization: ${authorization}\r\n`) +
+        '\r\n',
+    );
+  }
+
+  failed(error: Error): void {
+    this.#fail(new SaidError(say('network.proxy', { proxy: this.#proxy.name, why: sayNetworkError(error) })));
+  }
+
+  #push(chunk: Buffer): void {
+    const socket = this.#socket;
+    const end = this.#reader.push(chunk);
+    if (socket === undefined || end === undefined) return;
+    const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
+    // In neither TLS nor HTTP does the server speak first.
+    if (head === undefined || typeof end === 'string' || end.rest.length > 0)
+      return this.#fail(new SaidError(say('network.noProxy', { proxy: this.#proxy.name })));
+    if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
+    socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
+    if (this.#options.tls === undefined) this.#finish(socket);
+    else this.#secure(socket);
+  }
+
+  #refusal(status: number): Error {
+    const { name, authorization } = this.#proxy;
+    if (status !== 407)
+      return new SaidError(say('network.proxyRefused', { proxy: name, status, host: this.#options.host }));
+    return new SaidError(
+      say(authorization === undefined ? 'network.proxyLogin' : 'network.proxyRefusedLogin', { proxy: name }),
+    );
+  }
+
+  #secure(raw: Socket): void {
+    const { host, tls } = this.#options;
+    if (tls === undefined) return;
+    const socket = connectTls({ socket: raw, ...tlsConnectOptions(host, tls) });
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', this.#onGone);
+    socket.on('secureConnect', () => {
+      socket.off('close', this.#onGone);
+      this.#finish(socket);
+    });
+  }
+
+  #finish(socket: Socket): void {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    handler?.connected(socket);
+  }
+
+  #fail(error: Error): void {
+    const handler = this.#handler;
+    if (handler === undefined) return;
+    this.cancel();
+    handler.failed(error);
+  }
+}
+
+/** A proxy that takes CONNECT. */
+export interface ProxyAddress {
+  readonly secure: boolean;
+  /** name or IP address to connect to, without the brackets of IPv6 */
+  readonly hostname: string;
+  readonly port: number;
+  /** `host:port`, for people; never the credentials */
+  readonly name: string;
+  /** value of `Proxy-Authorization` */
+  readonly authorization: string | undefined;
+}
+
+/**
+ * Reads the address of a proxy, `http://` unless it says otherwise.
+ *
+ * @param setting where it comes from, named in errors
+ * @throws NetworkSettingError without the text, which may hold a password
+ */
+export function parseProxyAddress(text: string, setting: string): ProxyAddress {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
+    throw new NetworkSettingError(
+      `${setting} is not a proxy that can be used: give http:// or https://, a host and a port, such as ` +
+        'http://proxy.example.com:3128, with user:password@ before the host where needed',
+    );
+  }
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  return { secure, hostname, port, name: `${url.hostname}:${port}`, authorization: basic(url) };
+}
+
+/** RFC 7617 */
+function basic({ username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined;
+  const credentials = `${decode(username)}:${decode(password)}`;
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
+}
+
+/** Text that is not valid percent-encoding is taken literally. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/* How the relay is reached: what the environment and the command line say about it. */
+
+/** Settings that are missing are not used. */
+export interface NetworkSettings {
+  /** proxy for relays at `https://`; a URL */
+  readonly httpsProxy?: string | undefined;
+  /** proxy for relays at `http://`; a URL */
+  readonly httpProxy?: string | undefined;
+  /** in the form of `NO_PROXY` */
+  readonly noProxy?: string | undefined;
+  /** certificates of authorities that are trusted besides the usual ones; PEM */
+  readonly ca?: string | undefined;
+}
+
+/** A setting that cannot be used; the message names it and says what is accepted. */
+export class NetworkSettingError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NetworkSettingError';
+  }
+}
+
+/**
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, whose lower-case forms are read first, as with curl, and
+ * the file of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
+ *
+ * @param caFile path of a PEM file; used in place of `CULVERT_CA`
+ * @throws NetworkSettingError when the file cannot be used
+ */
+export function readNetworkSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  caFile: string | undefined = env['CULVERT_CA'],
+): NetworkSettings {
+  const read = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
+  const forAll = read('ALL_PROXY');
+  return {
+    httpsProxy: read('HTTPS_PROXY') ?? forAll,
+    httpProxy: read('HTTP_PROXY') ?? forAll,
+    noProxy: read('NO_PROXY'),
+    ca: caFile === undefined || caFile === '' ? undefined : readAuthorities(caFile),
+  };
+}
+
+function readAuthorities(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'latin1');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new NetworkSettingError(`--ca or CULVERT_CA: "${path}" cannot be read (${code})`);
+  }
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  try {
+    for (const certificate of certificates) void new X509Certificate(certificate);
+    if (certificates.length > 0) return certificates.join('\n');
+  } catch {
+    // A damaged file is as good as none.
+  }
+  throw new NetworkSettingError(
+    `--ca or CULVERT_CA: "${path}" holds no certificates: it takes a PEM file, with -----BEGIN CERTIFICATE-----`,
+  );
+}

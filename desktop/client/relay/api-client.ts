@@ -1,0 +1,310 @@
+/** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
+import { type Access, OPEN } from '../../../shared/access.ts';
+import type { CheckedDomain, Domain } from '../../../shared/domains.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import type { Knock } from '../../../shared/knocks.ts';
+import type { Link, NewLink } from '../../../shared/links.ts';
+import type { Account, Tunnel } from '../../../shared/tunnel.ts';
+import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
+import { saidOf, say, type Sayable } from '../messages.ts';
+import { call, type CallResponse } from '../network/call.ts';
+import { Network } from '../network/network.ts';
+import {
+  accessRequest,
+  asksVisitorsFor,
+  type LinkRequest,
+  readAccount,
+  readCheckedDomain,
+  readDomainList,
+  readDomainObject,
+  readKnockList,
+  readLinkList,
+  readNewLink,
+  readTunnel,
+  readTunnelList,
+} from './api-responses.ts';
+import {
+  AccessUnsupported,
+  DomainUnsupported,
+  readRefusal,
+  refusesKey,
+  RelayRefusal,
+  RelayUnreachable,
+  sayReachError,
+} from './errors.ts';
+import type { RelayAddress } from './relay-address.ts';
+
+/** A create request (docs/protocol.md section 3.2). */
+export interface CreateRequest {
+  readonly local_port: number;
+  readonly name?: string;
+  readonly ttl?: string;
+  readonly idle_ttl?: boolean;
+  /** who may come in; everybody without it */
+  readonly access?: Access;
+  /** a verified domain of the account */
+  readonly domain?: string;
+  /** Whether the account's own live tunnel of that name is the one that is meant. */
+  readonly take_over?: boolean;
+}
+
+/**
+ * The create request for a tunnel that a user wants.
+ *
+ * @param wanted if its name or ttl is missing or empty, the relay chooses
+ */
+export function createRequest(wanted: {
+  readonly port: number;
+  readonly name: string | undefined;
+  readonly ttl: string | undefined;
+  readonly idle: boolean;
+  readonly access: Access;
+  readonly domain?: string | undefined;
+}): CreateRequest {
+  const { port, name = '', ttl = '', idle, access, domain = '' } = wanted;
+  return {
+    local_port: port,
+    ...(name === '' ? {} : { name }),
+    ...(ttl === '' ? {} : { ttl }),
+    idle_ttl: idle,
+    access,
+    ...(domain === '' ? {} : { domain }),
+  };
+}
+
+/**
+ * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the key
+ * elsewhere) and is made once, over a connection of its own: the caller decides whether to try again. Only a refusal of the
+ * key is checked by a second call, because a client that believes it goes offline, and one forged response must not cause
+ * that.
+ *
+ * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything else.
+ */
+export class ApiClient {
+  readonly #relay: RelayAddress;
+  readonly #key: string;
+  readonly #network: Network;
+
+  /** @param network the way to the relay; directly unless told otherwise */
+  constructor(relay: RelayAddress, key: string, network: Network = new Network()) {
+    this.#relay = relay;
+    this.#key = key;
+    this.#network = network;
+  }
+
+  /** `GET /v1/account`: who owns the key, and what it may do. */
+  async getAccount(): Promise<Account> {
+    return readAccount(await this.#call('GET', '/v1/account'));
+  }
+
+  /**
+   * `POST /v1/tunnels`
+   *
+   * @throws AccessUnsupported if the relay does not restrict who may come in as asked; the tunnel is closed then
+   * @throws DomainUnsupported if it has not given the tunnel the domain; the tunnel is closed then
+   */
+  async createTunnel(request: CreateRequest): Promise<Tunnel> {
+    const { access = OPEN, ...rest } = request;
+    const asked = accessRequest(access);
+    const body = Object.keys(asked).length === 0 ? rest : { ...rest, access: asked };
+    const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', body));
+    const { local_port, name = tunnel.name } = request;
+    responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+    if (!asksVisitorsFor(access, tunnel.access))
+      throw new AccessUnsupported(await this.#closeUnserved(tunnel));
+    if (request.domain !== undefined && tunnel.urls.domain === undefined)
+      throw new DomainUnsupported(await this.#closeUnserved(tunnel));
+    return tunnel;
+  }
+
+  /** @returns what became of the tunnel, as a sentence without its full stop */
+  async #closeUnserved({ id }: Tunnel): Promise<Sayable> {
+    try {
+      await this.closeTunnel(id);
+      return say('relay.closedAtOnce');
+    } catch (error) {
+      return say('relay.notClosed', { why: saidOf(error) });
+    }
+  }
+
+  /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
+  async listTunnels(): Promise<Tunnel[]> {
+    return readTunnelList(await this.#call('GET', '/v1/tunnels'));
+  }
+
+  /** `GET /v1/tunnels/{id}` */
+  async getTunnel(id: string): Promise<Tunnel> {
+    const tunnel = readTunnel(await this.#call('GET', tunnelPath(id)));
+    return responseTo(tunnel, tunnel.id === id);
+  }
+
+  /** `DELETE /v1/tunnels/{id}` */
+  async closeTunnel(id: string): Promise<void> {
+    await this.#call('DELETE', tunnelPath(id));
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/extend`
+   *
+   * @param ttl duration string; without it the tunnel's own `ttl` is added
+   */
+  async extendTunnel(id: string, ttl?: string): Promise<Tunnel> {
+    const body = ttl === undefined ? {} : { ttl };
+    const tunnel = readTunnel(await this.#call('PUT', `${tunnelPath(id)}/extend`, body));
+    return responseTo(tunnel, tunnel.id === id);
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/access`
+   *
+   * @param access in place of what was set before
+   * @throws AccessUnsupported if the relay cannot restrict who may come in, or not as asked
+   */
+  async setAccess(id: string, access: Access): Promise<Tunnel> {
+    const body = accessRequest(access);
+    const tunnel = readTunnel(await this.#callForAccess('PUT', `${tunnelPath(id)}/access`, body));
+    responseTo(tunnel, tunnel.id === id);
+    if (asksVisitorsFor(access, tunnel.access)) return tunnel;
+    throw new AccessUnsupported(say('relay.leftOut'));
+  }
+
+  /** `POST /v1/tunnels/{id}/links` */
+  async createLink(id: string, request: LinkRequest): Promise<NewLink> {
+    const made = await this.#callForAccess('POST', `${tunnelPath(id)}/links`, request);
+    return readNewLink(made, request.path);
+  }
+
+  /** `GET /v1/tunnels/{id}/links`: those that are good. */
+  async listLinks(id: string): Promise<Link[]> {
+    return readLinkList(await this.#callForAccess('GET', `${tunnelPath(id)}/links`));
+  }
+
+  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: the link no longer lets anybody in, and who came with it is out. */
+  async deleteLink(id: string, linkId: string): Promise<void> {
+    await this.#call('DELETE', `${tunnelPath(id)}/links/${encodeURIComponent(linkId)}`);
+  }
+
+  /** `GET /v1/tunnels/{id}/knocks`: who waits, who is in, and who was refused lately. */
+  async listKnocks(id: string): Promise<Knock[]> {
+    return readKnockList(await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`));
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: lets a visitor in who waits, or does not; who is in can be sent out.
+   *
+   * @param duration for how long he is let in, a duration string; without it the relay chooses
+   */
+  async answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
+    const body = { admit, ...(duration === undefined ? {} : { for: duration }) };
+    await this.#call('PUT', `${tunnelPath(id)}/knocks/${encodeURIComponent(knockId)}`, body);
+  }
+
+  /** `GET /v1/domains`: the domains of the key's account, oldest first. */
+  async listDomains(): Promise<Domain[]> {
+    return readDomainList(await this.#callForDomains('GET', '/v1/domains'));
+  }
+
+  /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
+  async addDomain(domain: string): Promise<Domain> {
+    return readDomainObject(await this.#callForDomains('POST', '/v1/domains', { domain }));
+  }
+
+  /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
+  async verifyDomain(id: string): Promise<CheckedDomain> {
+    return readCheckedDomain(await this.#callForDomains('POST', `${domainPath(id)}/verify`));
+  }
+
+  /** `DELETE /v1/domains/{id}`: gives it up; a tunnel that has it ends. */
+  async removeDomain(id: string): Promise<void> {
+    await this.#callForDomains('DELETE', domainPath(id));
+  }
+
+  /** @throws DomainUnsupported if the relay has no such path */
+  async #callForDomains(method: string, path: string, body?: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
+        throw new DomainUnsupported(say('relay.nothingChanged'));
+      throw error;
+    }
+  }
+
+  /** @throws AccessUnsupported if the relay has no such path */
+  async #callForAccess(method: string, path: string, body?: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
+        throw new AccessUnsupported(say('relay.nothingChanged'));
+      throw error;
+    }
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const response = await this.#send(method, path, body);
+    if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
+    try {
+      return JSON.parse(response.text);
+    } catch {
+      throw new RelayUnreachable(say('relay.notRelay', { origin: this.#relay.origin }));
+    }
+  }
+
+  async #send(method: string, path: string, body?: unknown): Promise<CallResponse> {
+    try {
+      return await call(this.#network, this.#relay, {
+        method,
+        path,
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        maxBytes: API_BODY_MAX_BYTES,
+        timeoutMs: API_TIMEOUT_MS,
+      });
+    } catch (error) {
+      const why = await sayReachError(error, this.#network, this.#relay);
+      throw new RelayUnreachable(say('relay.unreachable', { origin: this.#relay.origin, why }), {
+        cause: error,
+      });
+    }
+  }
+
+  async #refusal({ status, headers, text }: CallResponse): Promise<RelayRefusal> {
+    const { location } = headers;
+    if (status < 400 && location !== undefined)
+      return new RelayRefusal(status, say('relay.moved', { address: originOf(location, this.#relay) }));
+    const refusal = readRefusal(status, headers, text, Date.now());
+    if (!refusesKey(refusal) || (await this.#isKeyRefused())) return refusal;
+    return new RelayRefusal(status, say('relay.refusedOnce'), { isOwn: false });
+  }
+
+  /** Asks for something that every relay has (docs/protocol.md section 3.1). */
+  async #isKeyRefused(): Promise<boolean> {
+    const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
+    return refusesKey(readRefusal(status, headers, text, Date.now()));
+  }
+}
+
+/** A proxy that mixes up its connections returns responses to other people's requests. */
+function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
+  if (isAsked) return tunnel;
+  throw new RelayUnreachable(say('relay.otherRequest'));
+}
+
+/** The origin of a redirect, safe to show; it is not followed. */
+function originOf(location: string, relay: RelayAddress): Sayable {
+  const url = URL.parse(location, relay.origin);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : say('relay.noWebAddress');
+}
+
+function domainPath(id: string): string {
+  return `/v1/domains/${encodeURIComponent(id)}`;
+}
+
+function tunnelPath(id: string): string {
+  return `/v1/tunnels/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
+import { textOf } from '../messages.ts';
+import { Network } from '../network/network.ts';
+import {
+  readErrorBody,
+  readRefusal,
+  readRetryAfter,
+  refusesKey,
+  sayReachError,
+  speaksTls,
+} from './errors.ts';
+import { parseRelayAddress } from './relay-address.ts';
+
+describe('readErrorBody', () => {
+  it('reads the text of an error body', () => {
+    assert.deepEqual(readErrorBody('{"error":"name already in use"}'), {
+      text: 'name already in use',
+      code: undefined,
+    });
+  });
+
+  it('reads its code', () => {
+    assert.equal(readErrorBody('{"error":"name already in use","code":"name-taken"}')?.code, 'name-taken');
+    assert.equal(readErrorBody('{"error":"name already in use","code":1}')?.code, undefined);
+  });
+
+  it('lets no control characters through to a terminal', () => {
+    assert.equal(
+      readErrorBody(JSON.stringify({ error: 'a\u001b[2Jb\r\nc\u009bd\u202ee' }))?.text,
+      'a [2Jb  c d e',
+    );
+  });
+
+  it('leaves out how the text ends: more follows', () => {
+    assert.equal(readErrorBody('{"error":"port 3000 ??"}')?.text, 'port 3000');
+    assert.equal(readErrorBody('{"error":"Wait."}')?.text, 'Wait');
+  });
+
+  it('cuts long texts', () => {
+    assert.equal(readErrorBody(JSON.stringify({ error: 'x'.repeat(5000) }))?.text.length, 300);
+  });
+
+  for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
+    it(`finds none in ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
+  }
+});
+
+describe('a refusal of the key', () => {
+  const challenge = { 'www-authenticate': 'Bearer' };
+  const { text, code } = API_ERRORS.invalidKey;
+  const cases: [string, object, boolean][] = [
+    ['is known by its code, whatever the text', { error: 'this key is not known', code }, true],
+    ['is known by its text where there is no code, as older relays answer', { error: text }, true],
+    ['is none with another code', { error: text, code: 'missing-key' }, false],
+    ['is none with another text and no code', { error: 'no' }, false],
+  ];
+  for (const [title, body, isRefused] of cases) {
+    it(title, () => {
+      assert.equal(refusesKey(readRefusal(401, challenge, JSON.stringify(body), 0)), isRefused);
+    });
+  }
+
+  it('is none without the challenge of the relay', () => {
+    assert.equal(refusesKey(readRefusal(401, {}, JSON.stringify({ error: text, code }), 0)), false);
+  });
+
+  it('is none with another status', () => {
+    assert.equal(refusesKey(readRefusal(403, challenge, JSON.stringify({ error: text, code }), 0)), false);
+  });
+});
+
+describe('readRetryAfter', () => {
+  const now = Date.parse('2026-07-10T12:00:00Z');
+  const cases: [string | null, number | undefined][] = [
+    ['0', 0],
+    ['12', 12_000],
+    ['Fri, 10 Jul 2026 12:00:30 GMT', 30_000],
+    ['Fri, 10 Jul 2026 11:00:00 GMT', 0],
+    ['soon', undefined],
+    [null, undefined],
+  ];
+  for (const [value, ms] of cases) {
+    it(`reads ${value ?? 'no field'} as ${ms} ms`, () => assert.equal(readRetryAfter(value, now), ms));
+  }
+});
+
+describe('sayReachError', () => {
+  it('tells that a relay did not answer in time, whose error has a number for a code', async () => {
+    const error = new DOMException('aborted', 'TimeoutError');
+    const relay = parseRelayAddress('http://relay.test');
+    assert.equal(textOf(await sayReachError(error, new Network(), relay)), 'it did not answer in time');
+  });
+});
+
+const at = (port: number) => ({ secure: false, hostname: '127.0.0.1', port, host: `127.0.0.1:${port}` });
+
+describe('speaksTls', () => {
+  afterEach(() => {
+    mock.timers.reset();
+    closeServers();
+  });
+
+  it('recognises TLS, whoever has signed the certificate', async () => {
+    assert.equal(await speaksTls(at(await startTls(() => {}))), true);
+  });
+
+  it('recognises what speaks something else', async () => {
+    const port = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    assert.equal(await speaksTls(at(port)), false);
+  });
+
+  it('gives up after 2 s on a server that says nothing', async () => {
+    await assertGivenUp('');
+  });
+
+  it('gives up after 2 s on a server that says a little of TLS', async () => {
+    // Of a record that is said to have 16 KiB.
+    await assertGivenUp('\x16\x03\x03\x40\x00\x02');
+  });
+});
+
+async function assertGivenUp(said: string): Promise<void> {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const asked = Promise.withResolvers<void>();
+  const port = await startTcp((socket) =>
+    socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
+  );
+  let answer: boolean | undefined;
+  const probed = speaksTls(at(port)).then((result) => (answer = result));
+  await asked.promise;
+  mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
+  await turn();
+  assert.equal(answer, undefined);
+  mock.timers.tick(1);
+  await probed;
+  assert.equal(answer, false);
+}

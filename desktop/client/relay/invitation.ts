@@ -1,0 +1,102 @@
+/** Looking at an invitation to a relay, and taking it (docs/protocol.md section 13). */
+import { hostname } from 'node:os';
+import * as yup from 'yup';
+import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
+import {
+  invitationToken,
+  MACHINE_MAX_LENGTH,
+  type OpenInvite,
+  type TakenInvite,
+} from '../../../shared/invitations.ts';
+import { replaceUnprintable } from '../../../shared/unprintable.ts';
+import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
+import { say } from '../messages.ts';
+import { type Call, call, type CallResponse } from '../network/call.ts';
+import { sayNetworkError } from '../network/dial.ts';
+import type { Network } from '../network/network.ts';
+import { check, text, time } from './api-responses.ts';
+import { readRefusal, RelayUnreachable } from './errors.ts';
+import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
+
+/** Where an invitation is. */
+export interface InvitationAddress {
+  readonly relay: RelayAddress;
+  readonly token: string;
+}
+
+const openSchema = yup.object({ account: text, expires_at: time }).strict();
+const takenSchema = yup
+  .object({ id: text, account: text, key: yup.string().matches(API_KEY_PATTERN).required(), relay: text })
+  .strict();
+
+/** @returns `undefined` for a text that is not the address of an invitation */
+export function readInvitation(address: string): InvitationAddress | undefined {
+  const url = URL.parse(address);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return undefined;
+  const token = invitationToken(url);
+  return token === undefined ? undefined : { relay: parseRelayAddress(url.origin), token };
+}
+
+/**
+ * Asks whom an invitation is for, which takes nothing.
+ *
+ * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
+ */
+export async function lookAtInvitation(
+  { relay, token }: InvitationAddress,
+  network: Network,
+): Promise<OpenInvite> {
+  const wanted = { method: 'GET', path: `/invite/${token}`, body: undefined };
+  return (await ask(relay, network, wanted, 200, openSchema)) as OpenInvite;
+}
+
+/**
+ * Takes an invitation for a key, which the relay knows by the name of this machine. It is good once, so this is not tried again.
+ *
+ * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
+ */
+export async function takeInvitation(
+  { relay, token }: InvitationAddress,
+  network: Network,
+): Promise<TakenInvite> {
+  const machine = replaceUnprintable(hostname(), ' ').slice(0, MACHINE_MAX_LENGTH);
+  const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: JSON.stringify({ machine }) };
+  return (await ask(relay, network, wanted, 201, takenSchema)) as TakenInvite;
+}
+
+async function ask(
+  relay: RelayAddress,
+  network: Network,
+  wanted: Pick<Call, 'method' | 'path' | 'body'>,
+  expected: number,
+  schema: yup.Schema,
+): Promise<unknown> {
+  const { status, headers, text: body } = await send(relay, network, wanted);
+  if (status !== expected) throw readRefusal(status, headers, body, Date.now());
+  try {
+    return check(schema, JSON.parse(body));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new RelayUnreachable(say('relay.notRelay', { origin: relay.origin }));
+  }
+}
+
+async function send(
+  relay: RelayAddress,
+  network: Network,
+  wanted: Pick<Call, 'method' | 'path' | 'body'>,
+): Promise<CallResponse> {
+  const type: Record<string, string> =
+    wanted.body === undefined ? {} : { 'content-type': 'application/json' };
+  try {
+    return await call(network, relay, {
+      ...wanted,
+      headers: { accept: 'application/json', ...type },
+      maxBytes: API_BODY_MAX_BYTES,
+      timeoutMs: API_TIMEOUT_MS,
+    });
+  } catch (error) {
+    const why = sayNetworkError(error);
+    throw new RelayUnreachable(say('relay.unreachable', { origin: relay.origin, why }), { cause: error });
+  }
+}

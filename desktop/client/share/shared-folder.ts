@@ -1,0 +1,101 @@
+/** A folder of this machine as a web server of this process. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { access, constants, realpath, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { homedir } from 'node:os';
+import { resolve as resolvePath } from 'node:path';
+import { configFolder } from '../config/stored-login.ts';
+import { type Said, SaidError, say } from '../messages.ts';
+import { FOLDER_LOOKS, folderHandler, type FolderLooks, FolderSilent } from './folder-handler.ts';
+
+/** What is not a folder, or one that this user may not list; it says which. */
+export class FolderUnreadable extends SaidError {
+  constructor(said: Said) {
+    super(said);
+    this.name = 'FolderUnreadable';
+  }
+}
+
+export interface SharedFolder {
+  /** on 127.0.0.1 */
+  readonly port: number;
+  /** the `Host` that requests need: nobody knows it but the tunnel */
+  readonly host: string;
+  /** where the folder really is */
+  readonly path: string;
+  /** Ends the server with its connections. */
+  close(): Promise<void>;
+}
+
+/** A `Host` that nobody can guess. */
+export function secretHost(): string {
+  return `${randomBytes(16).toString('hex')}.invalid`;
+}
+
+export interface ShareOptions {
+  /** the `Host` that requests need */
+  readonly host?: string;
+  /** paths of files and folders of Culvert's own that are not shared, besides {@link configFolder} */
+  readonly own?: readonly string[];
+}
+
+/**
+ * Serves a folder on a free port of loopback, read-only.
+ *
+ * @throws FolderUnreadable if it is none, or this user may not list it
+ */
+export async function shareFolder(
+  folder: string,
+  { host = secretHost(), own = [] }: ShareOptions = {},
+): Promise<SharedFolder> {
+  const path = await locateFolder(folder);
+  const settings = configFolder({ platform: process.platform, env: process.env, home: homedir() });
+  const server = createServer(
+    folderHandler({ path, own: await Promise.all([settings, ...own].map(locate)) }, host),
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  // Out of file descriptors, for example: visitors who are connected go on, and the next accept may work.
+  server.on('error', () => {});
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return {
+    port: address.port,
+    host,
+    path,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** @returns where a file or folder really is, or will be once it exists */
+async function locate(path: string): Promise<string> {
+  const whole = resolvePath(path);
+  return realpath(whole).catch(() => whole);
+}
+
+/**
+ * @returns where the folder really is
+ * @throws FolderUnreadable if it is none, does not answer, or this user may not list it
+ */
+export async function locateFolder(
+  folder: string,
+  looks: Pick<FolderLooks, 'take'> = FOLDER_LOOKS,
+): Promise<string> {
+  try {
+    return await looks.take(async () => {
+      const path = await realpath(folder);
+      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(say('folder.none', { folder }));
+      await access(path, constants.R_OK | constants.X_OK);
+      return path;
+    });
+  } catch (error) {
+    if (error instanceof FolderUnreadable) throw error;
+    if (error instanceof FolderSilent) throw new FolderUnreadable(say('folder.silent', { folder }));
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new FolderUnreadable(say('folder.unreadable', { folder, code }));
+  }
+}

@@ -1,0 +1,94 @@
+import type { RecordedMessage } from '../inspector/records.ts';
+import { readMessage } from '../inspector/request-log.ts';
+import { recogniseWebhook, type SignatureView, type WebhookProvider } from '../webhooks/provider.ts';
+import { SCHEMES, type SignedRequest } from './schemes.ts';
+
+/**
+ * What the signature of a recorded webhook says; `undefined` for any other request.
+ *
+ * @param request with the values of its secrets
+ * @param arrivedAt when it came, wall-clock ms: what its time is compared with
+ * @param secretsOf the secrets that were set for a service
+ */
+export function checkSignature(
+  request: RecordedMessage,
+  arrivedAt: number,
+  secretsOf: (provider: WebhookProvider) => readonly string[],
+): SignatureView | undefined {
+  const provider = recogniseWebhook(request.fields);
+  if (provider === undefined) return undefined;
+  const secrets = secretsOf(provider);
+  if (secrets.length === 0) return { provider, verdict: 'no-secret' };
+  if (!hasWholeBody(request)) return { provider, verdict: 'body-cut' };
+  return { provider, verdict: SCHEMES[provider].check(signedRequest(request), secrets, arrivedAt) };
+}
+
+/** A recorded request as its sender has signed it. @param message with the values of its secrets */
+export function signedRequest({ startLine, fields, body }: RecordedMessage): SignedRequest {
+  const field = (name: string): string | undefined =>
+    fields.find(([other]) => other.toLowerCase() === name)?.[1];
+  const [, target = ''] = startLine.split(' ');
+  // What the relay says of where the request came to; of several proxies, the first was nearest to the visitor.
+  const scheme = field('x-forwarded-proto')?.split(',')[0]?.trim() ?? 'http';
+  const host = field('x-forwarded-host')?.split(',')[0]?.trim() ?? field('host') ?? '';
+  return { url: `${scheme}://${host}${field('x-forwarded-prefix') ?? ''}${target}`, field, body };
+}
+
+/** Whether all of the body is there: not cut, and nothing of it still on its way. */
+export function hasWholeBody({ fields, body, isTruncated }: RecordedMessage): boolean {
+  const length = fields.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
+  return !isTruncated && (length === undefined || Number(length) === body.length);
+}
+
+const LINE_END = '\r\n';
+const HEAD_END = `${LINE_END}${LINE_END}`;
+
+/**
+ * A webhook with a new signature, so that its receiver accepts it now; everything else stays as it is, byte for byte.
+ *
+ * @param request a whole request, head and body
+ * @param secretOf the secret that a service signs with; `undefined` if none was set
+ * @param now wall-clock ms
+ * @returns `undefined` for what is no webhook, and without a secret
+ */
+export function signAgain(
+  request: Buffer,
+  secretOf: (provider: WebhookProvider) => string | undefined,
+  now: number,
+): Buffer | undefined {
+  const message = readMessage(request, request.length, { reveal: true });
+  const headEnd = request.indexOf(HEAD_END);
+  if (message === undefined || headEnd === -1) return undefined;
+  const provider = recogniseWebhook(message.fields);
+  const secret = provider && secretOf(provider);
+  if (provider === undefined || secret === undefined) return undefined;
+  const signed = signedRequest(message);
+  const { fields, url } = SCHEMES[provider].sign(signed, secret, now);
+  const [startLine = '', ...lines] = request.toString('latin1', 0, headEnd).split(LINE_END);
+  const head = [retargeted(startLine, signed, url), ...replaced(lines, fields)].join(LINE_END);
+  return Buffer.concat([Buffer.from(head, 'latin1'), request.subarray(headEnd)]);
+}
+
+function retargeted(startLine: string, { url: before }: SignedRequest, after = before): string {
+  const [method = '', target = '', version = ''] = startLine.split(' ');
+  // Scheme, host and prefix are the same in both.
+  return `${method} ${after.slice(before.length - target.length)} ${version}`;
+}
+
+/** A field that is there several times has the new value at the place of the first. */
+function replaced(
+  lines: readonly string[],
+  fields: readonly (readonly [name: string, value: string])[],
+): string[] {
+  const left = new Map(fields);
+  const names = new Set(left.keys());
+  const kept = lines.flatMap((line) => {
+    const name = line.slice(0, line.indexOf(':'));
+    const lower = name.toLowerCase();
+    if (!names.has(lower)) return [line];
+    const value = left.get(lower);
+    left.delete(lower);
+    return value === undefined ? [] : [`${name}: ${value}`];
+  });
+  return [...kept, ...[...left].map(([name, value]) => `${name}: ${value}`)];
+}

@@ -1,0 +1,314 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
+import type { Verdict, WebhookProvider } from '../webhooks/provider.ts';
+
+/**
+ * @param key a text is taken as UTF-8
+ * @param parts what is signed, one after the other
+ */
+export function hmac(
+  algorithm: 'sha1' | 'sha256',
+  key: string | Uint8Array,
+  ...parts: readonly (string | Uint8Array)[]
+): Buffer {
+  const state = createHmac(algorithm, key);
+  for (const part of parts) state.update(part);
+  return state.digest();
+}
+
+/**
+ * Whether one of the given signatures is the expected one. How long that takes depends on their lengths alone.
+ *
+ * @param given as they were sent, in the coding of `expected`
+ */
+export function isAmong(given: readonly string[], expected: string): boolean {
+  const wanted = Buffer.from(expected);
+  return given
+    .map((text) => Buffer.from(text))
+    .some((bytes) => bytes.length === wanted.length && timingSafeEqual(bytes, wanted));
+}
+
+/** For services whose secrets are texts of any kind. @returns what to say about one that is none */
+export function textSecretProblem(secret: string): string | undefined {
+  return /^[\x21-\x7e]+$/.test(secret)
+    ? undefined
+    : 'A secret has no spaces, and only letters, digits and signs.';
+}
+
+/** A time in whole seconds since 1970, as services write it; `undefined` for anything else. */
+export function readSeconds(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined;
+}
+
+/** @param now wall-clock ms */
+export function writeSeconds(now: number): string {
+  return String(Math.floor(now / 1000));
+}
+
+/**
+ * Whether a signature was made near enough to the time at which it came.
+ *
+ * @param signedAt seconds since 1970
+ * @param now wall-clock ms
+ */
+export function checkTime(signedAt: number, now: number): 'valid' | 'too-old' | 'too-new' {
+  const age = Math.floor(now / 1000) - signedAt;
+  if (age > SIGNATURE_TOLERANCE_SECONDS) return 'too-old';
+  return age < -SIGNATURE_TOLERANCE_SECONDS ? 'too-new' : 'valid';
+}
+
+/* https://docs.stripe.com/webhooks#verify-manually */
+
+const STRIPE_FIELD = 'stripe-signature';
+
+export const STRIPE: SignatureScheme = {
+  secretProblem: textSecretProblem,
+  check(request, secrets, now) {
+    const pairs = (request.field(STRIPE_FIELD) ?? '').split(',').map((pair) => pair.trim().split('='));
+    const [time, ...others] = valuesOf(pairs, 't');
+    const given = valuesOf(pairs, 'v1');
+    const signedAt = readSeconds(time);
+    if (time === undefined || signedAt === undefined || others.length > 0 || given.length === 0)
+      return 'malformed';
+    const isRight = secrets.some((secret) => isAmong(given, stripeSignature(secret, time, request.body)));
+    return isRight ? checkTime(signedAt, now) : 'mismatch';
+  },
+  sign({ body }, secret, now) {
+    const time = writeSeconds(now);
+    return { fields: [[STRIPE_FIELD, `t=${time},v1=${stripeSignature(secret, time, body)}`]] };
+  },
+};
+
+function valuesOf(pairs: readonly string[][], name: string): string[] {
+  return pairs.filter(([key]) => key === name).map(([, value = '']) => value);
+}
+
+function stripeSignature(secret: string, time: string, body: Uint8Array): string {
+  return hmac('sha256', secret, `${time}.`, body).toString('hex');
+}
+
+/* https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+
+const FIELD = 'x-hub-signature-256';
+const PREFIX = 'sha256=';
+
+export const GITHUB: SignatureScheme = {
+  // Whoever sets up the webhook makes it up: even a sentence.
+  secretProblem: () => undefined,
+  check(request, secrets) {
+    const given = request.field(FIELD);
+    if (given === undefined) return 'unsigned';
+    if (!/^sha256=[\da-f]{64}$/.test(given)) return 'malformed';
+    return secrets.some((secret) => isAmong([given], signature(secret, request.body))) ? 'valid' : 'mismatch';
+  },
+  sign: ({ body }, secret) => ({ fields: [[FIELD, signature(secret, body)]] }),
+};
+
+function signature(secret: string, body: Uint8Array): string {
+  return `${PREFIX}${hmac('sha256', secret, body).toString('hex')}`;
+}
+
+/* https://docs.slack.dev/authentication/verifying-requests-from-slack */
+
+const SLACK_FIELD = 'x-slack-signature';
+const TIME_FIELD = 'x-slack-request-timestamp';
+const VERSION = 'v0';
+
+export const SLACK: SignatureScheme = {
+  secretProblem: textSecretProblem,
+  check(request, secrets, now) {
+    const given = request.field(SLACK_FIELD) ?? '';
+    const time = request.field(TIME_FIELD);
+    const signedAt = readSeconds(time);
+    if (time === undefined || signedAt === undefined || !/^v0=[\da-f]{64}$/.test(given)) return 'malformed';
+    const isRight = secrets.some((secret) => isAmong([given], slackSignature(secret, time, request.body)));
+    return isRight ? checkTime(signedAt, now) : 'mismatch';
+  },
+  sign({ body }, secret, now) {
+    const time = writeSeconds(now);
+    return {
+      fields: [
+        [TIME_FIELD, time],
+        [SLACK_FIELD, slackSignature(secret, time, body)],
+      ],
+    };
+  },
+};
+
+function slackSignature(secret: string, time: string, body: Uint8Array): string {
+  return `${VERSION}=${hmac('sha256', secret, `${VERSION}:${time}:`, body).toString('hex')}`;
+}
+
+/* https://shopify.dev/docs/apps/build/webhooks/subscribe/https#step-2-validate-the-origin-of-your-webhook-to-ensure-its-coming-from-shopify */
+
+const SHOPIFY_FIELD = 'x-shopify-hmac-sha256';
+
+export const SHOPIFY: SignatureScheme = {
+  secretProblem: textSecretProblem,
+  check(request, secrets) {
+    const given = request.field(SHOPIFY_FIELD) ?? '';
+    if (!/^[A-Za-z\d+/]{43}=$/.test(given)) return 'malformed';
+    return secrets.some((secret) => isAmong([given], shopifySignature(secret, request.body)))
+      ? 'valid'
+      : 'mismatch';
+  },
+  sign: ({ body }, secret) => ({ fields: [[SHOPIFY_FIELD, shopifySignature(secret, body)]] }),
+};
+
+function shopifySignature(secret: string, body: Uint8Array): string {
+  return hmac('sha256', secret, body).toString('base64');
+}
+
+/* https://www.twilio.com/docs/usage/security#validating-requests */
+
+const TWILIO_FIELD = 'x-twilio-signature';
+const BODY_HASH = /([?&]bodySHA256=)([^&]*)/;
+const FORM = /^application\/x-www-form-urlencoded\b/i;
+
+/** Forms are signed with their fields, other bodies by a hash of them in the address. */
+export const TWILIO: SignatureScheme = {
+  secretProblem: textSecretProblem,
+  check(request, secrets) {
+    const given = request.field(TWILIO_FIELD) ?? '';
+    if (!/^[A-Za-z\d+/]{27}=$/.test(given)) return 'malformed';
+    const isRight = secrets.some((secret) =>
+      writings(request.url).some((url) => isAmong([given], twilioSignature(secret, url, request))),
+    );
+    if (!isRight) return 'mismatch';
+    const hash = BODY_HASH.exec(request.url)?.[2];
+    return hash === undefined || isAmong([hash.toLowerCase()], bodyHash(request)) ? 'valid' : 'body-changed';
+  },
+  sign(request, secret) {
+    const url = request.url.replace(BODY_HASH, (_all, name: string) => `${name}${bodyHash(request)}`);
+    return { fields: [[TWILIO_FIELD, twilioSignature(secret, url, request)]], url };
+  },
+};
+
+function twilioSignature(secret: string, url: string, request: SignedRequest): string {
+  return hmac('sha1', secret, url, formText(request)).toString('base64');
+}
+
+function bodyHash({ body }: SignedRequest): string {
+  return createHash('sha256').update(body).digest('hex');
+}
+
+/** Names and values of a form, sorted, without anything between them; a pair that is there twice counts once. */
+function formText(request: SignedRequest): string {
+  if (!FORM.test(request.field('content-type') ?? '')) return '';
+  const pairs = [...new URLSearchParams(Buffer.from(request.body).toString())];
+  const texts = pairs.toSorted(byNameThenValue).map((pair) => pair.join(''));
+  return [...new Set(texts)].join('');
+}
+
+function byNameThenValue([name, value]: [string, string], [otherName, otherValue]: [string, string]): number {
+  return compare(name, otherName) || compare(value, otherValue);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** Twilio signs an address sometimes with the port and sometimes without it, whatever was called. */
+function writings(url: string): readonly string[] {
+  const [, origin = '', port, rest = ''] =
+    /^(https?:\/\/[^/:?#]+|https?:\/\/\[[^\]]*\])(:\d+)?(.*)$/s.exec(url) ?? [];
+  const standard = url.startsWith('https:') ? ':443' : ':80';
+  return [`${origin}${rest}`, `${origin}${port ?? standard}${rest}`];
+}
+
+/*
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, with symmetric signatures; also
+ * as Svix sends them, under names of its own.
+ */
+
+const PREFIXES = ['webhook', 'svix'] as const;
+const SECRET_PREFIX = /^whsec_/;
+
+export const STANDARD_WEBHOOKS: SignatureScheme = {
+  secretProblem: (secret) =>
+    /^(?:whsec_)?(?:[A-Za-z\d+/]{4})+(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/.test(secret)
+      ? undefined
+      : 'The secret begins with whsec_, and the rest of it is Base64. Copy it again.',
+  check(request, secrets, now) {
+    const prefix = prefixOf(request);
+    const id = request.field(`${prefix}-id`);
+    const time = request.field(`${prefix}-timestamp`);
+    const signedAt = readSeconds(time);
+    const given = (request.field(`${prefix}-signature`) ?? '')
+      .split(' ')
+      .filter((text) => text.startsWith('v1,'));
+    if (id === undefined || time === undefined || signedAt === undefined || given.length === 0)
+      return 'malformed';
+    const isRight = secrets.some((secret) =>
+      isAmong(given, standardWebhooksSignature(secret, id, time, request.body)),
+    );
+    return isRight ? checkTime(signedAt, now) : 'mismatch';
+  },
+  sign(request, secret, now) {
+    const prefix = prefixOf(request) ?? PREFIXES[0];
+    // It stays the same when a message is sent again.
+    const id = request.field(`${prefix}-id`) ?? '';
+    const time = writeSeconds(now);
+    return {
+      fields: [
+        [`${prefix}-timestamp`, time],
+        [`${prefix}-signature`, standardWebhooksSignature(secret, id, time, request.body)],
+      ],
+    };
+  },
+};
+
+function prefixOf(request: SignedRequest): (typeof PREFIXES)[number] | undefined {
+  return PREFIXES.find((prefix) => request.field(`${prefix}-signature`) !== undefined);
+}
+
+function standardWebhooksSignature(secret: string, id: string, time: string, body: Uint8Array): string {
+  const key = Buffer.from(secret.replace(SECRET_PREFIX, ''), 'base64');
+  return `v1,${hmac('sha256', key, `${id}.${time}.`, body).toString('base64')}`;
+}
+
+/** How each service signs. */
+export const SCHEMES: Readonly<Record<WebhookProvider, SignatureScheme>> = {
+  stripe: STRIPE,
+  github: GITHUB,
+  slack: SLACK,
+  shopify: SHOPIFY,
+  twilio: TWILIO,
+  standard: STANDARD_WEBHOOKS,
+};
+
+/* How a service signs its webhooks, in one shape for all of them. */
+
+/** A request, as far as signatures are about it. */
+export interface SignedRequest {
+  /** the address that the sender has called, as it wrote it */
+  readonly url: string;
+  /** The value of a field; `undefined` without it. @param name in lower case */
+  field(name: string): string | undefined;
+  /** as sent: without chunked coding, with its content coding */
+  readonly body: Uint8Array;
+}
+
+/** What a check without missing pieces can come to. */
+export type SignatureResult = Exclude<Verdict, 'no-secret' | 'body-cut'>;
+
+/** What a new signature changes about a request. */
+export interface NewSignature {
+  /** name, in lower case, and value of each field that it consists of */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** another address, if the address is part of it */
+  readonly url?: string;
+}
+
+/** For requests that are webhooks of the service (../webhooks/provider.ts). */
+export interface SignatureScheme {
+  /** What to say about a text that cannot be a secret of this service; `undefined` if it can. */
+  secretProblem(secret: string): string | undefined;
+  /**
+   * @param secrets any of which makes the signature right; at least one
+   * @param now when the request came, in wall-clock ms
+   */
+  check(request: SignedRequest, secrets: readonly string[], now: number): SignatureResult;
+  /** @param now wall-clock ms */
+  sign(request: SignedRequest, secret: string, now: number): NewSignature;
+}

@@ -1,0 +1,113 @@
+/** Composition root of the engine: what one tunnel of this client consists of. */
+import type { KnockMessage } from '../../shared/control.ts';
+import type { HostHeader } from '../../shared/value-rules.ts';
+import { Deadlines, systemClock } from './clock.ts';
+import { ControlConnection } from './control/control-connection.ts';
+import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
+import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
+import { DataDialer } from './data/data-dialer.ts';
+import { type FilterMaker, HostRewriter, RecordedStream, type Recorder } from './data/stream-filter.ts';
+import { RetriedData, Trunks } from './data/trunks.ts';
+import { LocalDialer, type LocalTarget } from './local/local-dialer.ts';
+import { replacementHost } from './local/local-error.ts';
+import { Network } from './network/network.ts';
+import type { RelayAddress } from './relay/relay-address.ts';
+import { type ConnectionProblem, Connections } from './visitors/connections.ts';
+
+export interface TunnelClientOptions {
+  readonly relay: RelayAddress;
+  /** API key */
+  readonly key: string;
+  readonly tunnelId: string;
+  readonly local: LocalTarget;
+  /** the Host that the local service gets; by default `keep` */
+  readonly hostHeader?: HostHeader;
+  /** the way to the relay; directly unless told otherwise */
+  readonly network?: Network;
+  /** sees what visitors and the local service send each other */
+  readonly recorder?: Recorder;
+  readonly onState: (state: TunnelState) => void;
+  readonly onProblem: (problem: ConnectionProblem) => void;
+  /** A visitor asks to be let in: `answerKnock` of the API answers. */
+  readonly onKnock?: (knock: KnockMessage) => void;
+}
+
+/**
+ * Serves an existing tunnel: visitors' connections are piped to the local service.
+ *
+ * @returns a session that has not been started
+ */
+export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
+  const { relay, key, tunnelId, network = new Network(), hostHeader = 'keep', onState, onProblem } = options;
+  const deadlines = new Deadlines(systemClock);
+  const data = new DataDialer(relay, network, deadlines);
+  const local = new LocalDialer(options.local, deadlines);
+  const connections = new Connections({
+    data: new RetriedData(data, deadlines),
+    local,
+    deadlines,
+    filters: filtersOf(options),
+    keepsHost: hostHeader === 'keep',
+    onProblem,
+  });
+  const trunks = new Trunks({
+    clock: systemClock,
+    open: (handler) => data.openTrunk(tunnelId, key, handler),
+    openData: (connectionId, handler) => data.open(connectionId, handler),
+    serve: (stream, first) => connections.acceptStream(stream, first),
+  });
+  const watch = new MachineWatch({
+    clock: systemClock,
+    addresses: networkAddresses,
+    onChange: () => session.wake(),
+  });
+  const session = new TunnelSession({
+    clock: systemClock,
+    random: Math.random,
+    openControl: (handler) =>
+      new ControlConnection(
+        { relay, key, tunnelId, network, clock: systemClock },
+        {
+          ...handler,
+          onOpen(remoteAddress) {
+            // Through a proxy, it is the proxy's address.
+            if (network.proxyFor(relay) === undefined) data.prefer(remoteAddress);
+            handler.onOpen(remoteAddress);
+          },
+        },
+      ),
+    serve(id) {
+      connections.accept(id);
+      trunks.visited();
+    },
+    onKnock: (knock) => options.onKnock?.(knock),
+    onState(state) {
+      if (state.name === 'connecting') watch.start();
+      if (state.name === 'online') {
+        trunks.start();
+      } else {
+        trunks.leave();
+        connections.closeIdle();
+      }
+      if (state.name === 'offline') {
+        watch.stop();
+        trunks.stop();
+        connections.cut();
+      }
+      onState(state);
+    },
+    onDraining: () => trunks.pause(),
+    onRenewed: () => trunks.renew(),
+  });
+  return session;
+}
+
+/** From the data socket on: a recorder sees what the local service gets. */
+function filtersOf({ local, hostHeader = 'keep', recorder }: TunnelClientOptions): FilterMaker[] {
+  const filters: FilterMaker[] = [];
+  const host = replacementHost(hostHeader, local);
+  if (host !== undefined) filters.push((inner) => new HostRewriter(inner, host));
+  if (recorder !== undefined)
+    filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
+  return filters;
+}

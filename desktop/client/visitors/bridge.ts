@@ -1,0 +1,165 @@
+/** Pipes one data socket and one local connection to each other (docs/protocol.md section 6.3). */
+import { CloseCode } from '../../../shared/control.ts';
+import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
+import type { Deadlines, Expiring } from '../clock.ts';
+import type { DataSocket } from '../data/data-dialer.ts';
+import { LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
+import type { LocalConnection, LocalHandler } from '../local/local-dialer.ts';
+import type { LocalExchange } from '../local/local-exchange.ts';
+
+export interface BridgeOwner {
+  /** The bridge is at its end, and its local connection is free for another visitor. */
+  released(local: LocalConnection): void;
+  /** The bridge is at its end, and its local connection closed. */
+  ended(): void;
+  /**
+   * The local service has closed without a byte of an answer; the data socket is open, and the owner's from now on.
+   *
+   * @param request what {@link Bridge.start} sent
+   */
+  unansweredBy(request: Buffer): void;
+  /** Looks at a piece of an answer that may be an error of the client; `true` to see the next one too. */
+  inspect(piece: Buffer): boolean;
+}
+
+/** The first digit of an error of the client, and its place in an answer. */
+const FOUR = 0x34;
+const STATUS_AT = 'HTTP/1.1 '.length;
+
+/**
+ * Backpressure works both ways: the side that cannot write pauses the other's reading, and nothing else is queued.
+ *
+ * Endings: the local service's clean end is close 1000, behind everything it sent; its reset is close 1011, so that
+ * the relay breaks the visitor's connection instead of completing it. A clean close of the relay ends the local
+ * connection and waits {@link LOCAL_LINGER_MS} for it, or releases it where all there was is a complete exchange of a
+ * kind that leaves it free; any other close cuts it at once, since the visitor is gone.
+ */
+export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
+  readonly #stream: DataSocket;
+  readonly #local: LocalConnection;
+  readonly #deadlines: Deadlines;
+  readonly #owner: BridgeOwner;
+  /** while the connection may be released */
+  #exchange: LocalExchange | undefined;
+  /** what was sent first, until the first byte of an answer */
+  #request: Buffer | undefined;
+  #isInspected = false;
+  #ended = false;
+
+  /**
+   * @param exchange of the request that {@link start} sends, or that has been sent; `undefined` when the connection is
+   *   not to be released
+   */
+  constructor(
+    stream: DataSocket,
+    local: LocalConnection,
+    exchange: LocalExchange | undefined,
+    deadlines: Deadlines,
+    owner: BridgeOwner,
+  ) {
+    this.#stream = stream;
+    this.#local = local;
+    this.#exchange = exchange;
+    this.#deadlines = deadlines;
+    this.#owner = owner;
+  }
+
+  /**
+   * Starts the flow.
+   *
+   * @param request first bytes for the local service
+   */
+  start(request?: Buffer): void {
+    if (!this.#local.isOpen) {
+      this.#ended = true;
+      if (request !== undefined) return this.#owner.unansweredBy(request);
+      this.#stream.close(CloseCode.internalError);
+      this.#owner.ended();
+      return;
+    }
+    this.#request = request;
+    this.#local.attach(this);
+    this.#stream.attach(this);
+    if (request !== undefined && !this.#local.write(request)) this.#waitForLocal();
+  }
+
+  /** Whether nothing has been answered to the first request. */
+  get isWaiting(): boolean {
+    return this.#request !== undefined;
+  }
+
+  /** Cuts both. */
+  cut(): void {
+    this.#ended = true;
+    this.#stream.destroy();
+    this.#local.destroy();
+  }
+
+  onStreamData(chunk: Buffer): void {
+    this.#exchange = undefined;
+    if (!this.#local.write(chunk)) this.#waitForLocal();
+  }
+
+  onStreamDrain(): void {
+    this.#local.resume();
+  }
+
+  onStreamClose(code: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (!isCleanClose(code)) this.#local.destroy();
+    else if (this.#exchange?.isReusable === true) this.#owner.released(this.#local);
+    else this.#endLocal();
+  }
+
+  onLocalData(chunk: Buffer): void {
+    this.#request = undefined;
+    if (this.#isInspected || chunk[STATUS_AT] === FOUR) this.#isInspected = this.#owner.inspect(chunk);
+    if (this.#exchange !== undefined) this.#exchange.follow(chunk);
+    if (!this.#stream.write(chunk)) this.#local.pause();
+  }
+
+  onLocalDrain(): void {
+    if (this.#ended) return;
+    this.#deadlines.delete(this);
+    this.#stream.resume();
+  }
+
+  onLocalEnd(): void {
+    if (this.#ended) return;
+    if (this.#request !== undefined) return this.#local.destroy();
+    this.#ended = true;
+    this.#stream.close(CloseCode.normal);
+    this.#endLocal();
+  }
+
+  onLocalClose(): void {
+    this.#deadlines.delete(this);
+    if (!this.#ended) {
+      this.#ended = true;
+      if (this.#request !== undefined) return this.#owner.unansweredBy(this.#request);
+      this.#stream.close(CloseCode.internalError);
+    }
+    this.#owner.ended();
+  }
+
+  /** The local connection has not closed in time, or the service has had no room for long. */
+  expire(): void {
+    if (this.#ended) return this.#local.destroy();
+    this.#deadlines.add(this, LOCAL_BLOCKED_LOOK_MS);
+    this.#stream.lookForEnd();
+  }
+
+  #waitForLocal(): void {
+    if (this.#ended) return;
+    this.#stream.pause();
+    this.#deadlines.add(this, LOCAL_BLOCKED_MS);
+  }
+
+  #endLocal(): void {
+    this.#local.end();
+    // Nobody takes what it still sends; unread, its end would never be seen.
+    this.#local.resume();
+    this.#deadlines.add(this, LOCAL_LINGER_MS);
+  }
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { IDLE_ATTEMPT } from '../../testing/attempts.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
+import { Deadlines } from '../clock.ts';
+import type { DataSource } from '../data/data-dialer.ts';
+import { CONNECTIONS_MAX } from '../limits.ts';
+import { LocalDialer, localPort } from '../local/local-dialer.ts';
+import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import { type ConnectionProblem, Connections } from './connections.ts';
+
+function setUp(port: number, open: DataSource['open']) {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  const problems: ConnectionProblem[] = [];
+  const waiting: (() => void)[] = [];
+  const connections = new Connections({
+    data: { open },
+    local: new LocalDialer(localPort(port), deadlines),
+    deadlines,
+    onProblem(problem) {
+      problems.push(problem);
+      waiting.shift()?.();
+    },
+  });
+  const problem = () => new Promise<void>((resolve) => waiting.push(resolve));
+  return { clock, connections, problems, problem };
+}
+
+/** Opens that data socket for every visitor. */
+function opens(stream: FakeStream): DataSource['open'] {
+  return (_id, handler) => {
+    setImmediate(() => handler.opened(stream));
+    return IDLE_ATTEMPT;
+  };
+}
+
+describe('Connections', () => {
+  afterEach(closeServers);
+
+  it('pipes a visitor to the local service, and forgets it at the end', async () => {
+    const port = await startTcp((socket) =>
+      socket.on('data', (chunk) => socket.end(`got ${chunk.toString()}`)),
+    );
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, opens(stream));
+    connections.accept('1');
+    assert.equal(connections.size, 1);
+    await stream.until(({ paused }) => !paused);
+    stream.receive('hello');
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.equal(stream.sent, 'got hello');
+    assert.equal(stream.ended, 1000);
+    assert.deepEqual(problems, []);
+  });
+
+  it('answers in place of a service that refuses, and says so', async () => {
+    const port = await closedPort();
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, opens(stream));
+    connections.accept('1');
+    await stream.until(({ paused }) => !paused);
+    stream.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 /);
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['local-refused'],
+    );
+    assert.equal(connections.size, 0);
+  });
+
+  const failures: [string, RelayRefusal | RelayUnreachable, string][] = [
+    ['a visitor that has left', new RelayRefusal(404, 'connection not found'), 'visitor-gone'],
+    ['a relay that refuses', new RelayRefusal(503, 'service unavailable'), 'data-refused'],
+    ['a relay that is away', new RelayUnreachable('it did not answer in time'), 'data-failed'],
+  ];
+  for (const [name, error, code] of failures) {
+    it(`leaves the local service alone after ${name}`, async () => {
+      const closed = { accepted: 0, ended: 0 };
+      const port = await startTcp((socket) => {
+        closed.accepted += 1;
+        socket.resume();
+        socket.once('close', () => (closed.ended += 1));
+      });
+      const { connections, problems, problem } = setUp(port, (_id, handler) => {
+        setImmediate(() => handler.failed(error));
+        return IDLE_ATTEMPT;
+      });
+      connections.accept('1');
+      await problem();
+      assert.deepEqual(
+        problems.map((entry) => entry.code),
+        [code],
+      );
+      await Promise.resolve();
+      assert.equal(connections.size, 0);
+    });
+  }
+
+  it('turns visitors away beyond the limit', () => {
+    const { connections, problems } = setUp(1, () => IDLE_ATTEMPT);
+    for (let count = 0; count < CONNECTIONS_MAX; count++) connections.accept(String(count));
+    assert.deepEqual(problems, []);
+    connections.accept('one more');
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['too-many-connections'],
+    );
+    connections.cut();
+  });
+
+  it('cuts everything, also what is being opened', async () => {
+    let cancelled = 0;
+    const port = await startTcp((socket) => socket.resume());
+    const { connections, problems } = setUp(port, () => ({ cancel: () => (cancelled += 1) }));
+    connections.accept('1');
+    connections.accept('2');
+    connections.cut();
+    assert.deepEqual([cancelled, connections.size], [2, 0]);
+    assert.deepEqual(problems, []);
+  });
+
+  it('answers in place of a service that closes without an answer, and says so', async () => {
+    const port = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, opens(stream));
+    connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*Culvert-Error: local-reset/);
+    assert.deepEqual(
+      [problems.map(({ code }) => code), stream.ended, connections.size],
+      [['local-reset'], 1000, 0],
+    );
+  });
+
+  it('says once that a visitor has been waiting for 30 s, and lets it wait', async () => {
+    const asked = Promise.withResolvers<Socket>();
+    const port = await startTcp((socket) => socket.once('data', () => asked.resolve(socket)));
+    const stream = new FakeStream();
+    const { clock, connections, problems } = setUp(port, opens(stream));
+    connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+    const service = await asked.promise;
+    clock.advance(25_000);
+    assert.deepEqual(problems, []);
+    clock.advance(120_000);
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['local-slow'],
+    );
+    service.end('HTTP/1.1 200 OK\r\n\r\nlate');
+    await stream.until(({ ended }) => ended === 1000);
+    assert.match(stream.sent, /late$/);
+  });
+
+  for (const keepsHost of [true, false]) {
+    it(`${keepsHost ? 'says that' : 'does not look whether'} the service refuses the host name`, async () => {
+      const port = await startTcp((socket) =>
+        socket.once('data', () =>
+          socket.end('HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is'),
+        ),
+      );
+      const stream = new FakeStream();
+      const deadlines = new Deadlines(new FakeClock());
+      const problems: ConnectionProblem[] = [];
+      const connections = new Connections({
+        data: { open: opens(stream) },
+        local: new LocalDialer(localPort(port), deadlines),
+        deadlines,
+        keepsHost,
+        onProblem: (problem) => void problems.push(problem),
+      });
+      connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+      await stream.until(({ ended }) => ended !== undefined);
+      assert.deepEqual(
+        problems.map(({ code }) => code),
+        keepsHost ? ['host-blocked'] : [],
+      );
+    });
+  }
+});

@@ -1,0 +1,175 @@
+/** The visitors' connections of one tunnel. */
+import { CloseCode } from '../../../shared/control.ts';
+import type { Deadlines, Expiring } from '../clock.ts';
+import type { DataSocket, DataSource } from '../data/data-dialer.ts';
+import type { FilterMaker } from '../data/stream-filter.ts';
+import { CONNECTIONS_MAX, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts';
+import { describeTarget, type LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
+import { findHostRefusal } from '../local/local-error.ts';
+import { LocalPool } from '../local/local-pool.ts';
+import { type Said, say, type Sayable } from '../messages.ts';
+import { sayNetworkError } from '../network/dial.ts';
+import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
+import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
+
+/** What went wrong with one visitor's connection. None of these ends the tunnel. */
+export interface ConnectionProblem {
+  readonly code:
+    /** nothing answers on the local port: the visitor got a page that says so */
+    | 'local-refused'
+    /** the local service closed a connection without an answer: the visitor got a page that says so */
+    | 'local-reset'
+    /** a visitor waits for an answer of the local service for long, and goes on waiting */
+    | 'local-slow'
+    /** the local service refuses the host name that visitors use */
+    | 'host-blocked'
+    /** the visitor left before its data socket was open */
+    | 'visitor-gone'
+    /** the relay refused the data socket for another reason */
+    | 'data-refused'
+    /** the relay could not be reached for the data socket */
+    | 'data-failed'
+    /** more visitors at once than {@link CONNECTIONS_MAX} */
+    | 'too-many-connections';
+  /** for people */
+  readonly text: Sayable;
+}
+
+export interface ConnectionsOptions {
+  readonly data: DataSource;
+  readonly local: LocalDialer;
+  readonly deadlines: Deadlines;
+  /** what stands between the data sockets and their visitors, from the socket on; by default nothing */
+  readonly filters?: readonly FilterMaker[];
+  /** whether the local service gets the host name that visitors use, and may refuse it */
+  readonly keepsHost?: boolean;
+  readonly onProblem: (problem: ConnectionProblem) => void;
+}
+
+/** Serves visitors until {@link Connections.cut}. */
+export class Connections implements Expiring {
+  readonly #data: DataSource;
+  readonly #onProblem: (problem: ConnectionProblem) => void;
+  readonly #pool: LocalPool;
+  readonly #context: VisitorContext;
+  readonly #visitors = new Set<VisitorConnection>();
+  readonly #deadlines: Deadlines;
+  readonly #target: LocalTarget;
+  #isLooking = false;
+
+  constructor({ data, local, deadlines, filters = [], keepsHost = true, onProblem }: ConnectionsOptions) {
+    this.#data = data;
+    this.#onProblem = onProblem;
+    this.#deadlines = deadlines;
+    this.#target = local.target;
+    this.#pool = new LocalPool(deadlines);
+    this.#context = {
+      local,
+      deadlines,
+      pool: this.#pool,
+      filters,
+      onLocalRefused: (error) =>
+        onProblem({ code: 'local-refused', text: localRefused(local.target, error) }),
+      onLocalReset: () =>
+        onProblem({
+          code: 'local-reset',
+          text: say('local.reset', { service: describeTarget(local.target) }),
+        }),
+      inspect: (piece, isNext) => keepsHost && this.#inspect(piece, isNext),
+      onDataFailed: (error) => onProblem(dataProblem(error)),
+      onEnd: (visitor) => this.#visitors.delete(visitor),
+    };
+  }
+
+  /** Connections that are being opened or are open. */
+  get size(): number {
+    return this.#visitors.size;
+  }
+
+  /** Local connections that wait for another request. */
+  get idle(): number {
+    return this.#pool.size;
+  }
+
+  /** Serves the pending connection of that id. */
+  accept(id: string): void {
+    this.#admit()?.announced((handler) => this.#data.open(id, handler));
+  }
+
+  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  acceptStream(stream: DataSocket, first: Buffer): void {
+    const visitor = this.#admit();
+    if (visitor === undefined) stream.close(CloseCode.internalError);
+    else visitor.arrived(stream, first);
+  }
+
+  /** Closes the local connections that nobody uses. */
+  closeIdle(): void {
+    this.#pool.clear();
+  }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const visitor of this.#visitors) visitor.cancel();
+    this.closeIdle();
+    this.#deadlines.delete(this);
+    this.#isLooking = false;
+  }
+
+  /** Looks for visitors who wait, all at once: a limit of each would cost each request something. */
+  expire(): void {
+    this.#isLooking = false;
+    let isSlow = false;
+    for (const visitor of this.#visitors) {
+      if (visitor.looksSlow(LOCAL_SLOW_MS / LOCAL_SLOW_LOOK_MS)) isSlow = true;
+    }
+    if (isSlow)
+      this.#onProblem({
+        code: 'local-slow',
+        text: say('local.slow', { seconds: LOCAL_SLOW_MS / 1000, service: describeTarget(this.#target) }),
+      });
+    if (this.#visitors.size > 0) this.#look();
+  }
+
+  #look(): void {
+    this.#isLooking = true;
+    this.#deadlines.add(this, LOCAL_SLOW_LOOK_MS);
+  }
+
+  #inspect(piece: Buffer, isNext: boolean): boolean {
+    const refusal = findHostRefusal(piece, isNext);
+    if (refusal.kind === 'refused')
+      this.#onProblem({
+        code: 'host-blocked',
+        text: say('local.hostBlocked', { service: describeTarget(this.#target), setting: refusal.setting }),
+      });
+    return refusal.kind === 'perhaps';
+  }
+
+  #admit(): VisitorConnection | undefined {
+    if (this.#visitors.size < CONNECTIONS_MAX) {
+      const visitor = new VisitorConnection(this.#context);
+      this.#visitors.add(visitor);
+      if (!this.#isLooking) this.#look();
+      return visitor;
+    }
+    const text = say('visitor.tooMany', { max: CONNECTIONS_MAX });
+    this.#onProblem({ code: 'too-many-connections', text });
+    return undefined;
+  }
+}
+
+function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Said {
+  const service = describeTarget(target);
+  if (target.https && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
+    return say('local.noHttps', { service, why: sayNetworkError(error) });
+  return say('local.refused', { service });
+}
+
+function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
+  const { said } = error;
+  if (!(error instanceof RelayRefusal))
+    return { code: 'data-failed', text: say('visitor.lost', { why: said }) };
+  if (error.status === 404) return { code: 'visitor-gone', text: say('visitor.left') };
+  return { code: 'data-refused', text: say('visitor.lost', { why: said }) };
+}

@@ -1,0 +1,232 @@
+import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
+import type { Deadlines } from '../clock.ts';
+import type { DataHandler, DataSocket } from '../data/data-dialer.ts';
+import type { FilterMaker, StreamFilter } from '../data/stream-filter.ts';
+import type { LocalConnection, LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
+import { type LocalErrorCode, LocalErrorResponse } from '../local/local-error.ts';
+import { LocalExchange } from '../local/local-exchange.ts';
+import { type LocalPool, reuse, type ReuseHandler } from '../local/local-pool.ts';
+import type { Attempt } from '../network/dial.ts';
+import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import { Bridge, type BridgeOwner } from './bridge.ts';
+
+/** What the visitors of a tunnel share. */
+export interface VisitorContext {
+  readonly local: LocalDialer;
+  readonly pool: LocalPool;
+  readonly deadlines: Deadlines;
+  /** what stands between the data sockets and their visitors, from the socket on */
+  readonly filters: readonly FilterMaker[];
+  readonly onLocalRefused: (error: Error) => void;
+  /** The local service has closed a connection without an answer. */
+  readonly onLocalReset: () => void;
+  /** Looks at a piece of an answer; as {@link BridgeOwner.inspect}, where the piece before asked for it. */
+  readonly inspect: (piece: Buffer, isNext: boolean) => boolean;
+  readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
+  /** May be told more than once. */
+  readonly onEnd: (visitor: VisitorConnection) => void;
+}
+
+/**
+ * One visitor's connection, from its announcement to its end: brings a data socket and a local connection together. The
+ * first bytes decide whether a local connection that has served others will do.
+ */
+export class VisitorConnection
+  implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, BridgeOwner, Attempt
+{
+  readonly #context: VisitorContext;
+  #data: Attempt | undefined;
+  #stream: DataSocket | undefined;
+  /** around the data socket, where anything is */
+  #filter: StreamFilter | undefined;
+  /** when it was announced, monotonic ms; 0 without anything that could want to know */
+  #announcedAt = 0;
+  /** what came over the data socket while there was no local connection to take it */
+  readonly #held: Buffer[] = [];
+  #exchange: LocalExchange | undefined;
+  #localAttempt: Attempt | undefined;
+  #local: LocalConnection | undefined;
+  /** why there is no local connection */
+  #refusal: Error | undefined;
+  /** what has both ends now */
+  #service: Bridge | LocalErrorResponse | undefined;
+  #isInspected = false;
+  /** times that {@link looksSlow} has found it waiting */
+  #looks = 0;
+
+  constructor(context: VisitorContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Serves an announced visitor.
+   *
+   * @param open opens its data socket
+   */
+  announced(open: (handler: DataHandler) => Attempt): void {
+    if (this.#context.filters.length > 0) this.#announcedAt = this.#context.deadlines.now();
+    // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
+    if (this.#context.pool.size === 0) this.#dialLocal();
+    this.#data = open(this);
+  }
+
+  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  arrived(stream: DataSocket, first: Buffer): void {
+    this.#open(stream).onStreamData(first);
+  }
+
+  /** Cuts everything. */
+  cancel(): void {
+    this.#data?.cancel();
+    this.#leaveLocal();
+    if (this.#service === undefined) this.#stream?.destroy();
+    else this.#service.cut();
+    this.ended();
+  }
+
+  opened(stream: DataSocket): void {
+    this.#open(stream);
+  }
+
+  failed(error: RelayRefusal | RelayUnreachable): void {
+    this.#leaveLocal();
+    this.#context.onDataFailed(error);
+    this.ended();
+  }
+
+  onStreamData(piece: Buffer): void {
+    this.#held.push(piece);
+    if (this.#held.length > 1) this.#stream?.pause();
+    else this.#begin(piece);
+  }
+
+  onStreamDrain(): void {}
+
+  /** The visitor has left before it was served. */
+  onStreamClose(): void {
+    this.#leaveLocal();
+    this.ended();
+  }
+
+  connected(local: LocalConnection): void {
+    this.#localAttempt = undefined;
+    this.#local = local;
+    this.#filter?.connected();
+    if (this.#held.length > 0) this.#bridge(local);
+  }
+
+  refused(error: Error): void {
+    this.#localAttempt = undefined;
+    this.#refusal = error;
+    if (this.#stream !== undefined) this.#refuse(this.#stream, error);
+  }
+
+  answered(local: LocalConnection, first: Buffer): void {
+    this.#localAttempt = undefined;
+    this.#bridge(local, first);
+  }
+
+  unanswered(): void {
+    this.#dialLocal();
+  }
+
+  released(local: LocalConnection): void {
+    this.#context.pool.put(local);
+    this.ended();
+  }
+
+  ended(): void {
+    this.#context.onEnd(this);
+  }
+
+  /** @returns who takes the first bytes, where they have come already */
+  #open(stream: DataSocket): ByteStreamHandler {
+    this.#data = undefined;
+    const { filters, deadlines } = this.#context;
+    const waitedMs = this.#announcedAt === 0 ? 0 : deadlines.now() - this.#announcedAt;
+    let outer = stream;
+    let entry: ByteStreamHandler | undefined;
+    for (const filter of filters) {
+      const filtered = filter(outer, waitedMs);
+      entry ??= filtered;
+      outer = filtered;
+      this.#filter = filtered;
+    }
+    this.#stream = outer;
+    if (this.#local !== undefined) this.#filter?.connected();
+    outer.attach(this);
+    if (this.#refusal !== undefined && this.#service === undefined) this.#refuse(outer, this.#refusal);
+    return entry ?? this;
+  }
+
+  unansweredBy(request: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#context.onLocalReset();
+    this.#answer(stream, 'local-reset', [request]);
+  }
+
+  inspect(piece: Buffer): boolean {
+    this.#isInspected = this.#context.inspect(piece, this.#isInspected);
+    return this.#isInspected;
+  }
+
+  /** Asked at even intervals: whether its first request is without an answer for that many of them by now, once. */
+  looksSlow(times: number): boolean {
+    if (!this.#isWaiting) return false;
+    this.#looks += 1;
+    return this.#looks === times;
+  }
+
+  get #isWaiting(): boolean {
+    const service = this.#service;
+    return service === undefined ? this.#held.length > 0 : service instanceof Bridge && service.isWaiting;
+  }
+
+  #begin(first: Buffer): void {
+    this.#exchange = LocalExchange.of(first);
+    if (this.#local !== undefined) return this.#bridge(this.#local);
+    if (this.#localAttempt !== undefined || this.#refusal !== undefined) return;
+    const used = this.#exchange === undefined ? undefined : this.#context.pool.take();
+    if (used === undefined) return this.#dialLocal();
+    this.#filter?.connected();
+    this.#localAttempt = reuse(used, first, this);
+  }
+
+  #dialLocal(): void {
+    this.#localAttempt = this.#context.local.connect(this);
+  }
+
+  #leaveLocal(): void {
+    this.#localAttempt?.cancel();
+    this.#local?.destroy();
+  }
+
+  /** @param answer what the local service has answered already to the first bytes */
+  #bridge(local: LocalConnection, answer?: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const [first, ...more] = this.#held;
+    if (more.length > 0) stream.resume();
+    const bridge = new Bridge(stream, local, this.#exchange, this.#context.deadlines, this);
+    this.#service = bridge;
+    bridge.start(answer === undefined ? first : undefined);
+    for (const piece of more) bridge.onStreamData(piece);
+    if (answer !== undefined) bridge.onLocalData(answer);
+  }
+
+  #refuse(stream: DataSocket, error: Error): void {
+    this.#context.onLocalRefused(error);
+    if (this.#held.length > 1) stream.resume();
+    this.#answer(stream, 'local-refused', this.#held);
+  }
+
+  /** @param request what has come of it */
+  #answer(stream: DataSocket, code: LocalErrorCode, request: readonly Buffer[]): void {
+    const { local, deadlines } = this.#context;
+    const response = new LocalErrorResponse(stream, code, local.target.port, deadlines, () => this.ended());
+    this.#service = response;
+    response.start();
+    for (const piece of request) response.onStreamData(piece);
+  }
+}

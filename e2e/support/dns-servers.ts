@@ -1,0 +1,150 @@
+/** A resolver, Debian's package `unbound`, that knows one zone of its own and follows the delegations in it. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Child } from './child.ts';
+import { eventually } from './deadline.ts';
+import { temporaryDirectory } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
+
+const PROGRAM = '/usr/sbin/unbound';
+
+export class Unbound {
+  readonly port: number;
+  readonly #folder: string;
+  #child: Child;
+
+  private constructor(port: number, folder: string, child: Child) {
+    this.port = port;
+    this.#folder = folder;
+    this.#child = child;
+  }
+
+  /** @param records of the zone `test`, a line each, with names below it: `relay A 127.0.0.2` */
+  static async start(scope: Scope, records: readonly string[]): Promise<Unbound> {
+    const port = await closedPort();
+    const folder = temporaryDirectory(scope);
+    writeFileSync(join(folder, 'unbound.conf'), configuration(folder, port));
+    writeZone(folder, records);
+    const unbound = new Unbound(port, folder, run(folder));
+    scope.defer(() => unbound.#child.stop('SIGKILL'));
+    await unbound.#answers();
+    return unbound;
+  }
+
+  /** As settings have it. */
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it anew with other records, and an empty cache. */
+  async change(records: readonly string[]): Promise<void> {
+    await this.#child.stop('SIGKILL');
+    writeZone(this.#folder, records);
+    this.#child = run(this.#folder);
+    await this.#answers();
+  }
+
+  async #answers(): Promise<void> {
+    await eventually(30_000, async () => {
+      const { answer } = await dig(this.port, '127.0.0.1', ['ns.test', 'A']);
+      assert.equal(answer.length, 1);
+    });
+  }
+}
+
+/** An address of loopback that nobody else uses, with all of its ports: delegations know port 53 alone. */
+export function ownAddress(): string {
+  return `127.${randomInt(64, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`;
+}
+
+function run(folder: string): Child {
+  return new Child(PROGRAM, ['-d', '-p', '-c', join(folder, 'unbound.conf')]);
+}
+
+function writeZone(folder: string, records: readonly string[]): void {
+  const head = [
+    '$ORIGIN test.',
+    '$TTL 1',
+    '@ SOA ns hostmaster 1 3600 600 86400 1',
+    '@ NS ns',
+    'ns A 127.0.0.1',
+  ];
+  writeFileSync(join(folder, 'test.zone'), `${[...head, ...records].join('\n')}\n`);
+}
+
+/** Upper and lower case are mixed at random, and only as much of a name is asked for as is needed, as large resolvers do. */
+function configuration(folder: string, port: number): string {
+  return `server:
+  directory: "${folder}"
+  chroot: ""
+  username: ""
+  pidfile: ""
+  interface: 127.0.0.1
+  port: ${port}
+  do-ip6: no
+  num-threads: 1
+  use-syslog: no
+  access-control: 127.0.0.0/8 allow
+  do-not-query-localhost: no
+  module-config: "iterator"
+  use-caps-for-id: yes
+  qname-minimisation: yes
+  local-zone: "test." nodefault
+remote-control:
+  control-enable: no
+auth-zone:
+  name: "test."
+  zonefile: "${join(folder, 'test.zone')}"
+  for-downstream: no
+  for-upstream: yes
+`;
+}
+
+/* Questions to a DNS server: `dig`, of Debian's package `bind9-dnsutils`. */
+
+export interface Dug {
+  /** `NOERROR`, `NXDOMAIN`, … */
+  readonly status: string;
+  /** `qr`, `aa`, `tc`, `rd`, `ra` */
+  readonly flags: readonly string[];
+  /** lines of each section, blanks as one space each */
+  readonly answer: readonly string[];
+  readonly authority: readonly string[];
+  /** bytes of the response */
+  readonly size: number;
+  /** everything */
+  readonly text: string;
+}
+
+/**
+ * @param question as `dig` takes it: a name, a type, options
+ * @throws Error when there is no response, or dig finds fault with it
+ */
+export async function dig(port: number, server: string, question: readonly string[]): Promise<Dug> {
+  const args = ['-p', String(port), `@${server}`, '+tries=1', '+time=5', '+nocmd', ...question];
+  const { stdout } = await promisify(execFile)('dig', args, { timeout: 30_000 });
+  const status = /status: (\w+)/.exec(stdout)?.[1];
+  if (status === undefined || stdout.includes(';; Warning') || stdout.includes('malformed'))
+    throw new Error(stdout);
+  return {
+    status,
+    flags: (/flags: ([\w ]*);/.exec(stdout)?.[1] ?? '').split(' '),
+    answer: section(stdout, 'ANSWER'),
+    authority: section(stdout, 'AUTHORITY'),
+    size: Number(/MSG SIZE +rcvd: (\d+)/.exec(stdout)?.[1]),
+    text: stdout,
+  };
+}
+
+function section(text: string, name: string): string[] {
+  const [, lines = ''] = new RegExp(`;; ${name} SECTION:\\n((?:[^;\\n].*\\n)*)`).exec(text) ?? [];
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replaceAll(/\s+/g, ' '));
+}

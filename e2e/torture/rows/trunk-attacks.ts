@@ -1,0 +1,253 @@
+/** What a client may do on a trunk that docs/protocol.md section 10 does not allow, or that nobody needs. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../support/deadline.ts';
+import type { RawConnection } from '../../support/raw-http.ts';
+import {
+  Kind,
+  type TrunkClient,
+  type TrunkClientStream,
+  trunkFrame,
+} from '../../support/spec-client/trunk.ts';
+import type { WebSocketClient } from '../../support/spec-client/websocket.ts';
+import { sendUntilMove } from '../../support/trunk-world.ts';
+
+/** A trunk of a tunnel of its own, with visitors of its own; the client is far away, so that their streams are soon large. */
+export interface Target {
+  readonly trunk: TrunkClient;
+  /** each has sent a request, of which {@link Attack.upload} bytes are the body, and takes what comes */
+  readonly visitors: readonly RawConnection[];
+  /** those of the visitors */
+  readonly streams: readonly [TrunkClientStream, ...TrunkClientStream[]];
+  /** Opens another trunk of the tunnel. */
+  readonly open: () => Promise<TrunkClient>;
+  /** Opens the data socket of an id. */
+  readonly openData: (id: string) => Promise<WebSocketClient>;
+  /** Opens another control socket of the tunnel, which takes over from the one before. */
+  readonly renew: () => Promise<void>;
+}
+
+export interface Attack {
+  readonly what: string;
+  /** The code with which the relay has to end the trunk; `undefined` where it must bear it. */
+  readonly code: number | undefined;
+  /** Whether visitors still wait for a response. */
+  readonly isOwed: boolean;
+  readonly visitors: number;
+  /** bytes that each visitor sends, as far as they are taken */
+  readonly upload: number;
+  commit(target: Target): Promise<void> | void;
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: ';
+/** Frames that fill a read or two. */
+const MANY = 10_000;
+/** Messages that each cost a system call. */
+const EMPTY = 500;
+/** Visitors of a trunk on which all streams end at once. */
+const CROWD = 40;
+/** Longer than a visitor's own buffers and those of the system. */
+const LONG_BYTES = 64 * 1024 * 1024;
+const UPLOAD_BYTES = 400_000;
+const WINDOW_BYTES = 65_536;
+const REOPENED = 40;
+/** ms after which a client that says nothing is taken for gone: 10 s, and the way. */
+const SILENT_MS = 15_000;
+/** ms until the relay has said of all visitors that they have left. */
+const ENDS_MS = 30_000;
+/** An id that no visitor has. */
+const UNKNOWN = 4_000_000_000;
+const LAST = 0xffff_ffff;
+
+const x = Buffer.from('x');
+
+export const ATTACKS: readonly [Attack, ...Attack[]] = [
+  wrong('bytes for a stream that there never was', () => trunkFrame(Kind.data, UNKNOWN, 1, x)),
+  wrong('an end for a stream that there never was', () => trunkFrame(Kind.end, UNKNOWN, 0)),
+  wrong('a break of a stream that there never was', () => trunkFrame(Kind.abort, LAST, 1001)),
+  wrong('a window for a stream that there never was', () => trunkFrame(Kind.window, UNKNOWN, 1)),
+  wrong('a stream that it begins', (id) => trunkFrame(Kind.open, id + 1, 0)),
+  wrong('a stream that it begins again', (id) => trunkFrame(Kind.open, id, 0)),
+  ...Object.values(Kind).map((kind) =>
+    wrong(`frames of kind ${kind} for stream 0`, () => trunkFrame(kind, 0, 0)),
+  ),
+  ...[9, 255].map((kind) => wrong(`frames of kind ${kind}`, (id) => trunkFrame(kind, id, 0))),
+  ...[0, WINDOW_BYTES + 1, LAST].map((length) =>
+    wrong(`a length of ${length}`, (id) => trunkFrame(Kind.data, id, length, x)),
+  ),
+  ...[0, WINDOW_BYTES + 1, LAST].map((bytes) =>
+    wrong(`a window of ${bytes}`, (id) => trunkFrame(Kind.window, id, bytes)),
+  ),
+  wrong('windows that are too much together', (id) => repeated(2, trunkFrame(Kind.window, id, WINDOW_BYTES))),
+  wrong('a move that only the relay may ask for', (id) => trunkFrame(Kind.move, id, 1, x)),
+  wrong('a move that nobody has asked for', (id) => trunkFrame(Kind.moved, id, 0)),
+  ...[0, 999, 1000, 1005, 1006, 5000, LAST].map((code) =>
+    wrong(`a break with code ${code}`, (id) => trunkFrame(Kind.abort, id, code)),
+  ),
+  wrong('an end with a value', (id) => trunkFrame(Kind.end, id, 1)),
+  ...Object.entries({
+    bytes: (id: number) => trunkFrame(Kind.data, id, 1, x),
+    ends: (id: number) => trunkFrame(Kind.end, id, 0),
+    breaks: (id: number) => trunkFrame(Kind.abort, id, 1001),
+    windows: (id: number) => trunkFrame(Kind.window, id, 1),
+  }).map(([what, frame]) =>
+    wrong(`thousands of ${what} behind the end`, (id) =>
+      Buffer.concat([trunkFrame(Kind.end, id, 0), repeated(MANY, frame(id))]),
+    ),
+  ),
+  {
+    ...ofTwo('a forged id, byte by byte'),
+    code: 1002,
+    commit: ({ trunk }) => sendSplit(trunk, trunkFrame(Kind.end, UNKNOWN, 0)),
+  },
+  {
+    ...ofTwo('bytes beyond the window'),
+    code: 1002,
+    async commit({ trunk, visitors, streams: [{ id }] }) {
+      for (const { socket } of visitors) socket.pause();
+      trunk.send(Kind.data, id, 19, Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
+      const piece = Buffer.alloc(WINDOW_BYTES);
+      await sendAll(trunk, LONG_BYTES / WINDOW_BYTES, () => trunk.send(Kind.data, id, WINDOW_BYTES, piece));
+      for (const { socket } of visitors) socket.resume();
+    },
+  },
+  {
+    ...ofTwo('silence: it does not even read'),
+    code: 1006,
+    upload: UPLOAD_BYTES,
+    async commit({ trunk }) {
+      trunk.socket.answersPings = false;
+      trunk.socket.pause();
+      await delay(SILENT_MS);
+      // Only a reader sees the end.
+      trunk.socket.resume();
+    },
+  },
+  {
+    ...ofTwo('no answers to ends, on a trunk whose control socket it replaces'),
+    code: 1000,
+    visitors: CROWD,
+    async commit({ trunk, visitors, renew }) {
+      trunk.answersEnds = false;
+      for (const visitor of visitors) visitor.reset();
+      await eventually(ENDS_MS, () => {
+        const ends = trunk.frames.filter(({ kind }) => kind === Kind.end || kind === Kind.abort).length;
+        if (ends < visitors.length) throw new Error(`${ends} of ${visitors.length} visitors have left`);
+      });
+      await renew();
+    },
+  },
+  odd('a response byte by byte', 'answered', ({ trunk, streams }) => {
+    for (const { id } of streams) sendSplit(trunk, dataFrame(id, `${HEAD}2\r\n\r\nok`));
+  }),
+  odd('a response in thousands of frames', 'answered', ({ trunk, streams }) => {
+    for (const { id } of streams) {
+      const body = repeated(MANY, dataFrame(id, 'x'));
+      trunk.socket.send(Buffer.concat([dataFrame(id, `${HEAD}${MANY}\r\n\r\n`), body]));
+    }
+  }),
+  odd('hundreds of empty messages', 'owed', ({ trunk }) => {
+    for (let count = 0; count < EMPTY; count += 1) trunk.socket.send(Buffer.alloc(0));
+  }),
+  odd('a part of a frame, and nothing more', 'answered', ({ trunk, streams }) => {
+    for (const { id } of streams) trunk.socket.send(dataFrame(id, `${HEAD}2\r\n\r\nok`));
+    trunk.socket.send(trunkFrame(Kind.data, 1, WINDOW_BYTES).subarray(0, 5));
+  }),
+  {
+    ...odd('ends of all visitors at once', 'answered', (target) => endAll(target, Kind.end, 0)),
+    visitors: CROWD,
+  },
+  {
+    ...odd('breaks of all visitors at once', 'answered', (target) => endAll(target, Kind.abort, 4999)),
+    visitors: CROWD,
+  },
+  odd('a move to a data socket that never comes', 'answered', async ({ streams }) => {
+    for (const stream of streams) await grow(stream);
+    for (const stream of streams) stream.move();
+  }),
+  odd('a move to a data socket that it drops', 'answered', async ({ streams, openData }) => {
+    for (const stream of streams) {
+      const data = await openData(await grow(stream));
+      stream.join(data);
+      stream.move();
+      data.drop();
+    }
+  }),
+  odd('data sockets for moves that never take place', 'answered', async ({ streams, openData }) => {
+    for (const stream of streams) {
+      stream.join(await openData(await grow(stream)));
+      stream.end();
+    }
+  }),
+  { ...odd('no windows for uploads', 'owed', () => {}), upload: UPLOAD_BYTES },
+  {
+    ...odd('windows of a byte for uploads', 'owed', ({ streams }) => {
+      for (const stream of streams) stream.grantByteByByte(MANY);
+    }),
+    upload: UPLOAD_BYTES,
+  },
+  odd('trunks that it opens and drops', 'owed', async ({ open }) => {
+    for (let count = 0; count < REOPENED; count += 1) {
+      const other = await open();
+      other.socket.drop();
+      await other.closed;
+      // The relay may not have heard of it yet, and then takes no other one.
+      await delay(20);
+    }
+  }),
+];
+
+function ofTwo(what: string): Omit<Attack, 'code' | 'commit'> {
+  return { what, isOwed: false, visitors: 2, upload: 1 };
+}
+
+/** Against the protocol. */
+function wrong(what: string, bytes: (id: number) => Buffer): Attack {
+  const commit: Attack['commit'] = ({ trunk, streams: [{ id }] }) => void trunk.socket.send(bytes(id));
+  return { ...ofTwo(what), code: 1002, commit };
+}
+
+/** Not against the protocol; the relay must bear it. */
+function odd(what: string, visitors: 'owed' | 'answered', commit: Attack['commit']): Attack {
+  return { ...ofTwo(what), code: undefined, isOwed: visitors === 'owed', commit };
+}
+
+function dataFrame(id: number, text: string): Buffer {
+  return trunkFrame(Kind.data, id, text.length, Buffer.from(text));
+}
+
+/**
+ * Sends a response that is large.
+ *
+ * @returns the id of the data socket to which the stream may move
+ */
+async function grow(stream: TrunkClientStream): Promise<string> {
+  stream.send(`${HEAD}${LONG_BYTES}\r\n\r\n`);
+  await sendUntilMove(stream);
+  return await stream.mayMove();
+}
+
+function repeated(count: number, frame: Buffer): Buffer {
+  return Buffer.concat(Array<Buffer>(count).fill(frame));
+}
+
+/** Each byte in a message of its own. */
+function sendSplit(trunk: TrunkClient, bytes: Buffer): void {
+  for (const byte of bytes) trunk.socket.send(Buffer.from([byte]));
+}
+
+/** Ends all streams in one message. */
+function endAll({ trunk, streams }: Target, kind: number, value: number): void {
+  // The relay answers with ends of its own.
+  trunk.answersEnds = false;
+  trunk.socket.send(Buffer.concat(streams.map(({ id }) => trunkFrame(kind, id, value))));
+}
+
+/** Sends something that often, as fast as it is taken, for as long as there is somebody who takes it. */
+async function sendAll(trunk: TrunkClient, count: number, send: () => void): Promise<void> {
+  const state = { isOpen: true };
+  void trunk.closed.then(() => (state.isOpen = false));
+  for (let sent = 0; sent < count && state.isOpen; sent += 1) {
+    send();
+    if (sent % 16 === 15) await delay(10);
+  }
+}

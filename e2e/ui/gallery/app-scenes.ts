@@ -1,0 +1,208 @@
+import type { Page } from 'playwright-core';
+import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
+import { HERON, HOUR, live, NOW, type Scene, scripted, SHOP } from './scripted.ts';
+
+export const DROP_SCENES: readonly Scene[] = [
+  {
+    name: 'drop',
+    alt: 'A folder that was dropped: what visitors would get of it, and that nothing is shared yet',
+    main: scripted({
+      tunnels: [SHOP],
+      drop: { id: 'd', state: 'folder', name: 'holiday pictures', isProject: false },
+    }),
+  },
+  {
+    name: 'drop-project',
+    alt: 'A folder that was dropped and has a culvert.yml: it can be shared, or its tunnels shown',
+    main: scripted({ tunnels: [SHOP], drop: { id: 'd', state: 'folder', name: 'shop', isProject: true } }),
+  },
+  {
+    name: 'drop-refused',
+    alt: 'Something that was dropped and cannot be shared, with why',
+    main: scripted({
+      tunnels: [SHOP],
+      drop: {
+        id: 'd',
+        state: 'refused',
+        problem: {
+          code: 'unreadable',
+          text: 'The folder "/media/nas/pictures" does not answer: the drive or server that it is on may be gone. Choose one folder that you can read.',
+        },
+      },
+    }),
+  },
+  {
+    name: 'drop-here',
+    alt: 'Something is dragged over the window, which says what dropping it does',
+    main: live(SHOP, HERON),
+    go: async (page) => {
+      await page.evaluate(`{
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([], 'folder'));
+        document.querySelector('main').dispatchEvent(
+          new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer }),
+        );
+      }`);
+      await page.locator('.drop-here').waitFor();
+    },
+  },
+];
+
+const API_TUNNEL: ProjectTunnelView = {
+  label: 'api',
+  address: undefined,
+  leadsTo: 'https://localhost:4000',
+  lock: { kind: 'other', parts: ['users', 'links'], password: undefined },
+  ttl: '4h',
+  status: { name: 'ready' },
+};
+const DOCS_TUNNEL: ProjectTunnelView = {
+  label: 'docs',
+  address: 'docs.example.org',
+  leadsTo: './public',
+  lock: { kind: 'password', password: undefined },
+  ttl: undefined,
+  status: { name: 'ready' },
+};
+const PROJECT_TUNNELS: readonly ProjectTunnelView[] = [
+  {
+    label: 'web',
+    address: 'shop-demo',
+    leadsTo: 'http://localhost:5173',
+    lock: { kind: 'anyone' },
+    ttl: undefined,
+    status: { name: 'online' },
+  },
+  API_TUNNEL,
+  DOCS_TUNNEL,
+  {
+    label: 'nas',
+    address: undefined,
+    leadsTo: 'http://192.0.2.7:80',
+    lock: { kind: 'anyone' },
+    ttl: undefined,
+    status: {
+      name: 'blocked',
+      why: 'Cannot be started here: it leads to another machine, 192.0.2.7, which visitors would reach through this one. If that is meant, run culvert start --allow-other-hosts.',
+    },
+  },
+];
+
+export const PROJECT_SCENES: readonly Scene[] = [
+  {
+    name: 'project',
+    alt: 'The tunnels of a project: which address each asks for, where it leads, and who may come in',
+    main: scripted({
+      tunnels: [SHOP],
+      project: { id: 'p', name: 'shop', state: 'open', tunnels: PROJECT_TUNNELS },
+    }),
+  },
+  {
+    name: 'project-failed',
+    alt: 'A project of which one tunnel is started and another could not be, with why',
+    main: scripted({
+      tunnels: [SHOP],
+      project: {
+        id: 'p',
+        name: 'shop',
+        state: 'open',
+        tunnels: [
+          { ...API_TUNNEL, status: { name: 'started' } },
+          {
+            ...DOCS_TUNNEL,
+            status: { name: 'failed', why: 'You do not have this domain any more.' },
+          },
+        ],
+      },
+    }),
+  },
+  {
+    name: 'project-refused',
+    alt: 'A project whose file has mistakes, each with its line and field',
+    main: scripted({
+      tunnels: [SHOP],
+      project: {
+        id: 'p',
+        name: 'shop',
+        state: 'refused',
+        why: '/home/ann/shop/culvert.yml:3: tunnels.web.prot: no such field; did you mean port?\n/home/ann/shop/culvert.yml:5: tunnels.api.port: is 0; it takes a whole number from 1 to 65535.',
+      },
+    }),
+  },
+];
+
+async function openSettings(page: Page): Promise<void> {
+  await page.locator('#settings').click();
+}
+
+export const SETTINGS_SCENES: readonly Scene[] = [
+  { name: 'settings', alt: 'Settings', main: live(SHOP), go: openSettings },
+  {
+    name: 'about',
+    alt: 'Versions and licences',
+    main: live(SHOP),
+    go: async (page) => {
+      await openSettings(page);
+      await page.locator('#about').click();
+      await page.getByText('0.1.0').waitFor();
+    },
+  },
+];
+
+const KEEPS = ['system', 'session', 'file'] as const;
+const SIGNED_OUT = { state: 'signed-out', relay: 'https://tunnels.example.com', problem: undefined } as const;
+const INVITATION: InvitationView = {
+  id: 'i',
+  relay: 'https://relay.example.org',
+  state: 'open',
+  account: 'agency',
+  endsAt: NOW + 23 * HOUR,
+  keeps: KEEPS,
+};
+
+export const SIGN_IN_SCENES: readonly Scene[] = [
+  {
+    name: 'sign-in',
+    alt: 'Sign-in: relay address, API key, and where the key is kept',
+    main: scripted({ session: { ...SIGNED_OUT, relay: undefined, keeps: KEEPS } }),
+  },
+  {
+    name: 'sign-in-problems',
+    alt: 'Sign-in with a word beside each field that is wrong',
+    main: scripted({
+      hasNetwork: false,
+      session: {
+        ...SIGNED_OUT,
+        keeps: ['session', 'file'],
+        problem: { code: 'key-refused', text: 'The API key was revoked. Sign in with another one.' },
+      },
+    }),
+    go: async (page) => {
+      await page.locator('#relay').fill('my relay');
+      await page.locator('#key').fill('cvt_short');
+      await page.locator('button.primary').click();
+    },
+  },
+  {
+    name: 'invitation',
+    alt: 'An invitation that was opened: to which relay it leads and as whom, what it ends, and where the key is kept',
+    main: scripted({ tunnels: [SHOP, HERON], invitation: INVITATION }),
+  },
+  {
+    name: 'invitation-ended',
+    alt: 'An invitation that was used already',
+    main: scripted({
+      session: { ...SIGNED_OUT, keeps: KEEPS },
+      invitation: {
+        id: 'i',
+        relay: 'https://relay.example.org',
+        state: 'failed',
+        problem: {
+          code: 'invitation-ended',
+          text: 'This invitation was used already, has ended, or never was. Whoever sent it to you can send another one.',
+        },
+      },
+    }),
+  },
+];

@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict';
+import { parseRequestHead } from '../../shared/http1/head.ts';
+import { PASSED_PASSWORDS_MAX } from '../limits.ts';
+import type { StoredAccess } from '../store/records.ts';
+import {
+  Gate,
+  linkIdOf,
+  PassedPasswords,
+  shownVisitor,
+  type Verdict,
+  visitorByLink,
+} from './access-check.ts';
+import { HeldAccess } from './access-policy.ts';
+import { LinkTokens, Passes } from './passes.ts';
+
+const NOW = Date.UTC(2026, 10, 1);
+const CLOSED: StoredAccess = {
+  version: 'v1',
+  allow: [],
+  basic: [],
+  password: null,
+  links: false,
+  knock: false,
+};
+const ANN = { basic: [{ user: 'ann', hash: 'hash of ann' }] };
+const PASSWORD = { password: 'hash' };
+
+/** A request, and what is different about it. */
+interface Asked {
+  readonly method?: string;
+  readonly fields?: string;
+  readonly host?: string;
+  readonly address?: string;
+  readonly prefix?: string;
+  readonly tunnelId?: string;
+  readonly link?: string;
+  readonly hasBody?: boolean;
+  readonly upgrade?: boolean;
+  readonly trusted?: boolean;
+  readonly secure?: boolean;
+}
+
+function basic(user: string, password: string): string {
+  return `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n`;
+}
+
+describe('Gate', () => {
+  let passes: Passes;
+  let lastingPasses: Passes;
+  let links: LinkTokens;
+  let revoked: Set<string>;
+  let gate: Gate;
+
+  beforeEach(() => {
+    passes = new Passes('visit', () => ({ current: 'key', others: [] }));
+    lastingPasses = new Passes('lasting', () => ({ current: 'other key', others: [] }));
+    links = new LinkTokens(() => ({ current: 'other key', others: [] }));
+    revoked = new Set();
+    gate = new Gate({
+      passes,
+      lastingPasses,
+      links,
+      cookieName: (form) => (form === 'host' ? '__Host-pass' : 'pass'),
+      isGood: (tunnelId, visitor) => !revoked.has(`${tunnelId} ${visitor}`),
+    });
+  });
+
+  function ask(access: Partial<StoredAccess>, asked: Asked = {}): Verdict {
+    const { method = 'GET', fields = '', address = '192.0.2.1', prefix = '', tunnelId = 'one', link } = asked;
+    const { hasBody = false, upgrade = false, trusted = false, secure = false, host = 'a.localhost' } = asked;
+    const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
+    const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
+    assert.ok(typeof head === 'object', text);
+    return gate.decide(new HeldAccess({ ...CLOSED, ...access }), {
+      head,
+      hasBody,
+      upgrade,
+      way: { trusted, secure },
+      address,
+      tunnelId,
+      createdAt: NOW - 1000,
+      account: 'acme',
+      prefix,
+      link,
+      now: NOW,
+    });
+  }
+
+  function pass(who: string, { version = 'v1', form = 'host', tunnelId = 'one' } = {}): string {
+    const scope = { tunnelId, version, form: form as 'host' | 'path' };
+    return `Cookie: a=b; ${form === 'host' ? '__Host-pass' : 'pass'}=${passes.make(scope, who, NOW / 1000 + 9)}\r\n`;
+  }
+
+  /** Whether the pass and the credentials of an upgrade count; either both do or none. */
+  function countsForSocket(origin: string | undefined, asked: Asked = {}): boolean {
+    const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
+    const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
+    const kinds = [fields + cookie, fields + basic('ann', 'x')].map(
+      (all) => ask({ ...PASSWORD, ...ANN }, { upgrade: true, ...asked, fields: all }).kind,
+    );
+    assert.deepEqual(kinds, kinds[0] === 'pass' ? ['pass', 'check'] : ['ask', 'ask'], origin);
+    return kinds[0] === 'pass';
+  }
+
+  it('lets in who comes from where he may, and nobody else', () => {
+    const access = { allow: ['10.0.0.0/8', '2001:db8::/32'] };
+    for (const address of ['10.1.2.3', '2001:db8::1', '::ffff:10.0.0.1'])
+      assert.equal(ask(access, { address }).kind, 'pass', address);
+    for (const address of ['11.0.0.1', '2001:db9::1', '::ffff:11.0.0.1', ''])
+      assert.equal(ask(access, { address }).kind, 'address', address);
+  });
+
+  it('looks at the address first, whatever is shown', () => {
+    const access = { allow: ['10.0.0.0/8'], ...PASSWORD };
+    assert.equal(ask(access, { fields: pass('password') }).kind, 'address');
+    assert.equal(ask(access, { fields: pass('password'), address: '10.0.0.1' }).kind, 'pass');
+    assert.equal(ask(access, { address: '10.0.0.1' }).kind, 'ask');
+  });
+
+  it('asks who shows nothing, whichever of the others is set', () => {
+    for (const access of [ANN, PASSWORD, { links: true }, { knock: true }])
+      assert.equal(ask(access).kind, 'ask', JSON.stringify(access));
+  });
+
+  it('has credentials checked where it has users, also of a user who does not exist', () => {
+    assert.deepEqual(ask(ANN, { fields: basic('ann', 'a:b') }), {
+      kind: 'check',
+      credentials: { user: 'ann', password: 'a:b' },
+      hash: 'hash of ann',
+    });
+    assert.deepEqual(ask(ANN, { fields: basic('bob', 'x') }), {
+      kind: 'check',
+      credentials: { user: 'bob', password: 'x' },
+      hash: undefined,
+    });
+    for (const fields of [
+      'Authorization: Bearer abc\r\n',
+      'Authorization: Basic !\r\n',
+      'Authorization: Basic YW5u\r\n',
+    ])
+      assert.equal(ask(ANN, { fields }).kind, 'ask', fields);
+    assert.equal(ask(PASSWORD, { fields: basic('ann', 'x') }).kind, 'ask');
+  });
+
+  it('lets in who has a pass, as who he is', () => {
+    assert.deepEqual(ask(PASSWORD, { fields: pass('password') }), {
+      kind: 'pass',
+      visitor: 'password',
+      kept: { authorization: false },
+    });
+  });
+
+  it('takes no pass of another tunnel, another access or another form of the address, nor one that was revoked', () => {
+    for (const fields of [
+      pass('password', { tunnelId: 'two' }),
+      pass('password', { version: 'v0' }),
+      pass('password', { form: 'path' }),
+      pass('password').replace('__Host-pass', 'pass'),
+    ])
+      assert.equal(ask(PASSWORD, { fields }).kind, 'ask', fields);
+    assert.equal(ask(PASSWORD, { fields: pass('password'), prefix: '/t/abc' }).kind, 'ask');
+    assert.equal(
+      ask(PASSWORD, { fields: pass('password', { form: 'path' }), prefix: '/t/abc' }).kind,
+      'pass',
+    );
+    revoked.add('one link:7');
+    assert.equal(ask({ links: true }, { fields: pass('link:7') }).kind, 'ask');
+    assert.equal(ask({ links: true }, { fields: pass('link:8') }).kind, 'pass');
+  });
+
+  it('finds the right one among cookies of the same name, which others may have set', () => {
+    const good = pass('password').slice('Cookie: '.length).trim();
+    const fields = `Cookie: __Host-pass=x; __Host-pass=\r\nCookie: ${good}\r\n`;
+    assert.equal(ask(PASSWORD, { fields }).kind, 'pass');
+  });
+
+  it('keeps credentials that name one of its users, and no others, from the service', () => {
+    for (const [fields, isKept] of [
+      [basic('ann', 'whatever'), true],
+      [basic('service', 'x'), false],
+      ['Authorization: Bearer abc\r\n', false],
+      ['', false],
+    ] as const) {
+      const verdict = ask(ANN, { fields: fields + pass('basic:ann') });
+      assert.deepEqual(verdict, { kind: 'pass', visitor: 'basic:ann', kept: { authorization: isKept } });
+    }
+  });
+
+  describe('asked by a preflight', () => {
+    const preflight = {
+      method: 'OPTIONS',
+      fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n',
+    };
+
+    it('passes it without credentials if basic is set, and otherwise only with a pass', () => {
+      assert.deepEqual(ask(ANN, preflight), { kind: 'preflight', kept: { authorization: false } });
+      for (const access of [PASSWORD, { links: true }, { knock: true }]) {
+        assert.equal(ask(access, preflight).kind, 'ask');
+        assert.equal(ask(access, { ...preflight, fields: preflight.fields + pass('password') }).kind, 'pass');
+      }
+      for (const less of [{ method: 'GET' }, { fields: 'Origin: https://app\r\n' }])
+        assert.equal(ask(ANN, { ...preflight, ...less }).kind, 'ask');
+      assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
+    });
+
+    it('requires credentials of one with a body or a method override', () => {
+      assert.equal(ask(ANN, { ...preflight, hasBody: true }).kind, 'ask');
+      for (const name of [
+        'X-HTTP-Method-Override',
+        'x_http_method_override',
+        'X.Http.Method',
+        'X-Method-Override',
+      ])
+        assert.equal(
+          ask(ANN, { ...preflight, fields: `${preflight.fields}${name}: DELETE\r\n` }).kind,
+          'ask',
+        );
+    });
+
+    it('checks the credentials that it has', () => {
+      assert.equal(ask(ANN, { ...preflight, fields: preflight.fields + basic('ann', 'x') }).kind, 'check');
+    });
+
+    it('passes it as its visitor with a pass', () => {
+      const verdict = ask(ANN, { ...preflight, fields: preflight.fields + pass('basic:ann') });
+      assert.ok(verdict.kind === 'pass' && verdict.visitor === 'basic:ann');
+    });
+  });
+
+  describe('asked for a WebSocket', () => {
+    it('accepts the pass of programs, and of pages of its own host', () => {
+      for (const origin of [
+        undefined,
+        'http://a.localhost',
+        'https://a.localhost',
+        'HTTPS://A.localhost.',
+        'http://a.localhost:3000',
+      ])
+        assert.ok(countsForSocket(origin), origin);
+    });
+
+    it('rejects the pass of a page of another host, and of an opaque origin', () => {
+      for (const origin of [
+        'http://b.localhost',
+        'http://localhost',
+        'http://b.a.localhost',
+        'http://a.localhost.evil.example',
+        'http://xa.localhost',
+        'http://a.localhost@evil.example',
+        'http://evil.example#a.localhost',
+        'null',
+        '',
+        'a.localhost',
+        'file://',
+        'chrome-extension://a.localhost',
+        'http://a.localhost, http://b.localhost',
+        'http://a.localhost\r\nOrigin: http://b.localhost',
+      ])
+        assert.ok(!countsForSocket(origin), origin);
+    });
+
+    it('compares ports if Host has one', () => {
+      for (const [host, origin, isSame] of [
+        ['a.localhost:8080', 'http://a.localhost:8080', true],
+        ['a.localhost:8080', 'http://a.localhost:3000', false],
+        ['a.localhost:8080', 'http://a.localhost', false],
+        ['a.localhost:443', 'https://a.localhost', true],
+        ['a.localhost:443', 'http://a.localhost', false],
+        ['a.localhost:80', 'http://a.localhost', true],
+        ['[::1]:8080', 'http://[::1]:8080', true],
+        ['[::1]:8080', 'http://[::2]:8080', false],
+        ['[::1]', 'http://[::1]', true],
+      ] as const)
+        assert.equal(countsForSocket(origin, { host }), isSame, `${host} ${origin}`);
+    });
+
+    it('rejects the pass of a page without https if tunnels have https', () => {
+      assert.ok(countsForSocket('https://a.localhost', { secure: true }));
+      assert.ok(!countsForSocket('http://a.localhost', { secure: true }));
+    });
+
+    it('accepts the host in X-Forwarded-Host of a trusted proxy only', () => {
+      const fields = 'X-Forwarded-Host: shop.example\r\n';
+      for (const trusted of [true, false]) {
+        assert.equal(countsForSocket('https://shop.example', { fields, trusted }), trusted);
+        assert.ok(countsForSocket('https://a.localhost', { fields, trusted }));
+      }
+    });
+
+    it('accepts the pass of any page of the shared origin in the path form', () => {
+      const asked = { prefix: '/t/abc', host: 'localhost:8080' };
+      assert.ok(countsForSocket('http://localhost:8080', asked));
+      assert.ok(!countsForSocket('http://abc.localhost:8080', asked));
+    });
+
+    it('accepts a signed link from a page of another host', () => {
+      const link = links.make('one', { id: '0123456789abcdef', note: '', end: NOW / 1000 + 60 });
+      const fields = `Origin: https://b.example\r\n${pass('password')}`;
+      assert.equal(ask({ links: true }, { upgrade: true, link, fields }).kind, 'link');
+    });
+
+    it('accepts the pass of another host’s page for requests that are not upgrades', () => {
+      assert.equal(
+        ask(PASSWORD, { fields: `Origin: http://b.localhost\r\n${pass('password')}` }).kind,
+        'pass',
+      );
+    });
+  });
+
+  describe('with a signed link', () => {
+    const LINKS = { links: true };
+    const ID = '0123456789abcdef';
+    const end = NOW / 1000 + 60;
+    let link: string;
+
+    beforeEach(() => {
+      link = links.make('one', { id: ID, note: 'Ann: review', end });
+    });
+
+    it('lets in whoever has one, as the link', () => {
+      assert.deepEqual(ask({ ...LINKS, ...ANN }, { link, fields: basic('ann', 'x') }), {
+        kind: 'link',
+        link: { id: ID, note: 'Ann: review', end },
+        visitor: `link:${ID}:Ann: review`,
+        kept: { authorization: true },
+      });
+      assert.equal(ask(LINKS, { link, prefix: '/t/abc', method: 'POST' }).kind, 'link');
+    });
+
+    it('asks who has one of another tunnel, a revoked one or none, and where links let nobody in', () => {
+      assert.equal(ask(LINKS, { link, tunnelId: 'two' }).kind, 'ask');
+      assert.equal(ask(PASSWORD, { link }).kind, 'ask');
+      for (const other of ['', 'x', link.slice(0, -1), `${link}x`])
+        assert.equal(ask(LINKS, { link: other }).kind, 'ask', other);
+      revoked.add(`one link:${ID}:Ann: review`);
+      assert.equal(ask(LINKS, { link }).kind, 'ask');
+    });
+
+    it('does not replace the identity of a visitor who has access', () => {
+      const verdict = ask(LINKS, { link, fields: pass('password') });
+      assert.ok(verdict.kind === 'pass' && verdict.visitor === 'password');
+      revoked.add('one password');
+      assert.equal(ask(LINKS, { link, fields: pass('password') }).kind, 'link');
+    });
+
+    it('lets in who passes by other means, whatever his link is', () => {
+      assert.equal(ask(LINKS, { link: 'x', fields: pass('password') }).kind, 'pass');
+      assert.equal(ask({ ...LINKS, ...ANN }, { link: 'x', fields: basic('ann', 'x') }).kind, 'check');
+      assert.equal(ask({ allow: ['192.0.2.0/24'] }, { link: 'x' }).kind, 'pass');
+      assert.equal(ask({ ...LINKS, allow: ['10.0.0.0/8'] }, { link }).kind, 'address');
+    });
+
+    it('lets no preflight in for it', () => {
+      const fields = 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n';
+      assert.equal(ask(LINKS, { link, method: 'OPTIONS', fields }).kind, 'ask');
+      assert.equal(ask(LINKS, { link, method: 'OPTIONS' }).kind, 'link');
+    });
+
+    it('takes a pass of one until the link ends, and is revoked', () => {
+      const scope = { tunnelId: 'one', version: 'v1', form: 'host' } as const;
+      const who = `link:${ID}:`;
+      const fields = `Cookie: __Host-pass=${lastingPasses.make(scope, who, end)}\r\n`;
+      assert.deepEqual(ask(LINKS, { fields }), {
+        kind: 'pass',
+        visitor: who,
+        until: end * 1000,
+        kept: { authorization: false },
+      });
+      const other = ask(LINKS, { fields: pass('password') });
+      assert.ok(other.kind === 'pass' && other.until === undefined);
+      assert.equal(ask(LINKS, { fields, tunnelId: 'two' }).kind, 'ask');
+      revoked.add(`one ${who}`);
+      assert.equal(ask(LINKS, { fields }).kind, 'ask');
+    });
+  });
+});
+
+const id = '0123456789abcdef';
+
+describe('a visitor', () => {
+  it('who came with a link is shown by its note, and known by its id', () => {
+    for (const note of ['for the review', 'a:b', 'two\nlines', 'link:0123456789abcdef:x']) {
+      const visitor = visitorByLink({ id, note });
+      assert.equal(shownVisitor(visitor), `link:${note}`);
+      assert.equal(linkIdOf(visitor), id);
+    }
+    assert.equal(shownVisitor(visitorByLink({ id, note: '' })), 'link');
+  });
+
+  it('who came otherwise is shown as he is', () => {
+    for (const visitor of ['password', 'knock', 'basic:ann', `basic:link:${id}:x`]) {
+      assert.equal(shownVisitor(visitor), visitor);
+      assert.equal(linkIdOf(visitor), undefined);
+    }
+  });
+});
+
+describe('PassedPasswords', () => {
+  const ann = { user: 'ann', password: 'fern' };
+
+  it('knows those that were right for one access, and nothing that only looks alike', () => {
+    const passed = new PassedPasswords();
+    assert.equal(passed.has('v1', ann), false);
+    passed.add('acme', 'v1', ann);
+    assert.equal(passed.has('v1', ann), true);
+    for (const [version, credentials] of [
+      ['v2', ann],
+      ['v1', { user: 'ann', password: 'ferns' }],
+      ['v1', { user: 'an', password: 'nfern' }],
+      ['v1', { user: '', password: 'fern' }],
+    ] as const)
+      assert.equal(passed.has(version, credentials), false, JSON.stringify([version, credentials]));
+  });
+
+  it('forgets the oldest beyond 10,000', () => {
+    const passed = new PassedPasswords();
+    passed.add('acme', 'v1', ann);
+    for (let index = 0; index < PASSED_PASSWORDS_MAX; index += 1)
+      passed.add('acme', 'v1', { user: 'ann', password: String(index) });
+    assert.equal(passed.has('v1', ann), false);
+    assert.equal(passed.has('v1', { user: 'ann', password: '0' }), true);
+  });
+
+  it('keeps those of an account when another one fills it with its own', () => {
+    const passed = new PassedPasswords();
+    passed.add('other', 'v1', ann);
+    for (let index = 0; index <= PASSED_PASSWORDS_MAX; index += 1)
+      passed.add('acme', 'v2', { user: 'ann', password: String(index) });
+    assert.equal(passed.has('v1', ann), true);
+  });
+});

@@ -1,0 +1,165 @@
+/** Everybody who knocks at one tunnel, as the relay holds it: who waits, who was let in, and who was refused lately. */
+import { KNOCK_SECONDS } from '../../shared/knocks.ts';
+import { networkOf } from '../address-network.ts';
+import type { Clock } from '../clock.ts';
+import {
+  KNOCK_HOLDS_MAX,
+  KNOCKS_PER_ADDRESS_MAX,
+  KNOCKS_REFUSED_MAX,
+  KNOCKS_WAITING_MAX,
+} from '../limits.ts';
+import type { StoredKnock, StoredKnocks } from '../store/records.ts';
+
+export type KnockState = 'waiting' | 'admitted' | 'refused' | 'unanswered';
+
+/** Wall time in ms at which it is over: nobody answers any more, the visitor is out again, or may knock again. */
+export function endOf({ at, answer }: StoredKnock): number {
+  return typeof answer === 'number' ? answer : at + KNOCK_SECONDS * 1000;
+}
+
+export class HeldKnocks {
+  /** of the `access` that they have met */
+  readonly version: string;
+  readonly #knocks: ReadonlyMap<string, StoredKnock>;
+
+  constructor({ version, knocks }: StoredKnocks) {
+    this.version = version;
+    this.#knocks = new Map(knocks.map((knock) => [knock.id, knock]));
+  }
+
+  /** @returns the knock, if it is not over */
+  find(id: string, now: number): StoredKnock | undefined {
+    const knock = this.#knocks.get(id);
+    return knock !== undefined && endOf(knock) > now ? knock : undefined;
+  }
+
+  /** @returns `undefined` for one that is forgotten, as all are some time after they are over */
+  stateOf(id: string, now: number): KnockState | undefined {
+    const knock = this.#knocks.get(id);
+    if (knock === undefined) return undefined;
+    if (endOf(knock) > now) return stateOf(knock);
+    return knock.answer === null ? 'unanswered' : undefined;
+  }
+
+  /** Whether the owner has let him in. */
+  isAdmitted(id: string, now: number): boolean {
+    const answer = this.#knocks.get(id)?.answer;
+    return typeof answer === 'number' && answer > now;
+  }
+
+  /** Those that are not over, oldest first. */
+  current(now: number): StoredKnock[] {
+    return [...this.#knocks.values()].filter((knock) => endOf(knock) > now);
+  }
+
+  /** Those that wait for an answer, oldest first. */
+  waiting(now: number): StoredKnock[] {
+    return this.current(now).filter(({ answer }) => answer === null);
+  }
+
+  /** Those who are in, the first to leave first. */
+  admitted(now: number): StoredKnock[] {
+    const admitted = this.current(now).filter(({ answer }) => typeof answer === 'number');
+    return admitted.toSorted((a, b) => endOf(a) - endOf(b));
+  }
+
+  /**
+   * Whether one more may wait.
+   *
+   * @param arriving addresses of those who are just being stored
+   * @returns ms until there may be room; 0 if there is
+   */
+  wait(address: string, arriving: readonly string[], now: number): number {
+    const network = networkOf(address);
+    const unlet = this.current(now).filter(({ answer }) => typeof answer !== 'number');
+    const waiting = unlet.filter(({ answer }) => answer === null);
+    const near = unlet.filter((knock) => networkOf(knock.address) === network);
+    const nearArriving = arriving.filter((other) => networkOf(other) === network);
+    const isFull =
+      waiting.length + arriving.length >= KNOCKS_WAITING_MAX ||
+      near.length + nearArriving.length >= KNOCKS_PER_ADDRESS_MAX;
+    if (!isFull) return 0;
+    const ends = (near.length > 0 ? near : waiting).map(endOf);
+    return Math.min(...ends, now + KNOCK_SECONDS * 1000) - now;
+  }
+
+  /** @returns them with one more, or with another answer to one; without those that are over */
+  with(knock: StoredKnock, now: number): StoredKnock[] {
+    const others = this.current(now).filter(({ id }) => id !== knock.id);
+    const all = [...others, knock].toSorted((a, b) => a.at - b.at);
+    const refused = all.filter(({ answer }) => answer === false);
+    const forgotten = new Set(refused.slice(0, Math.max(0, refused.length - KNOCKS_REFUSED_MAX)));
+    return all.filter((each) => !forgotten.has(each));
+  }
+}
+
+/** Of a knock that is not over. */
+export function stateOf({ answer }: StoredKnock): 'waiting' | 'admitted' | 'refused' {
+  if (answer === null) return 'waiting';
+  return answer === false ? 'refused' : 'admitted';
+}
+
+export const NO_KNOCKS = new HeldKnocks({ version: '', knocks: [] });
+
+/* Responses that are held back until somebody has answered a knock. */
+
+/**
+ * Why a response is held back no longer: something about the knocks of the tunnel has `changed`, it is `late`, the tunnel is
+ * `over`, or none is held back because too many are already, or because the relay is shutting down (`none`).
+ */
+export type WaitEnd = 'changed' | 'late' | 'over' | 'none';
+
+interface Wait {
+  readonly knockId: string;
+  readonly end: (why: WaitEnd) => void;
+}
+
+export class KnockWaits {
+  readonly #clock: Clock;
+  /** by the tunnel's id */
+  readonly #waits = new Map<string, Set<Wait>>();
+  #isReleased = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many are held back. */
+  get size(): number {
+    let size = 0;
+    for (const waits of this.#waits.values()) size += waits.size;
+    return size;
+  }
+
+  /** @param ms the longest */
+  wait(tunnelId: string, knockId: string, ms: number): Promise<WaitEnd> {
+    const waits = this.#waits.get(tunnelId) ?? new Set();
+    const same = [...waits].filter((wait) => wait.knockId === knockId);
+    if (this.#isReleased || same.length >= KNOCK_HOLDS_MAX) return Promise.resolve('none');
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimeout(() => wait.end('late'), ms);
+      const wait: Wait = {
+        knockId,
+        end: (why) => {
+          timer.cancel();
+          waits.delete(wait);
+          if (waits.size === 0) this.#waits.delete(tunnelId);
+          resolve(why);
+        },
+      };
+      waits.add(wait);
+      this.#waits.set(tunnelId, waits);
+    });
+  }
+
+  /** Something about the knocks of a tunnel has changed, or it is over. */
+  wake(tunnelId: string, why: 'changed' | 'over'): void {
+    for (const wait of this.#waits.get(tunnelId) ?? []) wait.end(why);
+  }
+
+  /** The relay is shutting down: nothing is held back from now on. */
+  release(): void {
+    this.#isReleased = true;
+    for (const waits of this.#waits.values()) for (const wait of waits) wait.end('none');
+  }
+}

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { KNOWN_PASSES_MAX, PASS_KEY_MS, PASS_SECONDS, STORE_RETRY_MS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { KeyRing, LinkTokens, Passes, type PassKeys, type PassScope, type SignedLink } from './passes.ts';
+
+const NOW = Date.UTC(2026, 10, 1);
+const END = NOW / 1000 + 60;
+const SCOPE: PassScope = { tunnelId: 'one', version: 'v1', form: 'host' };
+
+describe('Passes', () => {
+  let keys: PassKeys;
+  let passes: Passes;
+
+  beforeEach(() => {
+    keys = { current: 'key', others: [] };
+    passes = new Passes('visit', () => keys);
+  });
+
+  it('say who has one, whatever he is called, until its end', () => {
+    for (const who of ['basic:ann', 'link:for the review', 'password', 'link:Ünïcode 🦊', '']) {
+      const value = passes.make(SCOPE, who, END);
+      assert.match(value, /^[\w.-]+$/);
+      assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, who);
+      assert.equal(passes.read(value, SCOPE, END * 1000 - 1, 'acme')?.who, who);
+      assert.deepEqual(passes.read(value, SCOPE, NOW, 'acme')?.end, END * 1000);
+      assert.equal(passes.read(value, SCOPE, END * 1000, 'acme'), undefined);
+    }
+  });
+
+  it('are good for one tunnel, one access and one form of the address', () => {
+    const value = passes.make(SCOPE, 'password', END);
+    assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, 'password');
+    for (const other of [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' as const }])
+      assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW, 'acme'), undefined);
+  });
+
+  it('cannot be made up, or changed', () => {
+    const [kind = '', end = '', who = '', mac = ''] = passes.make(SCOPE, 'basic:ann', END).split('.');
+    const other = Buffer.from('basic:bob').toString('base64url');
+    const forged = [
+      '',
+      '...',
+      `${kind}.${end}.${who}.`,
+      `${kind}.${end}.${who}.${'A'.repeat(43)}`,
+      `link.${end}.${who}.${mac}`,
+      `${kind}.${Number(end) + 1}.${who}.${mac}`,
+      `${kind}.0${end}.${who}.${mac}`,
+      `${kind}.${end}.${other}.${mac}`,
+      `${kind}.${end}.${who}.${mac}.`,
+      `${kind}.${end}.${'A'.repeat(401)}.${mac}`,
+    ];
+    for (const value of forged) assert.equal(passes.read(value, SCOPE, NOW, 'acme'), undefined, value);
+  });
+
+  it('of one kind are none of the other, under the same key', () => {
+    const links = new Passes('lasting', () => keys);
+    assert.equal(links.read(passes.make(SCOPE, 'password', END), SCOPE, NOW, 'acme'), undefined);
+    assert.equal(passes.read(links.make(SCOPE, 'link', END), SCOPE, NOW, 'acme'), undefined);
+    assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW, 'acme')?.who, 'link');
+  });
+
+  it('of the key before are good as long as that is', () => {
+    const value = passes.make(SCOPE, 'password', END);
+    keys = { current: 'new', others: ['old', 'key'] };
+    passes.forget();
+    assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, 'password');
+    keys = { current: 'new', others: ['old'] };
+    passes.forget();
+    assert.equal(passes.read(value, SCOPE, NOW, 'acme'), undefined);
+  });
+
+  it('are remembered up to a number, and are good beyond it', () => {
+    const first = passes.make(SCOPE, 'first', END);
+    assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
+    for (let index = 0; index < KNOWN_PASSES_MAX; index += 1)
+      passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW, 'acme');
+    assert.equal(passes.known, KNOWN_PASSES_MAX);
+    assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
+  });
+
+  it('of an account stay remembered when another one fills what there is', () => {
+    const first = passes.make(SCOPE, 'first', END);
+    passes.read(first, SCOPE, NOW, 'other');
+    for (let index = 0; index <= KNOWN_PASSES_MAX; index += 1)
+      passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW, 'acme');
+    keys = { current: 'new', others: [] };
+    assert.equal(passes.read(first, SCOPE, NOW, 'other')?.who, 'first');
+  });
+});
+
+const HOUR = 3600_000;
+
+/** The key of a week since 1970. */
+function key(week: number): string {
+  return `secret of pass ${week}`;
+}
+
+function linkKey(week: number): string {
+  return `secret of links ${week}`;
+}
+
+describe('KeyRing', () => {
+  let clock: FakeClock;
+  let fails: boolean;
+  let changes: number;
+  /** how often all secrets were renewed */
+  let renewals: number;
+  let removed: [prefix: string, before: number][];
+  let ring: KeyRing;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    clock.advance(PASS_KEY_MS - (clock.now() % PASS_KEY_MS) + 24 * HOUR);
+    fails = false;
+    changes = 0;
+    renewals = 0;
+    removed = [];
+    ring = ringOf('pass', PASS_SECONDS * 1000);
+    await ring.start();
+  });
+
+  function ringOf(name: string, lifetime: number): KeyRing {
+    return new KeyRing({
+      store: {
+        relaySecret: (secret) =>
+          fails
+            ? Promise.reject(new StoreError('down'))
+            : Promise.resolve(`secret of ${secret}${'!'.repeat(renewals)}`),
+        removeSecrets: (prefix, before) => Promise.resolve(void removed.push([prefix, before])),
+      },
+      name,
+      lifetime,
+      clock,
+      changed: () => (changes += 1),
+    });
+  }
+
+  afterEach(() => ring.stop());
+
+  /** Lets ms go by, and what was asked of the store arrive. */
+  async function pass(ms: number): Promise<void> {
+    clock.advance(ms);
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  }
+
+  it('has a new key each week, and takes the one before for 12 h, the next one for the hour before', async () => {
+    const week = Math.floor(clock.now() / PASS_KEY_MS);
+    assert.deepEqual(ring.keys, { current: key(week), others: [] });
+    await pass(6 * 24 * HOUR - HOUR);
+    assert.deepEqual(ring.keys, { current: key(week), others: [key(week + 1)] });
+    await pass(HOUR);
+    assert.deepEqual(ring.keys, { current: key(week + 1), others: [key(week)] });
+    await pass(PASS_SECONDS * 1000);
+    assert.deepEqual(ring.keys, { current: key(week + 1), others: [] });
+    assert.equal(changes, 3);
+  });
+
+  it('accepts keys of earlier weeks as long as anything signed with them may be valid', async () => {
+    const links = ringOf('links', 30 * 24 * HOUR);
+    await links.start();
+    const week = Math.floor(clock.now() / PASS_KEY_MS);
+    const before = (...weeks: number[]): string[] => weeks.map((ago) => linkKey(week - ago));
+    // One day into the week, the fifth one before ended 29 days ago.
+    assert.deepEqual(links.keys, { current: linkKey(week), others: before(1, 2, 3, 4, 5) });
+    await pass(24 * HOUR);
+    assert.deepEqual(links.keys, { current: linkKey(week), others: before(1, 2, 3, 4) });
+    await pass(5 * 24 * HOUR - HOUR);
+    await pass(HOUR);
+    assert.deepEqual(links.keys, { current: linkKey(week + 1), others: before(0, 1, 2, 3, 4) });
+    links.stop();
+  });
+
+  it('refuses a key for a tunnel that was created an hour after its week or later', async () => {
+    const links = ringOf('links', 30 * 24 * HOUR);
+    await links.start();
+    const begin = clock.now() - 24 * HOUR;
+    const week = Math.floor(clock.now() / PASS_KEY_MS);
+    const others = (madeAt: number): readonly string[] => links.keysSince(madeAt).others;
+    assert.deepEqual(others(begin + HOUR), []);
+    assert.deepEqual(others(begin + HOUR - 1), [`secret of links ${week - 1}`]);
+    assert.deepEqual(
+      others(begin - PASS_KEY_MS),
+      [1, 2].map((ago) => `secret of links ${week - ago}`),
+    );
+    assert.equal(links.keysSince(clock.now()).current, `secret of links ${week}`);
+    links.stop();
+  });
+
+  it('removes the secrets of keys that have expired', async () => {
+    await pass(6 * 24 * HOUR);
+    const [prefix, before] = removed.at(-1) ?? [];
+    assert.equal(prefix, 'pass ');
+    // Made an hour before the week that has just begun, or later, or for the week before.
+    assert.ok(before !== undefined && before < clock.now() - PASS_KEY_MS - PASS_SECONDS * 1000 - HOUR);
+  });
+
+  it('reloads renewed secrets, and reports a change only then', async () => {
+    await ring.reload();
+    assert.equal(changes, 0);
+    renewals = 1;
+    await ring.reload();
+    assert.deepEqual([ring.keys.current, changes], [`${key(Math.floor(clock.now() / PASS_KEY_MS))}!`, 1]);
+    fails = true;
+    await assert.rejects(ring.reload(), StoreError);
+  });
+
+  it('goes on with the keys it has while the store fails, and asks again every 10 s', async () => {
+    const before = ring.keys;
+    fails = true;
+    await pass(6 * 24 * HOUR);
+    assert.deepEqual(ring.keys, before);
+    fails = false;
+    await pass(STORE_RETRY_MS);
+    assert.notDeepEqual(ring.keys, before);
+  });
+});
+
+/** The tunnels of the tests. */
+const ONE = { id: 'one', createdAt: NOW - 1000 };
+const TWO = { id: 'two', createdAt: NOW - 1000 };
+const LINK: SignedLink = { id: '0123456789abcdef', note: 'for the review', end: NOW / 1000 + 60 };
+
+describe('LinkTokens', () => {
+  const keys = { current: 'secret', others: [] };
+  const tokens = new LinkTokens(() => keys);
+
+  it('say which link it is, whatever it is called, until its end', () => {
+    for (const note of ['', 'for the review', 'Ünïcode 🦊 %00 \u0085?&#', '🦊'.repeat(64)]) {
+      const link = { ...LINK, note };
+      const token = tokens.make('one', link);
+      assert.match(token, /^[\w.-]+$/);
+      assert.deepEqual(tokens.read(token, ONE, NOW), link);
+      assert.deepEqual(tokens.read(token, ONE, LINK.end * 1000 - 1), link);
+      assert.equal(tokens.read(token, ONE, LINK.end * 1000), undefined);
+    }
+  });
+
+  it('are good for one tunnel', () => {
+    assert.equal(tokens.read(tokens.make('one', LINK), TWO, NOW), undefined);
+  });
+
+  it('cannot be made up, changed, cut, or put together from others', () => {
+    const good = tokens.make('one', LINK);
+    const [id = '', end = '', note = '', mac = ''] = good.split('.');
+    const later = tokens.make('one', { ...LINK, end: LINK.end + 1 });
+    const forged = [
+      '',
+      '...',
+      good.toUpperCase(),
+      ` ${good}`,
+      `${good}%20`,
+      `${good}.`,
+      `${good}=`,
+      good.slice(0, -1),
+      `0${good}`,
+      `${id}.${LINK.end + 1}.${note}.${mac}`,
+      `${id}.0${end}.${note}.${mac}`,
+      `fedcba9876543210.${end}.${note}.${mac}`,
+      `${id}.${end}.${Buffer.from('the boss').toString('base64url')}.${mac}`,
+      `${id}.${end}..${mac}`,
+      `${id}.${end}.${note}.${later.split('.')[3]}`,
+      `${id}.${end}.${note}.${'A'.repeat(43)}`,
+      `${id}.1e99.${note}.${mac}`,
+      new LinkTokens(() => ({ current: 'another', others: [] })).make('one', LINK),
+    ];
+    for (const token of forged) assert.equal(tokens.read(token, ONE, NOW), undefined, token);
+  });
+
+  it('of earlier keys are valid for tunnels that existed then', () => {
+    const old = new LinkTokens(() => ({ current: 'old', others: [] })).make('one', LINK);
+    const later = new LinkTokens((createdAt) => ({
+      current: 'new',
+      others: createdAt < NOW ? ['older', 'old'] : [],
+    }));
+    assert.deepEqual(later.read(old, ONE, NOW), LINK);
+    assert.equal(later.read(old, { ...ONE, createdAt: NOW }, NOW), undefined);
+    assert.deepEqual(later.read(later.make('one', LINK), { ...ONE, createdAt: NOW }, NOW), LINK);
+  });
+});

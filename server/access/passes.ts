@@ -1,0 +1,294 @@
+/** What a visitor who has been let in carries from then on: the value of a cookie (docs/decisions/0017-gate.md). */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock, Timer } from '../clock.ts';
+import { KNOWN_PASSES_MAX, PASS_KEY_MS, STORE_RETRY_MS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { TenantCache } from '../tenant-cache.ts';
+
+/** What a pass is good for, and for nothing else. */
+export interface PassScope {
+  readonly tunnelId: string;
+  /** of the tunnel's `access` */
+  readonly version: string;
+  readonly form: 'host' | 'path';
+}
+
+export interface PassKeys {
+  /** with which passes are made */
+  readonly current: string;
+  /** others with which passes may have been made that are still good */
+  readonly others: readonly string[];
+}
+
+/** What a pass says that is good. */
+export interface Pass {
+  /** as the local service is told */
+  readonly who: string;
+  /** wall time in ms */
+  readonly end: number;
+}
+
+/** A pass that was found to be right. */
+interface Known extends Pass {
+  readonly scope: PassScope;
+}
+
+const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
+
+/** Under which keys a pass is made: those of a while, or the one of links and knocks, which live longer. */
+export type PassKind = 'visit' | 'lasting';
+
+export class Passes {
+  readonly #kind: PassKind;
+  readonly #keys: () => PassKeys;
+  /** what those say that were found to be right lately: a MAC costs more than all else of a request */
+  readonly #known = new TenantCache<Known>(KNOWN_PASSES_MAX);
+
+  /** @param keys the present ones */
+  constructor(kind: PassKind, keys: () => PassKeys) {
+    this.#kind = kind;
+    this.#keys = keys;
+  }
+
+  /** How many are remembered. */
+  get known(): number {
+    return this.#known.size;
+  }
+
+  /**
+   * @param who as the local service is told
+   * @param end wall time in s
+   */
+  make(scope: PassScope, who: string, end: number): string {
+    const said = `${this.#kind}.${end}.${Buffer.from(who).toString('base64url')}`;
+    return `${said}.${macOf(this.#keys().current, scope, said)}`;
+  }
+
+  /**
+   * @param now wall time in ms
+   * @param account the tunnel's owner, who has a share of the cache
+   * @returns what it says; `undefined` for one that is not good, or not for this
+   */
+  read(value: string, scope: PassScope, now: number, account: string): Pass | undefined {
+    const before = this.#known.get(value);
+    if (before !== undefined && isFor(before.scope, scope)) return before.end > now ? before : undefined;
+    if (!value.startsWith(this.#kind)) return undefined;
+    const [, kind, end = '', encoded = '', mac = ''] = FORMAT.exec(value) ?? [];
+    if (kind !== this.#kind || Number(end) * 1000 <= now) return undefined;
+    if (!this.#isRight(scope, `${kind}.${end}.${encoded}`, mac)) return undefined;
+    const known = { scope, end: Number(end) * 1000, who: Buffer.from(encoded, 'base64url').toString() };
+    // A copy, which does not keep the whole field that it is a part of.
+    this.#known.set(account, Buffer.from(value, 'latin1').toString('latin1'), known);
+    return known;
+  }
+
+  /** Forgets which were right: the keys have changed. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  #isRight(scope: PassScope, said: string, mac: string): boolean {
+    const { current, others } = this.#keys();
+    const given = Buffer.from(mac);
+    return [current, ...others].some((key) => timingSafeEqual(given, Buffer.from(macOf(key, scope, said))));
+  }
+}
+
+function isFor(one: PassScope, other: PassScope): boolean {
+  return one.tunnelId === other.tunnelId && one.version === other.version && one.form === other.form;
+}
+
+function textOf({ tunnelId, version, form }: PassScope): string {
+  return `${form} ${tunnelId} ${version}`;
+}
+
+/** 43 characters. */
+function macOf(key: string, scope: PassScope, said: string): string {
+  return createHmac('sha256', key)
+    .update(`pass ${textOf(scope)} ${said}`)
+    .digest('base64url');
+}
+
+/*
+ * Keys that sign passes and links: a new one each week, shared by all relays on a database. Keys of earlier weeks are valid as long
+ * as what they signed, and the next one is accepted a little early, because clocks of relays differ. Expired keys are removed from the
+ * database, so an old copy of it can forge nothing.
+ */
+
+/** ms before its time from which on a key is accepted, and after it in which a relay may still use it. */
+const EARLY_MS = 60 * 60_000;
+
+export interface KeyRingOptions {
+  readonly store: Pick<Store, 'relaySecret' | 'removeSecrets'>;
+  /** prefix of its secrets in the store; the number of the week follows */
+  readonly name: string;
+  /** ms that anything signed with a key is valid at most */
+  readonly lifetime: number;
+  readonly clock: Clock;
+  /** told when the keys have changed */
+  readonly changed: () => void;
+}
+
+/** Earlier keys are newest first; `until` is the end of their week, wall time in ms. */
+interface Ring {
+  readonly current: string;
+  readonly next: string | undefined;
+  readonly earlier: readonly { readonly key: string; readonly until: number }[];
+}
+
+const NONE: Ring = { current: '', next: undefined, earlier: [] };
+
+export class KeyRing {
+  readonly #options: KeyRingOptions;
+  #ring = NONE;
+  #keys: PassKeys = keysOf(NONE, 0);
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+  }
+
+  /** To be asked for only once it has been started. */
+  get keys(): PassKeys {
+    return this.#keys;
+  }
+
+  /**
+   * The keys that may have signed something since a time. Anything signed with an older key must be forged.
+   *
+   * @param time wall time in ms
+   */
+  keysSince(time: number): PassKeys {
+    return keysOf(this.#ring, time);
+  }
+
+  /** @throws StoreError */
+  async start(): Promise<void> {
+    this.#use(await this.#load());
+    this.#arm();
+  }
+
+  /** Takes over keys that another program has renewed. @throws StoreError */
+  async reload(): Promise<void> {
+    const ring = await this.#load();
+    if (JSON.stringify(ring) === JSON.stringify(this.#ring)) return;
+    this.#use(ring);
+    this.#options.changed();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #use(ring: Ring): void {
+    this.#ring = ring;
+    this.#keys = keysOf(ring, 0);
+  }
+
+  /** ms until keys are others. */
+  #nextChange(): number {
+    const { clock, lifetime } = this.#options;
+    const into = clock.now() % PASS_KEY_MS;
+    const changes = [lifetime % PASS_KEY_MS, PASS_KEY_MS - EARLY_MS, PASS_KEY_MS];
+    return Math.min(...changes.filter((at) => at > into)) - into;
+  }
+
+  #arm(ms = this.#nextChange()): void {
+    if (this.#isStopped) return;
+    this.#timer = this.#options.clock.setTimeout(() => void this.#renew(), ms);
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      this.#use(await this.#load());
+      this.#options.changed();
+      this.#arm();
+    } catch (error) {
+      // The store reports itself that it fails. Meanwhile the keys of before go on.
+      if (!(error instanceof StoreError)) throw error;
+      this.#arm(STORE_RETRY_MS);
+    }
+  }
+
+  async #load(): Promise<Ring> {
+    const { store, name, lifetime, clock } = this.#options;
+    const now = clock.now();
+    // A secret is created up to EARLY_MS before its week, and clocks of relays may differ by as much.
+    await store.removeSecrets(`${name} `, now - PASS_KEY_MS - lifetime - 2 * EARLY_MS);
+    const period = Math.floor(now / PASS_KEY_MS);
+    const earlier: { key: string; until: number }[] = [];
+    for (let until = period * PASS_KEY_MS; until + lifetime > now; until -= PASS_KEY_MS)
+      earlier.push({ key: await this.#key(until / PASS_KEY_MS - 1), until });
+    const hasNext = now % PASS_KEY_MS >= PASS_KEY_MS - EARLY_MS;
+    const next = hasNext ? await this.#key(period + 1) : undefined;
+    return { current: await this.#key(period), next, earlier };
+  }
+
+  #key(period: number): Promise<string> {
+    const { store, name, clock } = this.#options;
+    return store.relaySecret(`${name} ${period}`, clock.now());
+  }
+}
+
+function keysOf({ current, next, earlier }: Ring, since: number): PassKeys {
+  const others = earlier.filter(({ until }) => until + EARLY_MS > since).map(({ key }) => key);
+  return { current, others: next === undefined ? others : [next, ...others] };
+}
+
+/* What the address of a signed link carries (docs/decisions/0017-gate.md): all that the gate has to know of the link. */
+
+export interface SignedLink {
+  readonly id: string;
+  /** what its owner has called it; may be empty */
+  readonly note: string;
+  /** wall time in s */
+  readonly end: number;
+}
+
+const LINK_TOKENS_FORMAT = /^(([\da-f]{16})\.(\d{1,12})\.([\w-]{0,342}))\.([\w-]{43})$/;
+
+export class LinkTokens {
+  readonly #keys: (createdAt: number) => PassKeys;
+
+  /**
+   * @param keys the present ones for a tunnel that was made at this wall time in ms: a link of a key from before would be
+   *   forged
+   */
+  constructor(keys: (createdAt: number) => PassKeys) {
+    this.#keys = keys;
+  }
+
+  /** @returns a value for the query of an address; nothing in it has to be encoded */
+  make(tunnelId: string, { id, note, end }: SignedLink): string {
+    const said = `${id}.${end}.${Buffer.from(note).toString('base64url')}`;
+    return `${said}.${linkTokensMacOf(this.#keys(Infinity).current, tunnelId, said)}`;
+  }
+
+  /**
+   * @param tunnel its id, and the wall time in ms at which it was made
+   * @param now wall time in ms
+   * @returns the link; `undefined` for what is none of this tunnel, or has ended
+   */
+  read(
+    token: string,
+    tunnel: { readonly id: string; readonly createdAt: number },
+    now: number,
+  ): SignedLink | undefined {
+    const [, said = '', id = '', end = '', note = '', mac = ''] = LINK_TOKENS_FORMAT.exec(token) ?? [];
+    if (Number(end) * 1000 <= now) return undefined;
+    const { current, others } = this.#keys(tunnel.createdAt);
+    const given = Buffer.from(mac);
+    const isRight = (key: string): boolean =>
+      timingSafeEqual(given, Buffer.from(linkTokensMacOf(key, tunnel.id, said)));
+    if (![current, ...others].some(isRight)) return undefined;
+    return { id, note: Buffer.from(note, 'base64url').toString(), end: Number(end) };
+  }
+}
+
+/** 43 characters. */
+function linkTokensMacOf(key: string, tunnelId: string, said: string): string {
+  return createHmac('sha256', key).update(`link ${tunnelId} ${said}`).digest('base64url');
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { PLANS } from '../../shared/tunnel.ts';
+import { PLAN_RULES, ttlLimitsOf } from './accounts.ts';
+
+const DAY = 24 * 3600;
+
+describe('plans', () => {
+  it('allow no less the higher they are', () => {
+    const ascending = PLANS.map((plan) => PLAN_RULES[plan]);
+    for (const limit of ['maxTunnels', 'maxConnections', 'maxTtl'] as const) {
+      const values = ascending.map((rules) => rules[limit] ?? Infinity);
+      assert.deepEqual(
+        values,
+        values.toSorted((a, b) => a - b),
+      );
+    }
+  });
+
+  it('share the longest ttl with the relay: the smaller counts', () => {
+    assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7 * DAY }).maxTtl, DAY);
+    assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7200 }).maxTtl, 7200);
+    assert.equal(ttlLimitsOf('dev', { defaultTtl: 3600, maxTtl: 7 * DAY }).maxTtl, 7 * DAY);
+  });
+
+  it('have no default ttl above the longest', () => {
+    assert.deepEqual(ttlLimitsOf('free', { defaultTtl: 2 * DAY, maxTtl: 7 * DAY }), {
+      defaultTtl: DAY,
+      maxTtl: DAY,
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { API_KEY_PATTERN } from '../../shared/constraints.ts';
+import type { KeyScope } from '../store/records.ts';
+import {
+  generateKey,
+  hashKey,
+  hintOf,
+  mustReach,
+  outOfScope,
+  reachesTunnel,
+  sameHash,
+  shownScope,
+} from './api-keys.ts';
+
+describe('API keys', () => {
+  it('are made as the protocol says, no two alike', () => {
+    const keys = new Set(Array.from({ length: 100 }, () => generateKey()));
+    assert.equal(keys.size, 100);
+    for (const key of keys) assert.match(key, API_KEY_PATTERN);
+  });
+
+  it('use every character of base62', () => {
+    const random = Array.from({ length: 200 }, () => generateKey().slice(4)).join('');
+    assert.equal(new Set(random).size, 62);
+  });
+
+  it('are hashed with SHA-256', () => {
+    assert.equal(hashKey('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('are shown by their first 8 characters', () => {
+    assert.equal(hintOf('cvt_0123456789'), 'cvt_0123');
+  });
+
+  it('are compared by their hashes', () => {
+    assert.equal(sameHash(hashKey('a'), hashKey('a')), true);
+    assert.equal(sameHash(hashKey('a'), hashKey('b')), false);
+    assert.equal(sameHash(hashKey('a'), 'ba78'), false);
+  });
+});
+
+describe('the scope of a key', () => {
+  const rows: [scope: KeyScope, shown: string, web: boolean, unnamed: boolean][] = [
+    [{ kind: 'all' }, 'all', true, true],
+    [{ kind: 'admin' }, 'admin', false, false],
+    [{ kind: 'tunnel', name: 'web' }, 'web', true, false],
+    [{ kind: 'tunnel', name: 'other' }, 'other', false, false],
+  ];
+
+  it('is all, or one tunnel, or none', () => {
+    for (const [scope, shown, web, unnamed] of rows) {
+      assert.deepEqual(
+        [shownScope(scope), reachesTunnel(scope, 'web'), reachesTunnel(scope, '')],
+        [shown, web, unnamed],
+      );
+    }
+  });
+
+  it('makes other tunnels look as if they were not there, and says what the key is good for', () => {
+    assert.throws(() => mustReach({ kind: 'tunnel', name: 'web' }, 'shop'), { status: 404 });
+    assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /good for the tunnel "web" only/);
+    assert.match(outOfScope({ kind: 'admin' }).message, /good for administration only/);
+  });
+});

@@ -1,0 +1,391 @@
+/**
+ * What whoever runs the relay can do to accounts, keys and tunnels, whether on the command line or through the API. Each act is
+ * kept with who did it before it is acknowledged; relays that serve follow within a second.
+ */
+import { randomUUID } from 'node:crypto';
+import { NAME_PATTERN, TTL_MIN_SECONDS } from '../../shared/constraints.ts';
+import { formatDuration, parseDuration } from '../../shared/duration.ts';
+import type { Plan } from '../../shared/tunnel.ts';
+import { hasUnprintable } from '../../shared/unprintable.ts';
+import { looksLikeId } from '../../shared/value-rules.ts';
+import { type IssuedKey, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
+import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
+import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';
+import type { Clock } from '../clock.ts';
+import { KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../limits.ts';
+import type {
+  AccountRecord,
+  AuditRecord,
+  KeyListing,
+  OpenInvitation,
+  OwnedTunnel,
+  SuspendedName,
+} from '../store/records.ts';
+import type { ActOperation, Store } from '../store/store.ts';
+import { storedTunnels } from '../tunnels/standalone-tunnels.ts';
+
+/** What was named is not there. */
+export class NotThereError extends Error {
+  readonly kind: 'account' | 'key' | 'tunnel' | 'invite';
+  readonly subject: string;
+
+  constructor(kind: NotThereError['kind'], subject: string) {
+    super(`there is no ${kind} "${subject}"`);
+    this.name = 'NotThereError';
+    this.kind = kind;
+    this.subject = subject;
+  }
+}
+
+export interface AdministrationOptions {
+  readonly store: Store;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'setTimeout'>;
+  /** seconds for which the name of an ended tunnel stays with its account */
+  readonly nameHold: number;
+  /** who acts: see {@link AuditRecord} */
+  readonly by: Pick<AuditRecord, 'actor' | 'accountId'>;
+}
+
+export interface WantedAccounts {
+  readonly names: readonly string[];
+  readonly plan: Plan;
+  /** of the one account, if it is one */
+  readonly subdomain: string | null;
+  readonly withKeys: boolean;
+}
+
+/** An account that was made, with its key if it got one. */
+export interface MadeAccount {
+  readonly account: AccountRecord;
+  readonly key: string | undefined;
+}
+
+/** A key that was just created, with its account. */
+export interface OwnedKey extends IssuedKey {
+  readonly account: AccountRecord;
+}
+
+/**
+ * Every method throws StoreError, NotThereError for an unknown name or id, and FullError when the actor has no room for
+ * more entries in the audit log. Each act is stored in one transaction with its entry.
+ */
+export class Administration {
+  readonly #store: Store;
+  readonly #clock: AdministrationOptions['clock'];
+  readonly #nameHold: number;
+  readonly #by: AdministrationOptions['by'];
+
+  constructor({ store, clock, nameHold, by }: AdministrationOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#nameHold = nameHold;
+    this.#by = by;
+  }
+
+  /**
+   * Makes accounts, all or none.
+   *
+   * @throws ConflictError when a name or the subdomain is taken
+   */
+  async createAccounts({ names, plan, subdomain, withKeys }: WantedAccounts): Promise<MadeAccount[]> {
+    const made = names.map((name) => {
+      const account = newAccount(this.#clock, { name, plan, subdomain });
+      return { account, issued: withKeys ? newKey(this.#clock, account) : undefined };
+    });
+    const accounts = made.map(({ account }) => account);
+    const keys = made.flatMap(({ issued }) => (issued === undefined ? [] : [issued.record]));
+    const detail = `plan ${plan}${withKeys ? ', with a key' : ''}`;
+    await this.#act(
+      'insertAccounts',
+      [accounts, keys],
+      ...names.map((name) => ['account.create', name, detail] as const),
+    );
+    return made.map(({ account, issued }) => ({ account, key: issued?.key }));
+  }
+
+  listAccounts(): Promise<AccountRecord[]> {
+    return this.#store.listAccounts();
+  }
+
+  async account(name: string): Promise<AccountRecord> {
+    return there('account', name, await this.#store.findAccount(name));
+  }
+
+  async setPlan(name: string, plan: Plan): Promise<AccountRecord> {
+    const account = await this.#act('setPlan', [name, plan], ['account.set-plan', name, plan]);
+    return there('account', name, account);
+  }
+
+  /** @throws ConflictError when the subdomain is taken */
+  async setSubdomain(name: string, subdomain: string | null): Promise<AccountRecord> {
+    const entry = ['account.set-subdomain', name, subdomain ?? 'none'] as const;
+    return there(
+      'account',
+      name,
+      await this.#act('setSubdomain', [name, subdomain, this.#clock.now()], entry),
+    );
+  }
+
+  /** @param reason `null` resumes it, with the names that were suspended with it */
+  async suspendAccount(name: string, reason: string | null): Promise<AccountRecord> {
+    const action = reason === null ? 'account.resume' : 'account.suspend';
+    const account = await this.#act(
+      'setSuspension',
+      [name, reason, this.#heldUntil()],
+      [action, name, reason ?? ''],
+    );
+    return there('account', name, account);
+  }
+
+  async removeAccount(name: string): Promise<AccountRecord> {
+    const account = await this.#act('removeAccount', [name, this.#clock.now()], ['account.remove', name, '']);
+    return there('account', name, account);
+  }
+
+  async createKey(name: string, wanted: NewKey): Promise<OwnedKey> {
+    const account = await this.account(name);
+    const issued = newKey(this.#clock, account, wanted);
+    const { id, hint, label, scope } = issued.record;
+    const detail = `${hint}… of ${name}, ${shownScope(scope)}, "${label}"`;
+    await this.#act('insertKey', [issued.record], ['key.create', id, detail]);
+    return { ...issued, account };
+  }
+
+  /** @param account name of the only one whose keys are wanted */
+  async listKeys(account?: string): Promise<KeyListing[]> {
+    if (account !== undefined) await this.account(account);
+    return await this.#store.listKeys(this.#clock.now(), account);
+  }
+
+  async revokeKey(id: string): Promise<KeyListing> {
+    const keys = await this.#store.listKeys(this.#clock.now());
+    const { hint, account } = there(
+      'key',
+      id,
+      keys.find((key) => key.id === id),
+    );
+    const entry = ['key.revoke', id, `${hint}… of ${account}`] as const;
+    return there('key', id, await this.#act('revokeKey', [id, this.#clock.now()], entry));
+  }
+
+  /**
+   * Tunnels that are alive, oldest first.
+   *
+   * @param account name of the only one whose tunnels are wanted
+   */
+  async listTunnels(account?: string): Promise<OwnedTunnel[]> {
+    const owner = account === undefined ? undefined : await this.account(account);
+    const found = owner === undefined ? await all(this.#store) : await this.#store.tunnelsOf(owner.id);
+    return found.filter(({ tunnel }) => tunnel.expiresAt > this.#clock.now());
+  }
+
+  /**
+   * Addresses of tunnels that ended while they were suspended: nobody gets them until {@link resumeTunnel}.
+   *
+   * @param account name of the only one whose addresses are wanted
+   */
+  async listSuspendedNames(account?: string): Promise<SuspendedName[]> {
+    const names = await this.#store.suspendedNames();
+    return account === undefined ? names : names.filter((name) => name.account === account);
+  }
+
+  /** @param name id or slug of the tunnel */
+  async closeTunnel(name: string): Promise<OwnedTunnel> {
+    const owned = await this.#tunnel(name);
+    const { id, slug, accountId } = owned.tunnel;
+    const released = { id, slug, accountId, heldUntil: this.#heldUntil() };
+    const entry = ['tunnel.close', slug, `of ${owned.account.name}`] as const;
+    const isFirst = await this.#act('orderClose', [released, this.#clock.now()], entry);
+    return there('tunnel', name, isFirst ? owned : undefined);
+  }
+
+  /** @param name id or slug of the tunnel */
+  async suspendTunnel(name: string, reason: string): Promise<OwnedTunnel> {
+    return await this.#setSuspension(name, await this.#tunnel(name), reason);
+  }
+
+  /**
+   * Resumes a tunnel, or frees its address if the tunnel has ended.
+   *
+   * @param name id or slug of the tunnel
+   */
+  async resumeTunnel(name: string): Promise<OwnedTunnel | SuspendedName> {
+    const ended = await this.#store.suspendedNames();
+    const byId = ended.find(({ tunnelId }) => tunnelId === name);
+    const found = byId === undefined ? await this.#find(name) : undefined;
+    if (found !== undefined) return await this.#setSuspension(name, found, null);
+    const held = there('tunnel', name, byId ?? ended.find(({ slug }) => slug === name));
+    const entry = ['tunnel.resume', held.slug, `of ${held.account ?? 'a removed account'}, ended`] as const;
+    const isHeld = await this.#act('resumeName', [held.slug, this.#heldUntil()], entry);
+    return there('tunnel', name, isHeld ? held : undefined);
+  }
+
+  /**
+   * Invites people to an account, which is made if it is not there.
+   *
+   * @param plan of an account that is made
+   * @param ttl seconds for which they are good
+   * @returns as many as are asked for
+   */
+  async invite(
+    name: string,
+    { plan, ttl, count }: { readonly plan: Plan; readonly ttl: number; readonly count: number },
+  ): Promise<NewInvitation[]> {
+    const known = await this.#store.findAccount(name);
+    const account = known ?? newAccount(this.#clock, { name, plan, subdomain: null });
+    const invitations = Array.from({ length: count }, () => newInvitation(this.#clock, account, ttl));
+    const records = invitations.map(({ record }) => record);
+    const entries = records.map(({ id }) => ['invite.create', name, `invite:${id}`] as const);
+    const made = ['account.create', name, `plan ${plan}`] as const;
+    await (known === undefined
+      ? this.#act('insertInvitations', [records, this.#clock.now(), account], made, ...entries)
+      : this.#act('insertInvitations', [records, this.#clock.now()], ...entries));
+    return invitations;
+  }
+
+  /** Invitations that nobody has taken, oldest first. */
+  listInvitations(): Promise<OpenInvitation[]> {
+    return this.#store.listInvitations(this.#clock.now());
+  }
+
+  async revokeInvitation(id: string): Promise<void> {
+    const wasOpen = await this.#act('revokeInvitation', [id, this.#clock.now()], ['invite.revoke', id, '']);
+    there('invite', id, wasOpen || undefined);
+  }
+
+  /** The newest acts, oldest first. */
+  audit(limit: number): Promise<AuditRecord[]> {
+    return this.#store.listAudit(limit);
+  }
+
+  async #setSuspension(
+    name: string,
+    { tunnel, account }: OwnedTunnel,
+    reason: string | null,
+  ): Promise<OwnedTunnel> {
+    const action = reason === null ? 'tunnel.resume' : 'tunnel.suspend';
+    const detail = `of ${account.name}${reason === null ? '' : `: ${reason}`}`;
+    const changed = await this.#act('suspendTunnel', [tunnel.id, reason], [action, tunnel.slug, detail]);
+    return there('tunnel', name, changed);
+  }
+
+  /**
+   * Replaces the secrets of cookies, signed links and session tickets; what they signed is no longer valid.
+   *
+   * @returns how many links have ended
+   */
+  async renewSecrets(): Promise<number> {
+    return await this.#act('renewSecrets', [], ['secrets.renew', '', '']);
+  }
+
+  async #tunnel(name: string): Promise<OwnedTunnel> {
+    return there('tunnel', name, await this.#find(name));
+  }
+
+  /** An id goes before a slug: no tunnel can take what is meant for another by being named like its id. */
+  async #find(name: string): Promise<OwnedTunnel | undefined> {
+    const byId = looksLikeId(name) ? await this.#store.findTunnel(name) : undefined;
+    const found = byId ?? (await this.#store.findTunnelsBySlug([name]))[0];
+    return found === undefined || found.tunnel.expiresAt <= this.#clock.now() ? undefined : found;
+  }
+
+  /** Wall time in ms until which the name of a tunnel that ends now stays with its account. */
+  #heldUntil(): number {
+    return this.#clock.now() + this.#nameHold * 1000;
+  }
+
+  /** @param entries action, subject and detail of each entry in the audit log */
+  async #act<Name extends ActOperation>(
+    operation: Name,
+    args: Parameters<Store[Name]>,
+    ...entries: readonly (readonly [action: string, subject: string, detail: string])[]
+  ): Promise<Awaited<ReturnType<Store[Name]>>> {
+    const at = this.#clock.now();
+    const records = entries.map(([action, subject, detail]) => {
+      return { id: randomUUID(), at, ...this.#by, action, subject, detail };
+    });
+    return await this.#store.act(operation, args, records);
+  }
+}
+
+function there<T>(kind: NotThereError['kind'], subject: string, found: T | undefined): T {
+  if (found === undefined) throw new NotThereError(kind, subject);
+  return found;
+}
+
+async function all(store: Store): Promise<OwnedTunnel[]> {
+  const found: OwnedTunnel[] = [];
+  for await (const owned of storedTunnels(store)) found.push(owned);
+  return found;
+}
+
+/* What whoever administers may give, on the command line and through the API alike: each rule with its words. */
+
+/** Seconds for which an invitation is good unless something else is asked for. */
+export const INVITE_DEFAULT_TTL_SECONDS = 24 * 3600;
+
+export const REASON_RULE = `1-${REASON_MAX_LENGTH} characters, no control characters`;
+export const LABEL_RULE = `at most ${KEY_LABEL_MAX_LENGTH} characters, no control characters`;
+export const SCOPE_NAME_RULE = `the name of a tunnel: 2-63 lowercase letters, digits and hyphens, and none of ${SCOPE_WORDS.join(', ')}`;
+
+/** @returns why something is suspended, without spaces around it; `undefined` for what does not say why */
+export function readReason(given: unknown): string | undefined {
+  if (typeof given !== 'string' || given.length > REASON_MAX_LENGTH || hasUnprintable(given))
+    return undefined;
+  return given.trim() === '' ? undefined : given.trim();
+}
+
+/** Whether a key may be called that. It is shown in terminals, and one that comes with an invitation is a stranger's. */
+export function isLabel(given: unknown): given is string {
+  return typeof given === 'string' && given.length <= KEY_LABEL_MAX_LENGTH && !hasUnprintable(given);
+}
+
+/** Whether a key may be for the tunnel of that name only. */
+export function isScopeName(given: unknown): given is string {
+  return typeof given === 'string' && NAME_PATTERN.test(given) && !SCOPE_WORDS.includes(given);
+}
+
+/** @returns seconds, from the shortest life that the relay knows to `max`; `undefined` for anything else */
+export function readTtl(given: unknown, max: number): number | undefined {
+  const seconds = typeof given === 'string' ? parseDuration(given) : undefined;
+  return seconds !== undefined && seconds >= TTL_MIN_SECONDS && seconds <= max ? seconds : undefined;
+}
+
+/** @param max seconds */
+export function ttlRule(max: number): string {
+  return `a duration from ${TTL_MIN_SECONDS}s to ${formatDuration(max)}, like 720h`;
+}
+
+/* Names that whoever runs the relay gives: of accounts, and of their subdomains. */
+
+/** Long enough for a person's or a team's name, on one line. */
+const ACCOUNT_NAME = /^\S(?:.{0,98}\S)?$/u;
+export const ACCOUNT_NAME_RULE =
+  'the name of an account: 1-100 characters, no spaces at the ends, no control characters';
+export const SUBDOMAIN_RULE =
+  '2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen';
+
+export function isAccountName(given: unknown): given is string {
+  return typeof given === 'string' && ACCOUNT_NAME.test(given) && !hasUnprintable(given);
+}
+
+export function isSubdomain(given: unknown): given is string {
+  return typeof given === 'string' && NAME_PATTERN.test(given);
+}
+
+/** The names that are the relay's own. */
+export interface OwnNames {
+  readonly reservedNames: ReadonlySet<string>;
+  readonly serviceDomain: string;
+  readonly tunnelDomain: string;
+  readonly publicUrl: URL | undefined;
+}
+
+/** Whether no account may have the subdomain: visitors would take it for the relay's own. */
+export function isReserved(
+  subdomain: string,
+  { reservedNames, serviceDomain, tunnelDomain, publicUrl }: OwnNames,
+): boolean {
+  const host = `${subdomain}.${serviceDomain}`;
+  return reservedNames.has(subdomain) || [tunnelDomain, publicUrl?.hostname].includes(host);
+}

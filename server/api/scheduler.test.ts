@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import {
+  ACCOUNT_WRITES_MAX,
+  API_COST_FACTOR,
+  API_LOOP_SHARE,
+  API_WRITES_MAX,
+  VISITORS_RECENT_MS,
+} from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { LoopShare, Turns, Writes } from './scheduler.ts';
+
+/** ms that a request in these tests takes before it waits for the store. */
+const COST_MS = 1;
+
+describe('Turns', () => {
+  let clock: FakeClock;
+  /** what is to happen in the next turn of the loop */
+  let coming: (() => void)[];
+  let work: number;
+  /** the requests that have begun, in order */
+  let begun: string[];
+  let turns: Turns;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    coming = [];
+    work = 0;
+    begun = [];
+    const nextTurn = (first: () => void, second: () => void) => void coming.push(first, second);
+    turns = new Turns({ clock, visitorsWork: () => work, nextTurn });
+    // What visitors have used before anybody looks.
+    clock.advance(VISITORS_RECENT_MS);
+  });
+
+  function ask(group: string): () => void {
+    return turns.take(group, () => {
+      begun.push(group);
+      clock.advance(COST_MS);
+    });
+  }
+
+  /** Lets the loop turn once. */
+  function turn(): void {
+    for (const step of coming.splice(0)) step();
+  }
+
+  /** Lets time pass, in which visitors have work all the time, or never. */
+  function run(ms: number, visitors: boolean): void {
+    const end = clock.monotonic() + ms;
+    while (clock.monotonic() < end) {
+      if (visitors) work += 1;
+      const before = clock.monotonic();
+      turn();
+      if (clock.monotonic() === before) clock.advance(1);
+    }
+  }
+
+  it('begins one request in each turn of the loop, and the first not before it has returned', () => {
+    for (let asked = 0; asked < 3; asked += 1) ask('a');
+    assert.deepEqual(begun, []);
+    turn();
+    assert.equal(begun.length, 1);
+    turn();
+    turn();
+    assert.equal(begun.length, 3);
+    turn();
+    assert.deepEqual([begun.length, coming.length, clock.pending], [3, 0, 0]);
+  });
+
+  it('serves as fast as it can while visitors have nothing to do', () => {
+    for (let asked = 0; asked < 1000; asked += 1) ask('a');
+    run(1000 * COST_MS, false);
+    assert.equal(begun.length, 1000);
+  });
+
+  it('leaves visitors three quarters of the loop while they have work, and full speed to the API afterwards', () => {
+    for (let asked = 0; asked < 2000; asked += 1) ask('a');
+    work += 1;
+    run(1000, true);
+    const share = (begun.length * COST_MS * API_COST_FACTOR) / 1000;
+    assert.ok(share <= API_LOOP_SHARE * 1.05 && share > API_LOOP_SHARE * 0.8, `${share}`);
+    const before = begun.length;
+    run(VISITORS_RECENT_MS + 1000, false);
+    assert.ok(begun.length - before > 900, `${begun.length - before}`);
+  });
+
+  it('lets somebody else in after one request of those who flood it', () => {
+    for (let asked = 0; asked < 1000; asked += 1) ask('flood');
+    ask('other');
+    turn();
+    turn();
+    assert.deepEqual(begun, ['flood', 'other']);
+  });
+
+  it('lets requests that have begun continue, in their turn', async () => {
+    ask('a');
+    const next = turns.next('account').then(() => begun.push('next'));
+    turn();
+    turn();
+    await next;
+    assert.deepEqual(begun, ['a', 'next']);
+  });
+
+  it('begins nothing for those who have left', () => {
+    ask('a');
+    ask('b')();
+    turn();
+    turn();
+    assert.deepEqual(begun, ['a']);
+  });
+});
+
+describe('LoopShare', () => {
+  it('lets everything begin at once while nobody else needs the loop', () => {
+    const share = new LoopShare(0.25, 1);
+    for (let now = 0; now < 100; now += 1) {
+      assert.equal(share.wait(now, false), 0);
+      share.spend(10);
+    }
+  });
+
+  it('makes what took a ms rest for three while somebody does', () => {
+    const share = new LoopShare(0.25, 1);
+    assert.equal(share.wait(0, true), 0);
+    share.spend(2);
+    assert.equal(share.wait(2, true), 2);
+    assert.equal(share.wait(4, true), 1);
+    assert.equal(share.wait(4.1, true), 0);
+  });
+
+  it('does not count what was spent while nobody else needed the loop', () => {
+    const share = new LoopShare(0.25, 1);
+    share.wait(0, false);
+    share.spend(1000);
+    assert.equal(share.wait(1000, false), 0);
+    assert.equal(share.wait(1000, true), 0);
+  });
+
+  it('saves up no more than the burst, however long it was idle', () => {
+    const share = new LoopShare(0.25, 1);
+    share.wait(0, true);
+    assert.equal(share.wait(1e9, true), 0);
+    share.spend(1.5);
+    assert.ok(share.wait(1e9, true) > 0);
+  });
+
+  it('allows no more than the share, a burst and one piece, however long the pieces take', () => {
+    const pieces = fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 1, maxLength: 100 });
+    fc.assert(
+      fc.property(pieces, (costs) => {
+        const share = new LoopShare(0.25, 1);
+        let [now, spent] = [0, 0];
+        for (const cost of costs) {
+          for (let wait = share.wait(now, true); wait > 0; wait = share.wait(now, true)) now += wait;
+          assert.ok(spent <= now * 0.25 + 1 + 1e-6, `${spent} ms of ${now}`);
+          share.spend(cost);
+          spent += cost;
+          now += cost;
+        }
+      }),
+    );
+  });
+});
+
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('Writes', () => {
+  let writes: Writes;
+  /** the accounts whose writes have begun, in order, and how to end each */
+  let begun: { readonly account: string; readonly end: () => void }[];
+
+  beforeEach(() => {
+    writes = new Writes();
+    begun = [];
+  });
+
+  function write(account: string): Promise<void> {
+    return writes.run(account, () => new Promise((end) => begun.push({ account, end })));
+  }
+
+  async function endFirst(): Promise<string | undefined> {
+    const first = begun.shift();
+    first?.end();
+    await settled();
+    return first?.account;
+  }
+
+  it('begins no more writes of one account than the limit', async () => {
+    for (let asked = 0; asked < 10; asked += 1) void write('a');
+    await settled();
+    assert.equal(begun.length, ACCOUNT_WRITES_MAX);
+    await endFirst();
+    assert.equal(begun.length, ACCOUNT_WRITES_MAX);
+  });
+
+  it('begins no more writes of all accounts than the limit', async () => {
+    for (let account = 0; account < 20; account += 1) void write(`account ${account}`);
+    await settled();
+    assert.equal(begun.length, API_WRITES_MAX);
+  });
+
+  it('gives an account its turn after one write of each account before it, however many more of those wait', async () => {
+    const flooders = Array.from(
+      { length: API_WRITES_MAX / ACCOUNT_WRITES_MAX },
+      (_, index) => `flood ${index}`,
+    );
+    for (let asked = 0; asked < 100; asked += 1) for (const flooder of flooders) void write(flooder);
+    void write('other');
+    await settled();
+    assert.equal(begun.length, API_WRITES_MAX);
+    for (let ended = 0; ended <= flooders.length; ended += 1) await endFirst();
+    assert.ok(begun.some(({ account }) => account === 'other'));
+  });
+
+  it('returns what the work returns, begins the next one after a failure, and keeps nothing of those that are done', async () => {
+    assert.equal(await writes.run('a', () => Promise.resolve(1)), 1);
+    const failed = Array.from({ length: 10 }, () =>
+      assert.rejects(writes.run('a', () => Promise.reject(new Error('no')))),
+    );
+    await Promise.all(failed);
+    assert.equal(await writes.run('a', () => Promise.resolve(2)), 2);
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * When requests of the API begin: one in each turn of the event loop, groups of callers one after the other, and only for a
+ * share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who wait.
+ */
+import { FairQueue } from '../../shared/scheduler/fair-queue.ts';
+import type { Clock } from '../clock.ts';
+import {
+  ACCOUNT_WRITES_MAX,
+  API_COST_FACTOR,
+  API_LOOP_BURST_MS,
+  API_LOOP_SHARE,
+  API_WRITES_MAX,
+  VISITORS_RECENT_MS,
+} from '../limits.ts';
+
+export interface TurnsDeps {
+  readonly clock: Clock;
+  /** a number that has changed if visitors have used the loop */
+  readonly visitorsWork: () => number;
+  /** Calls both in the next turn of the loop, and between them what the first one leaves to microtasks. */
+  readonly nextTurn: (first: () => void, second: () => void) => void;
+}
+
+export class Turns {
+  readonly #clock: Clock;
+  readonly #visitorsWork: () => number;
+  readonly #nextTurn: TurnsDeps['nextTurn'];
+  readonly #queue = new FairQueue<() => void>();
+  readonly #share = new LoopShare(API_LOOP_SHARE, API_LOOP_BURST_MS);
+  /** whether a turn is coming */
+  #running = false;
+  #began = 0;
+  #seenWork = 0;
+  #seenAt = -Infinity;
+
+  constructor({ clock, visitorsWork, nextTurn }: TurnsDeps) {
+    this.#clock = clock;
+    this.#visitorsWork = visitorsWork;
+    this.#nextTurn = nextTurn;
+  }
+
+  /**
+   * Waits for a turn.
+   *
+   * @param group whose turn it is: an address or an account
+   * @param begin called when it has come, never before this has returned
+   * @returns call it to give the place up
+   */
+  take(group: string, begin: () => void): () => void {
+    const leave = this.#queue.push(group, begin);
+    if (!this.#running) this.#goOn();
+    return leave;
+  }
+
+  /** The same for a request that has begun and is to continue. */
+  next(group: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.take(group, resolve);
+    });
+  }
+
+  #goOn(): void {
+    this.#running = this.#queue.size > 0;
+    if (!this.#running) return;
+    const now = this.#clock.monotonic();
+    const wait = this.#share.wait(now, this.#isContended(now));
+    if (wait > 0) this.#clock.setTimeout(this.#look, wait);
+    else this.#nextTurn(this.#begin, this.#end);
+  }
+
+  readonly #look = (): void => this.#goOn();
+
+  readonly #begin = (): void => {
+    this.#began = this.#clock.monotonic();
+    this.#queue.shift()?.item();
+  };
+
+  readonly #end = (): void => {
+    this.#share.spend((this.#clock.monotonic() - this.#began) * API_COST_FACTOR);
+    this.#goOn();
+  };
+
+  #isContended(now: number): boolean {
+    const work = this.#visitorsWork();
+    if (work !== this.#seenWork) this.#seenAt = now;
+    this.#seenWork = work;
+    return now - this.#seenAt < VISITORS_RECENT_MS;
+  }
+}
+
+/** How much of the event loop the API may use while visitors need it: a bucket of time that fills at that share. */
+
+export class LoopShare {
+  readonly #share: number;
+  readonly #burst: number;
+  /** ms that may be spent; what was spent beyond it must be made up for first */
+  #credit: number;
+  #filledAt = -Infinity;
+
+  /**
+   * @param share the part of passing time that it may use, from 0 to 1
+   * @param burst ms that may be spent at once
+   */
+  constructor(share: number, burst: number) {
+    this.#share = share;
+    this.#burst = burst;
+    this.#credit = burst;
+  }
+
+  /**
+   * @param now monotonic ms
+   * @param contended whether visitors need the loop; if not, what was spent does not count
+   * @returns ms until the next may begin, 0 for now
+   */
+  wait(now: number, contended: boolean): number {
+    if (!contended) this.#credit = this.#burst;
+    else this.#credit = Math.min(this.#burst, this.#credit + (now - this.#filledAt) * this.#share);
+    this.#filledAt = now;
+    return this.#credit > 0 ? 0 : Math.max(1, -this.#credit / this.#share);
+  }
+
+  /** @param ms the loop has been busy with the API */
+  spend(ms: number): void {
+    this.#credit -= ms;
+  }
+}
+
+/* Writes of the API to the store: few at a time, fewer of one account, and accounts one after the other. */
+
+export class Writes {
+  readonly #queue = new FairQueue<() => void>();
+  /** writes under way, by account */
+  readonly #underWay = new Map<string, number>();
+  #count = 0;
+
+  /**
+   * Does the work when its turn has come.
+   *
+   * @param account id of the account on whose behalf
+   */
+  async run<T>(account: string, work: () => Promise<T>): Promise<T> {
+    await new Promise<void>((resolve) => {
+      this.#queue.push(account, resolve);
+      this.#beginNext();
+    });
+    try {
+      return await work();
+    } finally {
+      this.#add(account, -1);
+      this.#beginNext();
+    }
+  }
+
+  #beginNext(): void {
+    while (this.#count < API_WRITES_MAX) {
+      const next = this.#queue.shift((account) => (this.#underWay.get(account) ?? 0) < ACCOUNT_WRITES_MAX);
+      if (next === undefined) return;
+      this.#add(next.group, 1);
+      next.item();
+    }
+  }
+
+  #add(account: string, change: 1 | -1): void {
+    this.#count += change;
+    const count = (this.#underWay.get(account) ?? 0) + change;
+    if (count === 0) this.#underWay.delete(account);
+    else this.#underWay.set(account, count);
+  }
+}

@@ -1,0 +1,468 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { CloseCode } from '../../shared/control.ts';
+import { timersSetBy } from '../../shared/testing/held-timers.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import {
+  FAR_PATH_MS,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  LIFE_SIGN_MS,
+  RETIRED_TRUNKS_MAX,
+  TRUNK_ANSWER_MS,
+  TRUNK_DOUBT_MS,
+  TRUNK_FLUSH_MS,
+  TRUNK_IDLE_MS,
+} from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { HeldTime } from '../testing/held-time.ts';
+import { settled, TrunkClient } from '../testing/trunk-client.ts';
+import { HeldTrunk, type KeyedStream, TunnelTrunks } from './client-trunks.ts';
+
+describe('TunnelTrunks', () => {
+  let clock: FakeClock;
+  let trunks: TunnelTrunks;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    trunks = new TunnelTrunks();
+  });
+
+  function add(keyId: string, client = new TrunkClient()): TrunkClient {
+    trunks.add(client.socket, keyId);
+    return client;
+  }
+
+  /** A visitor who has asked for something, through the trunk that was opened with `keyId`. */
+  function visit(): KeyedStream {
+    const opened = trunks.open() ?? assert.fail('no trunk takes visitors');
+    opened.stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+    opened.stream.write(Buffer.from('GET'));
+    return opened;
+  }
+
+  it('have none to give where there is none', () => {
+    assert.deepEqual([trunks.open(), trunks.size], [undefined, 0]);
+  });
+
+  it('give each visitor the trunk that has the fewest, which ends count for, too', async () => {
+    add('one');
+    add('two');
+    const visitors = [visit(), visit(), visit(), visit()];
+    assert.deepEqual(
+      visitors.map(({ keyId }) => keyId),
+      ['one', 'two', 'one', 'two'],
+    );
+    await settled();
+    visitors[1]?.stream.close(CloseCode.normal);
+    visitors[3]?.stream.close(CloseCode.normal);
+    await settled();
+    assert.deepEqual([visit().keyId, visit().keyId, visit().keyId], ['two', 'two', 'one']);
+  });
+
+  it('say with each visitor’s stream when it is large, which one that the client answers fast says for all', async () => {
+    const time = new HeldTime();
+    add('slow');
+    time.pass(FAR_PATH_MS);
+    await settled();
+    const early = visit();
+    add('fast');
+    await settled();
+    time.reset();
+    const visitors = [early, visit(), visit()];
+    assert.deepEqual(
+      visitors.map(({ keyId, largeBytes }) => [keyId, largeBytes]),
+      [
+        ['slow', LARGE_FROM_FAR_BYTES],
+        ['fast', LARGE_BYTES],
+        ['slow', LARGE_BYTES],
+      ],
+    );
+  });
+
+  it('give none on which the client owes a sign of life, though it has the fewest', async () => {
+    add('silent', new TrunkClient({ isThere: false }));
+    visit();
+    add('one');
+    visit();
+    visit();
+    await settled();
+    for (let second = 0; second * 1000 <= TRUNK_DOUBT_MS; second += 1) {
+      trunks.tick(clock.monotonic());
+      clock.advance(1000);
+      await settled();
+    }
+    assert.deepEqual([visit().keyId, visit().keyId, trunks.size], ['one', 'one', 2]);
+  });
+
+  it('forget those that end, whoever ends them', async () => {
+    const first = add('one');
+    add('two');
+    first.leave();
+    await settled();
+    assert.equal(trunks.size, 1);
+    assert.equal(visit().keyId, 'two');
+    trunks.close(CloseCode.tunnelClosed);
+    assert.deepEqual([trunks.size, trunks.open(), [...trunks.keysInUse()]], [0, undefined, []]);
+  });
+
+  it('close those that nobody uses', async () => {
+    const [used, unused] = [add('one'), add('two')];
+    visit();
+    for (let passed = 0; passed <= TRUNK_IDLE_MS; passed += 1000) {
+      trunks.tick(clock.monotonic());
+      clock.advance(1000);
+      await settled();
+    }
+    assert.deepEqual([used.closed, unused.closed, trunks.size], [[], [CloseCode.normal], 1]);
+  });
+
+  it('serve whom they serve when their control socket has ended, and nobody else', async () => {
+    const [used, unused] = [add('one'), add('two')];
+    const { stream } = visit();
+    await settled();
+    trunks.retire();
+    await settled();
+    assert.deepEqual([trunks.size, trunks.open()], [0, undefined]);
+    assert.deepEqual([used.closed, unused.closed], [[], [CloseCode.normal]]);
+    assert.deepEqual([...trunks.keysInUse()], ['one']);
+    const next = add('three');
+    assert.deepEqual([visit().keyId, trunks.size], ['three', 1]);
+    stream.close(CloseCode.normal);
+    await settled();
+    assert.deepEqual([used.closed, next.closed], [[CloseCode.normal], []]);
+    assert.deepEqual([...trunks.keysInUse()], ['three']);
+  });
+
+  it('are eight at most that serve on after their control sockets, and the oldest ends for the next', async () => {
+    const retired: TrunkClient[] = [];
+    for (let count = 0; count <= RETIRED_TRUNKS_MAX; count += 1) {
+      assert.ok(retired.every(({ closed }) => closed.length === 0));
+      retired.push(add('key'));
+      visit();
+      await settled();
+      trunks.retire();
+      await settled();
+    }
+    const [oldest, ...others] = retired.map(({ closed }) => closed);
+    assert.deepEqual(oldest, [CloseCode.goingAway]);
+    assert.ok(others.every((closed) => closed.length === 0));
+  });
+
+  it('end with their keys, those that are retired, too', async () => {
+    const [retired, other] = [add('one'), add('two')];
+    visit();
+    visit();
+    await settled();
+    trunks.retire();
+    const fresh = add('one');
+    trunks.revoke(new Map([['one', 'revoked']]));
+    await settled();
+    assert.deepEqual(
+      [retired.closed, other.closed, fresh.closed],
+      [[CloseCode.keyRevoked], [], [CloseCode.keyRevoked]],
+    );
+  });
+
+  it('end all at once with their tunnel, those that are retired, too', async () => {
+    const retired = add('one');
+    visit();
+    await settled();
+    trunks.retire();
+    const fresh = add('two');
+    trunks.close(CloseCode.tunnelExpired);
+    await settled();
+    assert.deepEqual([retired.closed, fresh.closed], [[CloseCode.tunnelExpired], [CloseCode.tunnelExpired]]);
+  });
+});
+
+describe('HeldTrunk', () => {
+  let clock: FakeClock;
+  let ended: HeldTrunk[];
+  let trunk: HeldTrunk;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    ended = [];
+  });
+
+  function hold(client: TrunkClient): void {
+    trunk = new HeldTrunk({
+      socket: client.socket,
+      keyId: 'key',
+      ended: (which) => ended.push(which),
+    });
+  }
+
+  /** A visitor who has asked for something; how his stream ended. */
+  function visit(): { stream: TrunkStream; ends: number[] } {
+    const stream = trunk.open();
+    const ends: number[] = [];
+    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => ends.push(code) });
+    stream.write(Buffer.from('GET'));
+    return { stream, ends };
+  }
+
+  /** Lets time pass, with a look at the trunk every second and time for what is under way. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      clock.advance(Math.min(1000, left));
+      trunk.tick(clock.monotonic());
+      await settled();
+    }
+  }
+
+  it('keeps what is before the end of a stream for 60 s for a client that takes nothing of it', async () => {
+    const client = new TrunkClient({ isThere: false });
+    client.listen();
+    hold(client);
+    const { stream } = visit();
+    stream.write(Buffer.alloc(2 * 64 * 1024));
+    await settled();
+    const timers = timersSetBy(() => stream.close(CloseCode.normal));
+    await settled();
+    assert.equal(stream.hasSentEnd, false);
+    assert.deepEqual(
+      timers.map(({ ms }) => ms),
+      [TRUNK_FLUSH_MS],
+    );
+    timers[0]?.callback();
+    await settled();
+    assert.equal(stream.hasSentEnd, true);
+  });
+
+  it('gives a client a stream, with the bytes it begins with', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    visit();
+    assert.equal(trunk.size, 1);
+    await settled();
+    assert.deepEqual(client.received, ['GET']);
+  });
+
+  describe('that nobody uses', () => {
+    it('closes after 60 s, with 1000, and not before', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(1000);
+      await pass(TRUNK_IDLE_MS - 1000);
+      assert.deepEqual([client.closed, ended], [[], []]);
+      assert.ok(trunk.takesVisitors);
+      await pass(1000);
+      assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+      assert.ok(!trunk.takesVisitors);
+    });
+
+    it('counts from its last visitor’s end', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(TRUNK_IDLE_MS);
+      const { stream } = visit();
+      await pass(2 * TRUNK_IDLE_MS);
+      stream.close(CloseCode.normal);
+      await settled();
+      assert.equal(trunk.size, 0);
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(client.closed, []);
+      await pass(1000);
+      assert.deepEqual(client.closed, [CloseCode.normal]);
+    });
+
+    it('is used by a visitor between two looks', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(TRUNK_IDLE_MS);
+      visit().stream.close(CloseCode.normal);
+      await settled();
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(client.closed, []);
+    });
+  });
+
+  describe('of a client that says nothing', () => {
+    it('takes visitors for 2 s, and ends 8 s later, with the streams it has', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      const { ends } = visit();
+      await settled();
+      await pass(1000);
+      await pass(TRUNK_DOUBT_MS - 1000);
+      assert.ok(trunk.takesVisitors);
+      await pass(1000);
+      assert.ok(!trunk.takesVisitors);
+      await pass(LIFE_SIGN_MS - 1000);
+      assert.deepEqual([ends, ended], [[], []]);
+      await pass(1000);
+      assert.deepEqual([ends, ended], [[CloseCode.abnormal], [trunk]]);
+      assert.equal(trunk.size, 0);
+    });
+
+    it('is not in doubt while there is nothing to answer', async () => {
+      hold(new TrunkClient({ isThere: false }));
+      await pass(TRUNK_IDLE_MS);
+      assert.ok(trunk.takesVisitors);
+    });
+
+    it('takes visitors again as soon as it has answered', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      const { ends } = visit();
+      await settled();
+      await pass(TRUNK_DOUBT_MS + 1000);
+      assert.ok(!trunk.takesVisitors);
+      client.wake();
+      await settled();
+      assert.ok(trunk.takesVisitors);
+      await pass(2 * LIFE_SIGN_MS);
+      assert.deepEqual([ends, ended], [[], []]);
+    });
+  });
+
+  it('that waits long for a response takes visitors all the time', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    for (let second = 0; second < 120; second += 1) {
+      await pass(1000);
+      assert.ok(trunk.takesVisitors, `after ${second} s`);
+    }
+    assert.deepEqual([ends, ended], [[], []]);
+  });
+
+  it('counts as a word what the client sends, though it never answers all of it', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    for (let second = 0; second < 30; second += 1) {
+      client.streams[0]?.write(Buffer.from('event'));
+      await settled();
+      visit();
+      await pass(1000);
+      assert.ok(trunk.takesVisitors);
+    }
+    assert.deepEqual(ends, []);
+  });
+
+  describe('of a client that answers pings, and no ends', () => {
+    let client: TrunkClient;
+
+    beforeEach(async () => {
+      client = new TrunkClient({ isThere: false });
+      client.listen();
+      hold(client);
+      const { stream } = visit();
+      await settled();
+      stream.close(CloseCode.normal);
+      await settled();
+      assert.equal(trunk.size, 1);
+    });
+
+    it('ends with a protocol error, though others still come, and gives the client time before', async () => {
+      const { ends } = visit();
+      await pass(TRUNK_ANSWER_MS);
+      assert.deepEqual([trunk.takesVisitors, ended], [true, []]);
+      await pass(TRUNK_ANSWER_MS + 1000);
+      await settled();
+      assert.deepEqual([client.closed, ends], [[CloseCode.protocolError], [CloseCode.abnormal]]);
+      assert.deepEqual([ended, trunk.size], [[trunk], 0]);
+    });
+
+    it('closes at once when it is retired', async () => {
+      trunk.retire();
+      await settled();
+      assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+    });
+  });
+
+  it('that is retired takes no visitors, and closes behind the last one that it has', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { stream } = visit();
+    await settled();
+    trunk.retire();
+    assert.ok(!trunk.takesVisitors);
+    await settled();
+    assert.deepEqual([client.closed, ended], [[], []]);
+    stream.close(CloseCode.normal);
+    await settled();
+    assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+  });
+
+  it('that is closed breaks its streams off, and tells the client why', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    trunk.close(CloseCode.tunnelClosed);
+    await settled();
+    assert.deepEqual([ends, client.closed, ended], [[CloseCode.abnormal], [CloseCode.tunnelClosed], [trunk]]);
+  });
+
+  describe('knows how far the client is', () => {
+    let time: HeldTime;
+
+    beforeEach(() => {
+      time = new HeldTime();
+    });
+
+    afterEach(() => {
+      time.reset();
+    });
+
+    for (const [what, ms, isNear] of [
+      ['nearby where a ping takes less than 5 ms', FAR_PATH_MS - 0.1, true],
+      ['far where it takes 5 ms', FAR_PATH_MS, false],
+    ] as const) {
+      it(what, async () => {
+        hold(new TrunkClient());
+        time.pass(ms);
+        await settled();
+        assert.equal(trunk.isNear, isNear);
+      });
+    }
+
+    it('far as long as no ping was answered', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      await settled();
+      assert.equal(trunk.isNear, false);
+      client.wake();
+      await settled();
+      assert.equal(trunk.isNear, true);
+    });
+
+    it('asks ten times, a second apart: one that is busy, or was just started, takes its time to answer', async () => {
+      const client = new TrunkClient();
+      let asked = 0;
+      mock.method(client.socket, 'measureRoundTrip', () => (asked += 1));
+      hold(client);
+      assert.equal(asked, 1);
+      await pass(3000);
+      assert.equal(asked, 4);
+      await pass(20_000);
+      assert.equal(asked, 10);
+    });
+
+    it('asks no more once it has found one nearby', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await settled();
+      assert.equal(trunk.isNear, true);
+      const asked = mock.method(client.socket, 'measureRoundTrip');
+      await pass(3000);
+      assert.equal(asked.mock.callCount(), 0);
+    });
+  });
+
+  it('on which the client begins a stream ends', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    // OPEN of stream 2, in a frame of its own.
+    client.write(Buffer.from([0, 0, 0, 0, 2, 0, 0, 0, 0]));
+    await settled();
+    assert.deepEqual([ends, client.closed], [[CloseCode.abnormal], [CloseCode.protocolError]]);
+  });
+});

@@ -1,0 +1,218 @@
+/** The trunks of one tunnel: which of them takes the next visitor, and how they end. */
+import { CloseCode, type KeyEnd } from '../../shared/control.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import { Trunk } from '../../shared/trunk/trunk.ts';
+import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import {
+  FAR_PATH_MS,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  LIFE_SIGN_MS,
+  PATH_PINGS_MAX,
+  RETIRED_TRUNKS_MAX,
+  TRUNK_ANSWER_MS,
+  TRUNK_DOUBT_MS,
+  TRUNK_FLUSH_MS,
+  TRUNK_IDLE_MS,
+} from '../limits.ts';
+
+/** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is better off on a data socket. */
+export interface KeyedStream {
+  readonly stream: TrunkStream;
+  readonly keyId: string;
+  readonly largeBytes: number;
+}
+
+export class TunnelTrunks {
+  /** those of the client's present control socket */
+  readonly #current = new Set<HeldTrunk>();
+  /** those of earlier ones, oldest first, which carry the visitors that they had */
+  readonly #retired = new Set<HeldTrunk>();
+
+  /** Trunks that visitors can be sent through. */
+  get size(): number {
+    return this.#current.size;
+  }
+
+  /** Streams that all of them carry, those of an earlier control socket included. */
+  get streams(): number {
+    return this.#all().reduce((sum, trunk) => sum + trunk.size, 0);
+  }
+
+  add(socket: WebSocketByteStream, keyId: string): void {
+    const ended = (trunk: HeldTrunk): void => {
+      this.#current.delete(trunk);
+      this.#retired.delete(trunk);
+    };
+    this.#current.add(new HeldTrunk({ socket, keyId, ended }));
+  }
+
+  /** Begins a stream on the trunk that has the fewest; `undefined` where none takes any. */
+  open(): KeyedStream | undefined {
+    let least: HeldTrunk | undefined;
+    for (const trunk of this.#current) {
+      if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
+    }
+    if (least === undefined) return undefined;
+    return { stream: least.open(), keyId: least.keyId, largeBytes: this.#largeBytes };
+  }
+
+  /**
+   * All of them lead to one client, and the second is opened with the first visitors: where these are many, the answer to its
+   * ping waits behind them, and says nothing of the path.
+   */
+  get #largeBytes(): number {
+    for (const trunk of this.#current) if (trunk.isNear) return LARGE_BYTES;
+    return LARGE_FROM_FAR_BYTES;
+  }
+
+  /** The control socket that they belong to has ended: they serve whom they serve now. */
+  retire(): void {
+    for (const trunk of this.#current) {
+      this.#current.delete(trunk);
+      this.#retired.add(trunk);
+      trunk.retire();
+    }
+    // A client that comes again and again must not pile up what its visitors have left behind.
+    for (const trunk of this.#retired) {
+      if (this.#retired.size <= RETIRED_TRUNKS_MAX) break;
+      trunk.close(CloseCode.goingAway);
+    }
+  }
+
+  /** Ends all of them at once. */
+  close(code: number): void {
+    for (const trunk of this.#all()) trunk.close(code);
+  }
+
+  /** Ends those that were opened with keys that are no longer valid. */
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+    for (const trunk of this.#all()) if (keys.has(trunk.keyId)) trunk.close(CloseCode.keyRevoked);
+  }
+
+  /** Ids of the keys that they were opened with. */
+  *keysInUse(): Generator<string> {
+    for (const trunk of this.#all()) yield trunk.keyId;
+  }
+
+  /** @param now monotonic ms; to be called about every second */
+  tick(now: number): void {
+    for (const trunk of this.#all()) trunk.tick(now);
+  }
+
+  #all(): HeldTrunk[] {
+    return [...this.#current, ...this.#retired];
+  }
+}
+
+/* A trunk of a tunnel's client, and whether the client is still at its other end (docs/protocol.md section 10). */
+
+export interface HeldTrunkOptions {
+  readonly socket: WebSocketByteStream;
+  /** id of the key that it was opened with */
+  readonly keyId: string;
+  /** told once, when it has ended from either side */
+  readonly ended: (trunk: HeldTrunk) => void;
+}
+
+export class HeldTrunk {
+  readonly keyId: string;
+  readonly #socket: WebSocketByteStream;
+  readonly #trunk: Trunk;
+  /** how often the round trip was asked for */
+  #pathPings = 0;
+  /** since when it carries no stream, monotonic ms, as far as {@link tick} has seen */
+  #unusedSince: number | undefined;
+  /** how often the client had said something, and since when it has not although there was reason to, monotonic ms */
+  #words = 0;
+  #quietSince: number | undefined;
+  /** since when it owes a sign of life that it was asked for, monotonic ms */
+  #askedAt: number | undefined;
+  /** when ends of streams were to be answered last, monotonic ms */
+  #answeredAt: number | undefined;
+
+  constructor({ socket, keyId, ended }: HeldTrunkOptions) {
+    this.keyId = keyId;
+    this.#socket = socket;
+    this.#trunk = new Trunk(socket, {
+      begins: 'this',
+      flushMs: TRUNK_FLUSH_MS,
+      owner: {
+        // The client does neither: `Trunk` ends with a protocol error.
+        begun: (stream) => stream.destroy(),
+        moveAsked: (stream) => stream.destroy(),
+        closed: () => ended(this),
+      },
+    });
+    this.#measurePath();
+  }
+
+  /** Whether the client has answered a ping like one that is nearby. */
+  get isNear(): boolean {
+    return this.#socket.roundTripMs < FAR_PATH_MS;
+  }
+
+  /** Streams that it carries. */
+  get size(): number {
+    return this.#trunk.size;
+  }
+
+  /** Whether a visitor may be sent through it: not while the client owes a sign of life. */
+  get takesVisitors(): boolean {
+    return this.#trunk.takesStreams && (this.#askedAt === undefined || !this.#socket.isSilent);
+  }
+
+  open(): TrunkStream {
+    this.#unusedSince = undefined;
+    return this.#trunk.open();
+  }
+
+  /** It takes no visitors any more, and closes behind the last one that it has. */
+  retire(): void {
+    this.#trunk.retire();
+  }
+
+  /** Ends it for both sides, with all of its streams. */
+  close(code: number): void {
+    this.#trunk.close(code);
+  }
+
+  /**
+   * Closes what nobody has used for {@link TRUNK_IDLE_MS}, and looks after the client, who may be gone without a word: one
+   * that has said nothing to what it was sent is asked for a sign of life, and gets no visitors until it has given one;
+   * without one, the trunk ends. So it does where the client never answers the end of a stream, which would be counted for ever.
+   *
+   * @param now monotonic ms; to be called about every second
+   */
+  tick(now: number): void {
+    this.#answeredAt ??= now;
+    if (now - this.#answeredAt >= TRUNK_ANSWER_MS) {
+      this.#answeredAt = now;
+      this.#trunk.expectAnswers();
+    }
+    if (this.size > 0) this.#unusedSince = undefined;
+    else this.#unusedSince ??= now;
+    if (this.#unusedSince !== undefined && now - this.#unusedSince >= TRUNK_IDLE_MS) this.retire();
+    else if (this.#askedAt === undefined) this.#listen(now);
+    else if (!this.#socket.isSilent) this.#askedAt = undefined;
+    else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.lose();
+    if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
+  }
+
+  #measurePath(): void {
+    this.#pathPings += 1;
+    this.#socket.measureRoundTrip();
+  }
+
+  #listen(now: number): void {
+    const trunk = this.#trunk;
+    if (!trunk.isUnanswered || trunk.words !== this.#words) this.#quietSince = undefined;
+    this.#words = trunk.words;
+    if (!trunk.isUnanswered) return;
+    this.#quietSince ??= now;
+    if (now - this.#quietSince < TRUNK_DOUBT_MS) return;
+    this.#quietSince = undefined;
+    this.#askedAt = now;
+    trunk.probe();
+  }
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { CloseCode } from '../../shared/control.ts';
+import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount } from '../testing/fixtures.ts';
+import { TrunkClient } from '../testing/trunk-client.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { DialFault } from '../tunnels/stream.ts';
+import { Hub } from './hub.ts';
+import { ALONE, type Announced, type Announcement, type Found, type Presence } from './ownership.ts';
+
+const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
+
+function sent(fence: number): Announced {
+  return { kind: 'sent', keyId: 'key', fence };
+}
+
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('Hub, for visitors whose client is on another relay', () => {
+  let asked: Announcement[];
+  let clock: FakeClock;
+  let hub: Hub;
+
+  beforeEach(() => {
+    asked = [];
+    const presence: Presence = {
+      ...ALONE,
+      hasOthers: true,
+      announce: (_tunnel, announcement) => asked.push(announcement),
+    };
+    clock = new FakeClock();
+    hub = new Hub({ clock, maxTrunks: 2, presence });
+    hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
+  });
+
+  /** Answers the last time another relay was asked. */
+  function reply(result: Announced): void {
+    asked.at(-1)?.announced(result);
+  }
+
+  it('has each announced once on each control socket, in whatever order it hears of both', () => {
+    hub.cameElsewhere(tunnel.id, 5);
+    reply(sent(5));
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 1);
+    hub.cameElsewhere(tunnel.id, 6);
+    reply(sent(6));
+    assert.equal(asked.length, 2);
+  });
+
+  it('asks again when the client has come while it was asking', () => {
+    hub.cameElsewhere(tunnel.id, 5);
+    reply({ kind: 'away', ms: 0 });
+    assert.equal(asked.length, 2);
+    hub.cameElsewhere(tunnel.id, 6);
+    reply(sent(5));
+    assert.equal(asked.length, 3);
+    reply(sent(6));
+    assert.equal(asked.length, 3);
+  });
+
+  it('asks once more when a client comes for which it waits', () => {
+    reply({ kind: 'away', ms: 0 });
+    assert.equal(asked.length, 1);
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 2);
+  });
+
+  it('waits 1 s for the word of a relay to which a client that nobody knows may just have come', () => {
+    const faults: DialFault[] = [];
+    hub.dial(tunnel, { opened: () => assert.fail(), failed: (fault) => faults.push(fault) });
+    reply({ kind: 'away', ms: 60_000 });
+    clock.advance(CLAIM_GRACE_MS - 1);
+    assert.deepEqual(faults, []);
+    clock.advance(1);
+    assert.deepEqual(faults, ['tunnel-offline']);
+    assert.equal(CLAIM_GRACE_MS, 1000);
+  });
+
+  it('asks nobody for what is not waiting any more', () => {
+    const dial = hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
+    dial.cancel();
+    asked.at(-1)?.announced({ kind: 'away', ms: 0 });
+    asked.at(0)?.announced(sent(5));
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 2);
+  });
+});
+
+describe('Hub, for trunks of a client whose control socket is on another relay', () => {
+  const key = { keyId: 'key', hash: 'hash' };
+  let found: Found;
+  let asked: number;
+  let clock: FakeClock;
+  let hub: Hub;
+
+  beforeEach(async () => {
+    found = { kind: 'there', fence: 5 };
+    asked = 0;
+    const find = (): Promise<Found> => {
+      asked += 1;
+      return Promise.resolve(found);
+    };
+    clock = new FakeClock();
+    hub = new Hub({ clock, maxTrunks: 2, presence: { ...ALONE, hasOthers: true, find } });
+    assert.equal(await hub.findClient(tunnel, key), true);
+  });
+
+  /** @returns the codes that the client's end is closed with */
+  function offer(): readonly number[] {
+    const client = new TrunkClient();
+    hub.addTrunk(tunnel, client.socket, key.keyId);
+    return client.closed;
+  }
+
+  it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
+    assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
+    offer();
+    offer();
+    assert.equal(hub.offers(tunnel), 'full');
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed: () => assert.fail() });
+    await settled();
+    assert.deepEqual([opened, asked], [1, 1]);
+  });
+
+  it('closes them when the client has a newer control socket, and keeps those of the newest', async () => {
+    const closed = offer();
+    hub.cameElsewhere(tunnel.id, 5);
+    await settled();
+    assert.deepEqual(closed, []);
+    hub.cameElsewhere(tunnel.id, 6);
+    await settled();
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.normal], 'offline']);
+  });
+
+  it('closes them with the control socket, and when what others hold may have changed', async () => {
+    const left = offer();
+    hub.leftElsewhere(tunnel.id);
+    await hub.findClient(tunnel, key);
+    const unsure = offer();
+    hub.resume();
+    await settled();
+    assert.deepEqual([left, unsure], [[CloseCode.normal], [CloseCode.normal]]);
+    assert.equal(hub.offers(tunnel), 'offline');
+  });
+
+  it('closes them with 4003 when their key is revoked', async () => {
+    const closed = offer();
+    assert.deepEqual([...hub.keysInUse()], ['key']);
+    hub.revoke(new Map([['key', 'revoked']]));
+    await settled();
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.keyRevoked], 'offline']);
+  });
+
+  it('asks again after the lease of a relay, which may have died without a word', () => {
+    clock.advance(RELAY_LEASE_MS - 1);
+    assert.equal(hub.offers(tunnel), 'welcome');
+    clock.advance(1);
+    assert.equal(hub.offers(tunnel), 'offline');
+  });
+
+  it('looks again after 100 ms for a client that may be faster than the word of it', async () => {
+    hub.leftElsewhere(tunnel.id);
+    found = { kind: 'nowhere' };
+    asked = 0;
+    const looking = hub.findClient(tunnel, key);
+    await settled();
+    clock.advance(CLAIM_LOOK_MS - 1);
+    await settled();
+    assert.equal(asked, 1);
+    found = { kind: 'there', fence: 6 };
+    clock.advance(1);
+    await looking;
+    assert.deepEqual([asked, hub.offers(tunnel), CLAIM_LOOK_MS], [2, 'welcome', 100]);
+  });
+
+  it('says when nobody could be asked', async () => {
+    hub.leftElsewhere(tunnel.id);
+    found = { kind: 'apart' };
+    assert.equal(await hub.findClient(tunnel, key), false);
+    assert.equal(hub.offers(tunnel), 'offline');
+  });
+});

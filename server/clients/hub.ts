@@ -1,0 +1,327 @@
+/** All tunnels' links: where inbound connections and data sockets find each other (docs/protocol.md section 1). */
+import type { KeyEnd } from '../../shared/control.ts';
+import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { Clock } from '../clock.ts';
+import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS, HOLD_OVER_MS } from '../limits.ts';
+import type { LinkCensus } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+import { type LargeStream, Move } from './client-streams.ts';
+import { TunnelLink, type TunnelLinkOwner } from './client.ts';
+import type { ControlSocket, SocketKey } from './control-socket.ts';
+import type { Presence } from './ownership.ts';
+import type { Pending } from './waiting-visitors.ts';
+
+/** How often sockets are looked at: pings and dead peers need no better. */
+const TICK_MS = 1000;
+
+export interface HubOptions {
+  readonly clock: Clock;
+  /** how many trunks a client may have for each tunnel */
+  readonly maxTrunks: number;
+  /** where the clients of tunnels are that are not here */
+  readonly presence: Presence;
+  /** told when a tunnel has got a control socket */
+  readonly onOnline?: (tunnel: LiveTunnel) => void;
+  /** told when a control socket of a tunnel has ended, with its close code */
+  readonly onOffline?: (tunnel: LiveTunnel, code: number) => void;
+  /** told when the client of a tunnel has a newer control socket on another relay */
+  readonly onMoved?: (tunnel: LiveTunnel) => void;
+}
+
+/** With what sockets are closed. */
+export interface SocketEnd {
+  readonly code: number;
+  /** of the control socket, up to 123 bytes */
+  readonly reason?: string;
+}
+
+export class Hub implements Dialer {
+  readonly #options: HubOptions;
+  readonly #clock: Clock;
+  readonly #presence: Presence;
+  readonly #links = new Map<string, TunnelLink>();
+  /** visitors who wait for a data socket, by the id that opens it */
+  readonly #pending = new Map<string, Pending>();
+  /** streams that wait for a data socket of their own, by its id */
+  readonly #moves = new Map<string, Move>();
+  /** one for all links: most tunnels rest, and what each of them has is the memory that they take */
+  readonly #linkOwner: TunnelLinkOwner = {
+    name: (pending) => this.#name(pending),
+    forget: (id) => void this.#pending.delete(id),
+    moved: (tunnel) => this.#options.onMoved?.(tunnel),
+    large: (tunnel, stream) => this.#move(tunnel, stream),
+  };
+  #ticker: NodeJS.Timeout | undefined;
+  #stage: 'running' | 'leaving' | 'draining' = 'running';
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#presence = options.presence;
+  }
+
+  /** Starts the keepalive of control sockets (docs/protocol.md section 5.2). */
+  start(): void {
+    this.#ticker = setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  /** Looks at who is still there. */
+  tick(): void {
+    const now = this.#clock.monotonic();
+    for (const link of this.#links.values()) link.tick(now);
+  }
+
+  /**
+   * A tunnel from before this relay: its client is expected back, so its visitors wait for it.
+   *
+   * @param awayMs since when it is away
+   */
+  expect(tunnel: LiveTunnel, awayMs = 0): void {
+    this.#link(tunnel, this.#clock.monotonic() - awayMs);
+  }
+
+  /** Tunnels whose client is here, or has left so lately that visitors still wait for it, with the ms since then. */
+  get missed(): { readonly tunnelId: string; readonly awayMs: number }[] {
+    return [...this.#links]
+      .map(([tunnelId, { awayMs }]) => ({ tunnelId, awayMs }))
+      .filter(({ awayMs }) => awayMs < HOLD_OVER_MS);
+  }
+
+  dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
+    const link = this.#link(tunnel);
+    const since = this.#clock.monotonic();
+    const pending: Pending = {
+      id: undefined,
+      tunnel,
+      handler,
+      since,
+      timer: undefined,
+      idEnds: 0,
+      announcedTo: undefined,
+      asking: false,
+      fence: 0,
+      newestFence: 0,
+    };
+    link.wait(pending);
+    return { cancel: () => link.release(pending) };
+  }
+
+  /**
+   * The inbound connection that waits for the data socket of that id, if there is one. It may wait longer than its id is
+   * valid (docs/protocol.md section 6.1), for a client that has just left.
+   */
+  awaiting(id: string): Pending | Move | undefined {
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) return this.#clock.monotonic() < pending.idEnds ? pending : undefined;
+    const move = this.#moves.get(id);
+    return move?.isOpen === true ? move : undefined;
+  }
+
+  /**
+   * Joins an inbound connection and its data socket.
+   *
+   * @param keyId id of the key it was opened with, if there was one
+   * @param via incarnation of the relay through which it comes, if it does
+   */
+  open(awaiting: Pending | Move, socket: WebSocketByteStream, keyId?: string, via?: string): void {
+    if (awaiting instanceof Move) awaiting.open(socket, keyId, via);
+    else this.#links.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
+  }
+
+  /** Ids of the keys through which something is open. */
+  keysInUse(): Set<string> {
+    const keys = new Set<string>();
+    for (const link of this.#links.values()) for (const key of link.keysInUse()) keys.add(key);
+    return keys;
+  }
+
+  /** Keys are no longer valid: what was opened through them is closed with 4003 (docs/protocol.md section 7). */
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+    for (const link of this.#links.values()) link.revoke(keys);
+  }
+
+  /** Closes everything that the client of a tunnel has opened, here and on this relay for others: its account is suspended. */
+  suspend(tunnel: LiveTunnel, reason: string): void {
+    this.#links.get(tunnel.id)?.suspend(reason);
+  }
+
+  /** Another relay asks to announce one of its connections to the client here. One that has left just now is asked again. */
+  announceFor(tunnelId: string, connectionId: string): void {
+    this.#links.get(tunnelId)?.announceFor(connectionId);
+  }
+
+  /** A client has come to one of the relays, which can announce what waits here. */
+  cameElsewhere(tunnelId: string, fence: number): void {
+    this.#links.get(tunnelId)?.cameElsewhere(fence);
+  }
+
+  /** A client has left one of the other relays, where its control socket was closed with this code. */
+  leftElsewhere(tunnelId: string): void {
+    this.#links.get(tunnelId)?.leftElsewhere();
+  }
+
+  /** Another relay shuts down: data sockets that pass through it serve nothing after what they serve now. */
+  leavesHop(incarnation: string): void {
+    for (const link of this.#links.values()) link.leavesHop(incarnation);
+  }
+
+  /** What is held here is known to be held here again, and what others hold may have changed: what has waited goes on. */
+  resume(): void {
+    for (const link of this.#links.values()) link.resume();
+  }
+
+  attach(tunnel: LiveTunnel, control: ControlSocket): void {
+    this.#link(tunnel).attach(control);
+    this.#options.onOnline?.(tunnel);
+    // It was suspended after the key had been looked at.
+    if (tunnel.account.suspended !== null) return this.suspend(tunnel, tunnel.account.suspended);
+    if (this.#stage !== 'running') control.askToMove();
+  }
+
+  /** Says who knocks at a tunnel, if its client is here: see {@link ControlSocket.tellKnocks}. */
+  tellKnocks(tunnel: LiveTunnel, waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
+    this.#links.get(tunnel.id)?.tellKnocks(waiting);
+  }
+
+  detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
+    this.#links.get(tunnel.id)?.detach(control, code);
+    this.#options.onOffline?.(tunnel, code);
+  }
+
+  /** The key with which a client of the tunnel may open trunks without anybody being asked. */
+  offerKey(tunnel: LiveTunnel): SocketKey | undefined {
+    return this.#links.get(tunnel.id)?.offerKey;
+  }
+
+  /** Whether a client of the tunnel is known to be there, and may open another trunk. */
+  offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
+    const link = this.#links.get(tunnel.id);
+    if (link?.offerKey === undefined) return 'offline';
+    return link.trunks < this.#options.maxTrunks ? 'welcome' : 'full';
+  }
+
+  /** Whether clients may open trunks at all. */
+  get takesTrunks(): boolean {
+    return this.#options.maxTrunks > 0;
+  }
+
+  /**
+   * Finds out whether a client that opens a trunk has its control socket on another relay: then its trunks are
+   * welcome here as well, for visitors who come here.
+   *
+   * @param key one of the tunnel's owner
+   * @returns whether other relays could be asked
+   */
+  async findClient(tunnel: LiveTunnel, key: SocketKey): Promise<boolean> {
+    let found = await this.#presence.find(tunnel.id);
+    if (found.kind === 'nowhere' && this.#presence.hasOthers) {
+      // A client may be faster than the word of its control socket.
+      await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
+      found = await this.#presence.find(tunnel.id);
+    }
+    if (found.kind === 'there') this.#link(tunnel).foundElsewhere(found.fence, key);
+    return found.kind !== 'apart';
+  }
+
+  /** Ids of those of the tunnels whose client is on one of the relays. */
+  async online(tunnels: readonly LiveTunnel[]): Promise<ReadonlySet<string>> {
+    const isHere = ({ id }: LiveTunnel): boolean => this.#links.get(id)?.isOnline === true;
+    const here = tunnels.filter(isHere).map(({ id }) => id);
+    if (!this.#presence.hasOthers || here.length === tunnels.length) return new Set(here);
+    const away = tunnels.filter((tunnel) => !isHere(tunnel)).map(({ id }) => id);
+    return new Set([...here, ...(await this.#presence.online(away))]);
+  }
+
+  /** Takes a trunk of a client; it must be welcome. */
+  addTrunk(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
+    this.#links.get(tunnel.id)?.addTrunk(socket, keyId);
+  }
+
+  /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
+  end(tunnel: LiveTunnel, { code, reason }: SocketEnd): void {
+    this.#links.get(tunnel.id)?.end(code, reason);
+    this.#links.delete(tunnel.id);
+  }
+
+  /** Counts what there is at this moment, for the operator. */
+  census(): LinkCensus {
+    const census = {
+      online: 0,
+      streams: 0,
+      trunks: 0,
+      trunkStreams: 0,
+      pending: 0,
+    };
+    for (const link of this.#links.values()) {
+      if (link.isOnline) census.online += 1;
+      census.streams += link.streams;
+      census.pending += link.waiting;
+      census.trunks += link.trunks;
+      census.trunkStreams += link.trunkStreams;
+    }
+    return census;
+  }
+
+  /**
+   * Whether a client of the tunnel may open a control socket. One that has left may come back to a relay that is about to
+   * shut down, for the visitors who wait there; one that is asked to leave may not.
+   */
+  admits(tunnel: LiveTunnel): boolean {
+    if (this.#stage === 'leaving') return this.#links.get(tunnel.id)?.isOnline !== true;
+    return this.#stage === 'running';
+  }
+
+  /** The relay is going to shut down: clients that take such a message are asked to go to another one. */
+  askToMove(): void {
+    this.#stage = 'leaving';
+    for (const link of this.#links.values()) link.askToMove();
+  }
+
+  /**
+   * Tells those who were not asked to go that the relay shuts down, and waits until the others have gone, which takes
+   * {@link DRAIN_MOVE_MS} at most.
+   */
+  async moved(): Promise<void> {
+    const links = [...this.#links.values()];
+    for (const link of links) if (!link.isMoving) link.drain();
+    const until = this.#clock.monotonic() + DRAIN_MOVE_MS;
+    while (links.some((link) => link.isMoving) && this.#clock.monotonic() < until) {
+      await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, DRAIN_LOOK_MS));
+    }
+  }
+
+  /** Tells every client that the relay shuts down. */
+  drain(): void {
+    this.#stage = 'draining';
+    clearInterval(this.#ticker);
+    for (const link of this.#links.values()) link.drain();
+  }
+
+  #name(pending: Pending): string {
+    // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
+    const id = this.#presence.connectionId();
+    this.#pending.set(id, pending);
+    return id;
+  }
+
+  #move(tunnel: LiveTunnel, stream: LargeStream): void {
+    const id = this.#presence.connectionId();
+    const over = (): void => void this.#moves.delete(id);
+    this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
+  }
+
+  #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
+    let link = this.#links.get(tunnel.id);
+    if (link === undefined) {
+      link = new TunnelLink(tunnel, {
+        clock: this.#clock,
+        leftAt,
+        presence: this.#presence,
+        owner: this.#linkOwner,
+      });
+      this.#links.set(tunnel.id, link);
+    }
+    return link;
+  }
+}

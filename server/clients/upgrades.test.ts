@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { type Duplex, duplexPair } from 'node:stream';
+import { CONTROL_FRAGMENTS_MAX, CONTROL_PIECES_MAX } from '../../shared/control.ts';
+import { ApiError } from '../../shared/errors.ts';
+import { issueKey } from '../accounts/accounts.ts';
+import { generateKey } from '../accounts/api-keys.ts';
+import { Authenticator } from '../accounts/authenticator.ts';
+import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { HeldTime } from '../testing/held-time.ts';
+import { settled, TrunkClient } from '../testing/trunk-client.ts';
+import { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { TunnelRegistry } from '../tunnels/registry.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import type { ControlSocket } from './control-socket.ts';
+import { Hub } from './hub.ts';
+import { ALONE, NO_OTHER_RELAYS } from './ownership.ts';
+import { Upgrades } from './upgrades.ts';
+
+const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+
+const KEY = { keyId: 'key', hash: '' };
+
+const FIN = 0x80;
+const TEXT = 1;
+/** The header of a Close frame; its code comes behind it. */
+const CLOSE = '\x88\x02';
+
+describe('Upgrades', () => {
+  let test: TestStore;
+  let hub: Hub;
+  let tunnel: LiveTunnel;
+  let headers: Readonly<Record<string, string>>;
+  let upgrades: Upgrades;
+  let sockets: Duplex[];
+  /** where requests come from */
+  let address: string | undefined;
+  let strangersKey: string;
+
+  beforeEach(async () => {
+    const [account, stranger] = [anAccount(), anAccount()];
+    const clock = new FakeClock();
+    test = await aStore(account, stranger);
+    strangersKey = (await issueKey(test.store, clock, stranger)).key;
+    address = undefined;
+    tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
+    const registry = new TunnelRegistry(new Set());
+    registry.add(tunnel);
+    hub = new Hub({ clock, maxTrunks: 8, presence: ALONE });
+    const { key } = await issueKey(test.store, clock, account);
+    headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
+    const authenticator = new Authenticator(test.store, clock, { note() {} });
+    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: NO_OTHER_RELAYS });
+    sockets = [];
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await test.store.close();
+  });
+
+  /** Asks for a socket, and keeps the relay's end of it; gives the other end. */
+  async function open(target: string): Promise<Duplex> {
+    const [near, far] = duplexPair();
+    sockets.push(far);
+    near.resume();
+    await upgrades.upgrade({
+      target,
+      header: (name) => headers[name],
+      address,
+      takeOver: () => ({ socket: far, head: Buffer.alloc(0) }),
+    });
+    return near;
+  }
+
+  const openControl = async (): Promise<Duplex> => await open(`/ws/control?tunnel_id=${tunnel.id}`);
+
+  async function isRefused(target: string, retryAfter = '5'): Promise<void> {
+    await assert.rejects(open(target), (error) => {
+      assert.ok(error instanceof ApiError);
+      assert.deepEqual([error.status, error.headers], [503, { 'Retry-After': retryAfter }]);
+      return true;
+    });
+  }
+
+  it('opens no more sockets than the limit, and a refused id is still good when there is room again', async () => {
+    const ids: string[] = [];
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    for (let count = 0; count < 3; count += 1) hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    await open(`/ws/data?id=${ids[0]}`);
+    await open(`/ws/data?id=${ids[1]}`);
+    await isRefused(`/ws/data?id=${ids[2]}`);
+    await isRefused(`/ws/trunk?tunnel_id=${tunnel.id}`);
+    await isRefused(`/ws/control?tunnel_id=${tunnel.id}`);
+    assert.equal(opened, 2);
+    sockets[0]?.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    await open(`/ws/data?id=${ids[2]}`);
+    assert.equal(opened, 3);
+  });
+
+  it('opens no control socket while the relay shuts down, but what was announced gets its data socket', async () => {
+    const ids: string[] = [];
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    hub.drain();
+    await isRefused(`/ws/control?tunnel_id=${tunnel.id}`, '1');
+    await open(`/ws/data?id=${ids[0]}`);
+    assert.equal(opened, 1);
+  });
+
+  describe('has a control socket of which', () => {
+    it('a message may come in 64 fragments, and no more', async () => {
+      const [first, next, last] = [frame(TEXT, 'x'), frame(0, 'x'), frame(FIN, 'x')];
+      const rest = (count: number): Buffer[] => Array<Buffer>(count).fill(next);
+      const message = Buffer.concat([first, ...rest(CONTROL_FRAGMENTS_MAX - 2), last]);
+      assert.equal(await answer(await openControl(), [message, message]), '');
+      assert.equal(
+        await answer(await openControl(), [Buffer.concat([first, ...rest(CONTROL_FRAGMENTS_MAX)])]),
+        CLOSE,
+      );
+    });
+
+    it('a frame may come in 256 pieces, and no more', async () => {
+      const bytes = [...frame(FIN | TEXT, 'x'.repeat(1000))].map((byte) => Buffer.from([byte]));
+      const some = CONTROL_PIECES_MAX - 1;
+      assert.equal(
+        await answer(await openControl(), [...bytes.slice(0, some), Buffer.concat(bytes.slice(some))]),
+        '',
+      );
+      assert.equal(await answer(await openControl(), bytes), CLOSE);
+    });
+  });
+
+  it('asks the store for a trunk only when the key is not that of the control socket', async () => {
+    let asked = 0;
+    const find = test.store.findKeyOwner.bind(test.store);
+    test.store.findKeyOwner = (hash) => {
+      asked += 1;
+      return find(hash);
+    };
+    await open(`/ws/control?tunnel_id=${tunnel.id}`);
+    assert.equal(asked, 1);
+    await open(`/ws/trunk?tunnel_id=${tunnel.id}`);
+    assert.equal(asked, 1);
+    headers = { ...headers, authorization: `Bearer ${generateKey()}` };
+    await assert.rejects(open(`/ws/trunk?tunnel_id=${tunnel.id}`), /invalid api key/);
+    assert.equal(asked, 2);
+  });
+
+  it('opens nothing of a tunnel with the key of another account, and uses no id up for it', async () => {
+    const ids: string[] = [];
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    const owners = headers;
+    headers = { ...headers, authorization: `Bearer ${strangersKey}` };
+    await assert.rejects(open(`/ws/control?tunnel_id=${tunnel.id}`), /tunnel not found/);
+    await assert.rejects(open(`/ws/trunk?tunnel_id=${tunnel.id}`), /tunnel not found/);
+    await assert.rejects(open(`/ws/data?id=${ids[0]}`), /connection not found/);
+    assert.deepEqual([opened, sockets.every(({ destroyed }) => !destroyed)], [0, true]);
+    headers = owners;
+    await open(`/ws/data?id=${ids[0]}`);
+    assert.equal(opened, 1);
+  });
+
+  describe('opens one data socket for a large stream of a trunk, where there is room,', () => {
+    let time: HeldTime;
+
+    beforeEach(() => {
+      time = new HeldTime();
+    });
+
+    afterEach(() => time.reset());
+
+    for (const [how, hasKey] of [
+      ['with a key of its tunnel', true],
+      ['without a key', false],
+    ] as const) {
+      it(how, async () => {
+        hub.attach(tunnel, { key: KEY, announce() {}, close() {}, cut() {} } as unknown as ControlSocket);
+        const trunk = new TrunkClient();
+        hub.addTrunk(tunnel, trunk.socket, KEY.keyId);
+        time.pass(FAR_PATH_MS);
+        let visitor: ByteStream | undefined;
+        hub.dial(tunnel, { opened: (stream) => (visitor = stream), failed: () => assert.fail() });
+        await settled();
+        visitor?.attach({ onBytes() {}, onRoom() {}, onEnded() {} });
+        visitor?.write(Buffer.alloc(LARGE_FROM_FAR_BYTES + 1));
+        await settled();
+        const target = `/ws/data?id=${trunk.moves[0]?.[1]}`;
+        for (let count = 0; count < 2; count += 1) await open(`/ws/trunk?tunnel_id=${tunnel.id}`);
+        await isRefused(target);
+        for (const socket of sockets) socket.destroy();
+        await settled();
+        const owners = headers;
+        headers = { ...headers, authorization: `Bearer ${strangersKey}` };
+        await assert.rejects(open(target), /connection not found/);
+        headers = hasKey ? owners : HANDSHAKE;
+        await open(target);
+        await assert.rejects(open(target), /connection not found/);
+      });
+    }
+  });
+
+  it('counts wrong keys for the address from which they come, whatever they are to open', async () => {
+    address = '192.0.2.1';
+    const targets = [
+      `/ws/control?tunnel_id=${tunnel.id}`,
+      `/ws/trunk?tunnel_id=${tunnel.id}`,
+      '/ws/data?id=x',
+    ];
+    for (let count = 0; count < WRONG_KEYS_PER_MINUTE; count += 1) {
+      headers = { ...HANDSHAKE, authorization: `Bearer ${generateKey()}` };
+      await assert.rejects(open(targets[count % targets.length] ?? ''), /invalid api key/);
+    }
+    for (const target of targets) await assert.rejects(open(target), /too many wrong api keys/);
+    address = '192.0.2.2';
+    for (const target of targets) await assert.rejects(open(target), /invalid api key/);
+  });
+});
+
+/** A frame with a mask of zeros. */
+function frame(first: number, payload: string): Buffer {
+  const { length } = payload;
+  const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([first, ...size, 0, 0, 0, 0]), Buffer.from(payload)]);
+}
+
+/** The frames with which the relay answers bytes that come in some pieces. */
+async function answer(near: Duplex, pieces: readonly Buffer[]): Promise<string> {
+  const received: Buffer[] = [];
+  near.on('data', (chunk: Buffer) => received.push(chunk));
+  for (const piece of pieces) {
+    near.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return Buffer.concat(received).toString('latin1').split('\r\n\r\n').at(-1) ?? '';
+}

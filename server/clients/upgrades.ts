@@ -1,0 +1,299 @@
+/** The WebSocket endpoints: who may open a control or a data socket (docs/protocol.md sections 5 and 6). */
+import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import {
+  CONTROL_FRAGMENTS_MAX,
+  CONTROL_MESSAGE_MAX_BYTES,
+  CONTROL_PIECES_MAX,
+} from '../../shared/control.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { TurnedReads } from '../../shared/scheduler/fair-reads.ts';
+import type { ReadSocket } from '../../shared/socket-reads.ts';
+import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { HANDSHAKE_GUID } from '../../shared/websocket/ping-limit.ts';
+import { mustReach, reachesTunnel, sameHash } from '../accounts/api-keys.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyOwner } from '../store/records.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { TunnelRegistry } from '../tunnels/registry.ts';
+import type { Move } from './client-streams.ts';
+import { ControlSocket, type ControlSocketOptions, type SocketKey } from './control-socket.ts';
+import type { Hub } from './hub.ts';
+import type { HopRequest, OtherRelays } from './ownership.ts';
+import type { Pending } from './waiting-visitors.ts';
+
+/** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
+export interface UpgradeRequest {
+  /** path and query, in origin form */
+  readonly target: string;
+  /** that wrong keys count for, if any */
+  readonly address: string | undefined;
+  /** The value of the first field of that name, given in lower case. */
+  header(name: string): string | undefined;
+  /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
+  takeOver(): { socket: Duplex; head: Buffer } | undefined;
+}
+
+export const CONTROL_PATH = '/ws/control';
+export const DATA_PATH = '/ws/data';
+export const TRUNK_PATH = '/ws/trunk';
+
+interface KeyedTunnel {
+  readonly tunnel: LiveTunnel;
+  readonly key: SocketKey;
+}
+
+export interface UpgradesOptions {
+  readonly hub: Hub;
+  readonly registry: TunnelRegistry;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  /** control and data sockets at a time, of all clients */
+  readonly maxSockets: number;
+  readonly others: OtherRelays;
+}
+
+export class Upgrades {
+  readonly #hub: Hub;
+  readonly #registry: TunnelRegistry;
+  readonly #authenticator: Authenticator;
+  readonly #clock: Clock;
+  /** control and data sockets that are not closed */
+  #sockets = 0;
+  readonly #maxSockets: number;
+  readonly #others: OtherRelays;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // ControlSocket answers, within a limit.
+    autoPong: false,
+    perMessageDeflate: false,
+    maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+    maxFragments: CONTROL_FRAGMENTS_MAX,
+    maxBufferedChunks: CONTROL_PIECES_MAX,
+  });
+
+  constructor({ hub, registry, authenticator, clock, maxSockets, others }: UpgradesOptions) {
+    this.#hub = hub;
+    this.#registry = registry;
+    this.#authenticator = authenticator;
+    this.#clock = clock;
+    this.#maxSockets = maxSockets;
+    this.#others = others;
+  }
+
+  /** Whether the path is one of the WebSocket endpoints. */
+  handles(path: string): boolean {
+    return path === CONTROL_PATH || path === DATA_PATH || path === TRUNK_PATH;
+  }
+
+  /**
+   * Takes the connection over, or refuses with the connection untouched.
+   *
+   * @throws ApiError in the order of docs/protocol.md section 5.4
+   */
+  async upgrade(request: UpgradeRequest): Promise<void> {
+    if (request.header('sec-websocket-version') !== '13') {
+      throw new ApiError(API_ERRORS.upgradeRequired, { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' });
+    }
+    const key = request.header('sec-websocket-key');
+    if (!isHandshakeKey(key)) throw new ApiError(API_ERRORS.invalidHandshake);
+    const [path, query] = request.target.split('?', 2);
+    const parameters = new URLSearchParams(query);
+    if (path === CONTROL_PATH) await this.#openControl(request, key, parameters);
+    else if (path === TRUNK_PATH) await this.#openTrunk(request, key, parameters);
+    else await this.#openData(request, key, parameters);
+  }
+
+  async #openControl(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    const id = query.get('tunnel_id') ?? '';
+    if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
+    const { tunnel, key: usedKey } = await this.#ownTunnel(request, id);
+    if (!this.#hub.admits(tunnel)) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    const taken = this.#takeOver(request);
+    if (taken === undefined) return;
+    const takesEvents = query.get('events') === '1';
+    const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
+    // The handshake reads no more of a request than this.
+    const message = { method: 'GET', url: CONTROL_PATH, headers } as Parameters<
+      WebSocketServer['handleUpgrade']
+    >[0];
+    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
+      const now = this.#clock.monotonic();
+      this.#attach(tunnel, socket, { connection: taken.socket, key: usedKey, now, takesEvents });
+    });
+  }
+
+  /** In a function of its own, so that what the request came with is not kept for as long as the socket. */
+  #attach(tunnel: LiveTunnel, socket: WebSocket, options: ControlSocketOptions): void {
+    const control = new ControlSocket(socket, options, (closed, code) =>
+      this.#hub.detach(tunnel, closed, code),
+    );
+    this.#hub.attach(tunnel, control);
+  }
+
+  async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    const id = query.get('id') ?? '';
+    const tunnelId = query.get('tunnel_id') ?? '';
+    if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
+    if (id !== '') return await this.#openAnnounced(request, key, id);
+    // Clients of earlier versions offer data sockets ahead of need, and announcements do without (docs/protocol.md section 6.4).
+    await this.#keyOwner(request);
+    throw new ApiError(API_ERRORS.connectionNotFound);
+  }
+
+  /**
+   * Opens a data socket that landed on another relay; from here it goes to no other.
+   *
+   * @throws ApiError with the connection untouched
+   */
+  async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
+    const request: UpgradeRequest = {
+      target: DATA_PATH,
+      // The relay that passes it on has looked at the key.
+      address: undefined,
+      header: (name) => (name === 'authorization' ? authorization : undefined),
+      takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
+    };
+    const owner = await this.#keyOwner(request);
+    this.#openFor(request, key, this.#hub.awaiting(id), owner, via);
+  }
+
+  async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
+    const owner = await this.#keyOwner(request);
+    const awaiting = this.#hub.awaiting(id);
+    if (awaiting === undefined && (await this.#passOn(request, key, id))) return;
+    this.#openFor(request, key, awaiting, owner);
+  }
+
+  /** A key is not needed for an announced connection; one that is sent must be valid. */
+  async #keyOwner(request: UpgradeRequest): Promise<KeyOwner | undefined> {
+    const authorization = request.header('authorization');
+    if (authorization === undefined) return undefined;
+    return await this.#authenticator.authenticate(authorization, request.address);
+  }
+
+  /** @throws ApiError 404 where nothing waits, or for somebody else */
+  #openFor(
+    request: UpgradeRequest,
+    key: string,
+    awaiting: Pending | Move | undefined,
+    owner: KeyOwner | undefined,
+    via?: string,
+  ): void {
+    if (awaiting === undefined || (owner !== undefined && !owns(owner, awaiting.tunnel))) {
+      throw new ApiError(API_ERRORS.connectionNotFound);
+    }
+    this.#switchTo(request, key, awaiting.tunnel, (socket) =>
+      this.#hub.open(awaiting, socket, owner?.keyId, via),
+    );
+  }
+
+  /** @returns whether another relay has it now, which then answers in place of this one */
+  async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
+    const hop = await this.#others.dial({ id, key, authorization: request.header('authorization') });
+    if (hop === undefined) return false;
+    let taken;
+    try {
+      taken = this.#takeOver(request);
+    } finally {
+      if (taken === undefined) hop.cancel();
+    }
+    if (taken !== undefined) hop.carry(taken.socket, taken.head);
+    return true;
+  }
+
+  async #openTrunk(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    if (!this.#hub.takesTrunks) throw new ApiError(API_ERRORS.notFound);
+    const tunnelId = query.get('tunnel_id') ?? '';
+    if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
+    const { tunnel, key: usedKey } =
+      this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
+    if (this.#hub.offers(tunnel) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
+      throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    }
+    const offers = this.#hub.offers(tunnel);
+    if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
+    if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
+    this.#switchTo(request, key, tunnel, (socket) => this.#hub.addTrunk(tunnel, socket, usedKey.keyId));
+  }
+
+  /**
+   * The tunnel, when the key is the one that its client is known by: what was opened with it is closed when it is
+   * revoked, so the store need not be asked for every trunk that a client opens.
+   *
+   * @throws ApiError 401 for a missing or malformed key
+   */
+  #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
+    const hash = this.#authenticator.hashOf(request.header('authorization'));
+    const tunnel = this.#registry.byId(id);
+    const key = tunnel === undefined ? undefined : this.#hub.offerKey(tunnel);
+    return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
+      ? { tunnel, key }
+      : undefined;
+  }
+
+  /** @throws ApiError 401, 404 */
+  async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
+    const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
+    if (this.#registry.byId(id) === undefined) await this.#others.followTunnel(id);
+    const tunnel = this.#registry.byId(id);
+    if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    mustReach(owner.scope, tunnel.name);
+    return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
+  }
+
+  /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
+  #switchTo(
+    request: UpgradeRequest,
+    key: string,
+    tunnel: LiveTunnel,
+    use: (socket: WebSocketByteStream) => void,
+  ): void {
+    const taken = this.#takeOver(request);
+    if (taken === undefined) return;
+    const preface = Buffer.from(switchingProtocols(key), 'latin1');
+    const read: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => tunnel, { onChunk });
+    use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
+  }
+
+  /** @throws ApiError 503 when there are as many sockets as may be */
+  #takeOver(request: UpgradeRequest): ReturnType<UpgradeRequest['takeOver']> {
+    if (this.#sockets >= this.#maxSockets) {
+      throw new ApiError(API_ERRORS.tooManySockets, { 'Retry-After': '5' });
+    }
+    const taken = request.takeOver();
+    if (taken === undefined) return undefined;
+    this.#sockets += 1;
+    taken.socket.on('close', this.#onClosed);
+    return taken;
+  }
+
+  readonly #onClosed = (): void => {
+    this.#sockets -= 1;
+  };
+}
+
+/** Whether a key may be used for a tunnel. */
+function owns({ account, scope }: KeyOwner, tunnel: LiveTunnel): boolean {
+  return account.id === tunnel.account.id && reachesTunnel(scope, tunnel.name);
+}
+
+/* The server's part of the WebSocket opening handshake (RFC 6455 section 4.2). */
+
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+
+/** Whether the value of `Sec-WebSocket-Key` is 16 bytes in base64. */
+export function isHandshakeKey(key: string | undefined): key is string {
+  return key !== undefined && KEY.test(key);
+}
+
+/** The 101 response to a handshake, no extension and no subprotocol taken. */
+export function switchingProtocols(key: string): string {
+  const accept = createHash('sha1')
+    .update(key + HANDSHAKE_GUID)
+    .digest('base64');
+  return `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`;
+}

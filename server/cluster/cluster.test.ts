@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { RateLimiter } from '../rate-limiter.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { SharedRateLimiter } from './cluster.ts';
+import { RedisError } from './redis-client.ts';
+import { GIVE_BACK, type Script, TAKE } from './scripts.ts';
+
+const RATE = { perMinute: 10, burst: 5 };
+
+describe('SharedRateLimiter', () => {
+  let calls: (readonly [Script, ...(string | number)[]])[];
+  /** ms until there is a token; `undefined`: Redis is down */
+  let wait: number | undefined;
+  let limiter: SharedRateLimiter;
+
+  beforeEach(() => {
+    calls = [];
+    wait = 0;
+    const redis = {
+      run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
+        calls.push([script, ...args]);
+        return wait === undefined ? Promise.reject(new RedisError()) : Promise.resolve(wait);
+      },
+    };
+    limiter = new SharedRateLimiter(redis, new RateLimiter(new FakeClock(), RATE), RATE);
+  });
+
+  it('asks Redis, and says in whole seconds when to come back', async () => {
+    assert.equal(await limiter.take('a'), 0);
+    wait = 5001;
+    assert.equal(await limiter.take('a'), 6);
+    assert.deepEqual(calls[0], [TAKE, 'a', 5, 6000]);
+  });
+
+  it('gives a token back to Redis', async () => {
+    await limiter.giveBack('a');
+    assert.deepEqual(calls, [[GIVE_BACK, 'a', 5]]);
+  });
+
+  it('limits by itself while Redis is down', async () => {
+    wait = undefined;
+    const taken: number[] = [];
+    for (let time = 0; time < 6; time += 1) taken.push(await limiter.take('a'));
+    assert.deepEqual(taken, [0, 0, 0, 0, 0, 6]);
+    await limiter.giveBack('a');
+    assert.deepEqual([await limiter.take('a'), await limiter.take('a')], [0, 6]);
+  });
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { NewsSeal, Pulse, readNews, writeAnnouncement, writeLeaving, writeNews } from './notifications.ts';
+
+const SECRET = 's'.repeat(32);
+const TUNNEL = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
+const CONNECTION = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
+
+describe('NewsSeal', () => {
+  const sender = new NewsSeal('one', SECRET);
+  const receiver = new NewsSeal('two', SECRET);
+  const announcement = writeAnnouncement(TUNNEL, CONNECTION);
+  const news = { kind: 'announce', tunnelId: TUNNEL, connectionId: CONNECTION };
+
+  it('lets relays with the same secret read each other, and nobody else', () => {
+    const sealed = sender.seal(announcement);
+    assert.deepEqual(readNews(sealed, receiver), news);
+    assert.deepEqual(readNews(sealed, sender), news);
+    assert.equal(readNews(sealed, new NewsSeal('two', 't'.repeat(32))), undefined);
+    for (const word of [CONNECTION, TUNNEL, 'announce']) assert.ok(!sealed.includes(word));
+  });
+
+  it('is one word after two others, and never the same twice', () => {
+    assert.match(sender.seal(announcement), /^sealed one [\w-]+$/);
+    assert.notEqual(sender.seal(announcement), sender.seal(announcement));
+  });
+
+  it('breaks with any change, also of who it comes from', () => {
+    const sealed = sender.seal(announcement);
+    for (let at = 'sealed '.length; at < sealed.length - 1; at += 1) {
+      const changed = sealed.slice(0, at) + (sealed[at] === 'a' ? 'b' : 'a') + sealed.slice(at + 1);
+      assert.equal(readNews(changed, receiver), undefined, `at ${at}`);
+    }
+    for (const text of ['sealed', 'sealed one', 'sealed one x', `${sealed} more`, sealed.slice(0, -8)])
+      assert.equal(readNews(text, receiver), undefined, text);
+  });
+
+  it('is required for what nobody but a relay may say', () => {
+    const texts = [
+      announcement,
+      writeLeaving('one'),
+      writeNews({ kind: 'ended', id: TUNNEL, reason: 'closed' }),
+      writeNews({ kind: 'extended', id: TUNNEL, expiresAt: 5 }),
+      writeNews({ kind: 'access', id: TUNNEL }),
+      writeNews({ kind: 'created', slug: 'web', domain: 'a.test' }),
+      writeNews({ kind: 'domain', domain: 'a.test' }),
+      'missed',
+    ];
+    for (const text of texts) {
+      assert.equal(readNews(text, receiver), undefined, text);
+      assert.equal(readNews(sender.seal(text), receiver)?.kind, text.split(' ')[0]);
+    }
+  });
+
+  it('is not on what Redis itself says, which counts only without one', () => {
+    const texts = [
+      `replaced ${TUNNEL} 7`,
+      `online ${TUNNEL} 7`,
+      `offline ${TUNNEL} 1000`,
+      `relay 7 one 10.0.0.1:8081~${'0'.repeat(64)}`,
+    ];
+    for (const text of texts) {
+      assert.equal(readNews(text, receiver)?.kind, text.split(' ')[0]);
+      assert.equal(readNews(sender.seal(text), receiver), undefined);
+    }
+  });
+});
+
+describe('readNews', () => {
+  it('understands what relays write', () => {
+    const seal = new NewsSeal('one', SECRET);
+    for (const news of [
+      { kind: 'ended', id: TUNNEL, reason: 'displaced' },
+      { kind: 'extended', id: TUNNEL, expiresAt: 5 },
+      { kind: 'created', slug: 'web', domain: '' },
+    ] as const)
+      assert.deepEqual(readNews(seal.seal(writeNews(news)), seal), news);
+  });
+
+  it('ignores what a newer version may say', () => {
+    const seal = new NewsSeal('one', SECRET);
+    assert.equal(readNews('unheard of', seal), undefined);
+    assert.equal(readNews(seal.seal('unheard of'), seal), undefined);
+    assert.equal(readNews(seal.seal(`ended ${TUNNEL} otherwise`), seal), undefined);
+  });
+});
+
+/** Tells when it was looked at. */
+class WatchedClock extends FakeClock {
+  readonly #seen: (at: number) => void;
+
+  constructor(seen: (at: number) => void) {
+    super();
+    this.#seen = seen;
+  }
+
+  override monotonic(): number {
+    const now = super.monotonic();
+    this.#seen(now);
+    return now;
+  }
+}
+
+describe('Pulse', () => {
+  it('looks every 500 ms by itself, so that it knows without being asked', () => {
+    const looks: number[] = [];
+    const clock = new WatchedClock((at) => looks.push(at));
+    const pulse = new Pulse(clock, { leapt: () => assert.fail('there was no pause'), steady() {} });
+    const begin = clock.monotonic();
+    pulse.start();
+    looks.length = 0;
+    clock.advance(1500);
+    assert.deepEqual(
+      looks.map((at) => at - begin),
+      [500, 1000, 1500],
+    );
+    assert.equal(PULSE_MS, 500);
+    pulse.stop();
+  });
+
+  it('is not steady after standing still for 3 s, until it is clear what that means', async () => {
+    const clock = new FakeClock();
+    const leaps: number[] = [];
+    let steady = 0;
+    const foundOut = Promise.withResolvers<void>();
+    const pulse = new Pulse(clock, {
+      leapt(ms) {
+        leaps.push(ms);
+        return foundOut.promise;
+      },
+      steady: () => (steady += 1),
+    });
+    pulse.start();
+    clock.advance(60_000);
+    assert.equal(pulse.isSteady, true);
+    pulse.stop();
+    clock.advance(PULSE_LEAP_MS - 1);
+    assert.equal(pulse.isSteady, true);
+    clock.advance(PULSE_LEAP_MS);
+    assert.equal(pulse.isSteady, false);
+    clock.advance(10);
+    assert.equal(pulse.isSteady, false);
+    foundOut.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([pulse.isSteady, leaps, steady], [true, [PULSE_LEAP_MS], 1]);
+  });
+});

@@ -1,0 +1,282 @@
+/**
+ * Messages that relays send each other through Redis, as texts: words with single spaces between them. Those that a relay
+ * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
+ */
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { UUID_PATTERN } from '../../shared/control.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
+import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
+import { RELAY_NUMBER_MAX } from './connection-id.ts';
+
+/** The channel that all relays listen to. */
+export const ALL_CHANNEL = 'culvert:all';
+
+const SEALED = 'sealed';
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Keys of relays that are kept, more than a cluster has relays. */
+const SEAL_KEYS_MAX = 256;
+
+/** The channel of one relay. */
+export function channelOf(incarnation: string): string {
+  return `culvert:to:${incarnation}`;
+}
+
+export type News = RedisNews | RelayNews;
+
+/** What scripts say about what is in Redis, which whoever may write to Redis can change anyway. */
+type RedisNews =
+  /** to one relay: another one has a control socket with this fencing number */
+  | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
+  /** to all: a client has come to one of them, with this fencing number */
+  | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
+  /** to all: a client has left one of them, with the code that its control socket was closed with */
+  | { readonly kind: 'offline'; readonly tunnelId: string; readonly code: number }
+  /** to all: a relay has come */
+  | {
+      readonly kind: 'relay';
+      readonly number: number;
+      readonly incarnation: string;
+      /** where it is, with its proof: member-record.ts */
+      readonly record: string;
+    };
+
+/** What relays say. It gives and ends access, so that only relays of the cluster may say it, or read it. */
+type RelayNews =
+  /** to one relay: announce the connection that waits elsewhere */
+  | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
+  /** to all: a relay is shutting down, and data sockets should not pass through it longer than they must */
+  | { readonly kind: 'leaving'; readonly incarnation: string }
+  /** to all: one of them could not tell what happened to tunnels */
+  | { readonly kind: 'missed' }
+  | TunnelNews
+  | DomainNews;
+
+/** Makes every relay check for itself. */
+export const MISSED = 'missed';
+
+/** Says that a relay is shutting down. */
+export function writeLeaving(incarnation: string): string {
+  return `leaving ${incarnation}`;
+}
+
+export function writeNews(news: TunnelNews | DomainNews): string {
+  switch (news.kind) {
+    case 'created':
+      return `created ${news.slug} ${news.domain}`;
+    case 'domain':
+      return `domain ${news.domain}`;
+    case 'access':
+      return `access ${news.id}`;
+    case 'extended':
+      return `extended ${news.id} ${news.expiresAt}`;
+    case 'ended':
+      return `ended ${news.id} ${news.reason}`;
+  }
+}
+
+/** To be told to the relay that has the client of a tunnel. */
+export function writeAnnouncement(tunnelId: string, connectionId: string): string {
+  return `announce ${tunnelId} ${connectionId}`;
+}
+
+/**
+ * Seals texts for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each life of a relay, and a
+ * counter as the nonce. A text that is sealed may be heard again: it says nothing then that was not true before.
+ */
+export class NewsSeal {
+  readonly #incarnation: string;
+  readonly #secret: string;
+  /** by incarnation */
+  readonly #keys = new Map<string, Buffer>();
+  #count = 0n;
+
+  /**
+   * @param incarnation of this relay
+   * @param secret known to the relays of the cluster alone
+   */
+  constructor(incarnation: string, secret: string) {
+    this.#incarnation = incarnation;
+    this.#secret = secret;
+  }
+
+  /** @returns three words: `sealed`, the incarnation of this relay, and what only relays of the cluster can read */
+  seal(text: string): string {
+    const nonce = Buffer.alloc(NONCE_BYTES);
+    nonce.writeBigUInt64BE((this.#count += 1n));
+    const cipher = createCipheriv(CIPHER, this.#keyOf(this.#incarnation), nonce);
+    const sealed = Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
+    return `${SEALED} ${this.#incarnation} ${sealed.toString('base64url')}`;
+  }
+
+  /**
+   * @param incarnation of the relay that has sealed it
+   * @returns `undefined` if no relay of the cluster has
+   */
+  open(incarnation: string, sealed: string): string | undefined {
+    const bytes = Buffer.from(sealed, 'base64url');
+    if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
+    const decipher = createDecipheriv(CIPHER, this.#keyOf(incarnation), bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    try {
+      return Buffer.concat([text, decipher.final()]).toString();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #keyOf(incarnation: string): Buffer {
+    const known = this.#keys.get(incarnation);
+    if (known !== undefined) return known;
+    if (this.#keys.size >= SEAL_KEYS_MAX) this.#keys.clear();
+    const key = createHmac('sha256', this.#secret).update(`culvert-news/1 ${incarnation}`).digest();
+    this.#keys.set(incarnation, key);
+    return key;
+  }
+}
+
+/** Characters of the longest news: a tunnel's name, a domain and a word before them, sealed. */
+const NEWS_MAX_LENGTH = 2048;
+const LABEL = /^[a-z0-9-]{1,63}$/;
+const NAME = /^[a-z0-9*._-]{1,253}$/i;
+const INCARNATION = /^[\w-]{1,64}$/;
+/** What member-record.ts writes; whether it is true is found out there. */
+const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
+
+/**
+ * Reads news: Redis may be shared with programs that are no relays.
+ *
+ * @returns `undefined` for news that this version does not know, for what no relay of the cluster has sealed but should have,
+ *   and for what no relay writes
+ */
+export function readNews(text: string, seal: NewsSeal): News | undefined {
+  if (text.length > NEWS_MAX_LENGTH) return undefined;
+  const words = text.split(' ');
+  const [kind, incarnation = '', sealed = ''] = words;
+  if (kind !== SEALED) return readRedisNews(words);
+  if (words.length !== 3 || !INCARNATION.test(incarnation)) return undefined;
+  const opened = seal.open(incarnation, sealed);
+  return opened === undefined ? undefined : readRelayNews(opened.split(' '));
+}
+
+function readRedisNews([kind = '', first = '', second = '', third = '']: readonly string[]):
+  RedisNews | undefined {
+  const number = readNumber(second);
+  switch (kind) {
+    case 'replaced':
+    case 'online':
+      return isId(first) && number !== undefined ? { kind, tunnelId: first, fence: number } : undefined;
+    case 'offline':
+      return isId(first) && number !== undefined ? { kind, tunnelId: first, code: number } : undefined;
+    case 'relay':
+      return readRelay(readNumber(first), second, third);
+    default:
+      return undefined;
+  }
+}
+
+function readRelayNews([kind = '', first = '', second = '']: readonly string[]): RelayNews | undefined {
+  const number = readNumber(second);
+  switch (kind) {
+    case 'announce':
+      return isId(first) && isId(second) ? { kind, tunnelId: first, connectionId: second } : undefined;
+    case 'leaving':
+      return INCARNATION.test(first) ? { kind, incarnation: first } : undefined;
+    case MISSED:
+      return { kind };
+    case 'created':
+      return LABEL.test(first) && (second === '' || NAME.test(second))
+        ? { kind, slug: first, domain: second }
+        : undefined;
+    case 'domain':
+      return NAME.test(first) ? { kind, domain: first } : undefined;
+    case 'access':
+      return isId(first) ? { kind, id: first } : undefined;
+    case 'extended':
+      return isId(first) && number !== undefined ? { kind, id: first, expiresAt: number } : undefined;
+    case 'ended':
+      return isId(first) && isEndReason(second) ? { kind, id: first, reason: second } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readRelay(number: number | undefined, incarnation: string, record: string): RedisNews | undefined {
+  if (number === undefined || number < 1 || number > RELAY_NUMBER_MAX) return undefined;
+  if (!INCARNATION.test(incarnation) || !RECORD.test(record)) return undefined;
+  return { kind: 'relay', number, incarnation, record };
+}
+
+/** @returns a whole number; `undefined` for anything else: NaN would break every comparison */
+export function readNumber(text: unknown): number | undefined {
+  return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+}
+
+function isId(text: string): boolean {
+  return UUID_PATTERN.test(text);
+}
+
+function isEndReason(text: string): text is EndReason {
+  return text === 'closed' || text === 'expired' || text === 'removed' || text === 'displaced';
+}
+
+/*
+ * Notices that the process has stood still: stopped, suspended, or starved. Others may have taken over what it held, so
+ * nothing of it may be used until that has been checked.
+ */
+
+export interface PulseEvents {
+  /** It stood still for this many ms; it is steady again when the promise is fulfilled. */
+  leapt(ms: number): Promise<void>;
+  /** It is steady again. */
+  steady(): void;
+}
+
+export class Pulse {
+  readonly #clock: Clock;
+  readonly #events: PulseEvents;
+  #at: number;
+  #timer: Timer | undefined;
+  #checking = false;
+
+  constructor(clock: Clock, events: PulseEvents) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#at = clock.monotonic();
+  }
+
+  /** Checked before each use, because the event that woke the process may come before any timer. */
+  get isSteady(): boolean {
+    this.#look();
+    return !this.#checking;
+  }
+
+  start(): void {
+    this.#look();
+    this.#timer = this.#clock.setTimeout(() => this.start(), PULSE_MS);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonic();
+    const gap = now - this.#at;
+    this.#at = now;
+    if (gap < PULSE_LEAP_MS || this.#checking) return;
+    this.#checking = true;
+    void this.#check(gap);
+  }
+
+  async #check(gap: number): Promise<void> {
+    await this.#events.leapt(gap);
+    this.#checking = false;
+    this.#events.steady();
+  }
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import type { Announced, HeldControl } from '../clients/ownership.ts';
+import {
+  LEAP_CHECK_MS,
+  LEAP_RETRY_MS,
+  PRESENCE_BATCH,
+  PRESENCE_KEEP_MS,
+  PRESENCE_REPEAT_MS,
+} from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Membership } from './members.ts';
+import { NewsSeal, readNews } from './notifications.ts';
+import { RedisPresence, Upkeep } from './ownership.ts';
+import { RedisError } from './redis-client.ts';
+import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
+
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('RedisPresence', () => {
+  let replies: Map<Script, unknown>;
+  let calls: (readonly (string | number)[])[];
+  let presence: RedisPresence;
+  let replaced: string[];
+  const seal = new NewsSeal('me', 's'.repeat(32));
+
+  beforeEach(async () => {
+    calls = [];
+    replaced = [];
+    replies = new Map<Script, unknown>([
+      [LEASE, 2],
+      [RELAYS, []],
+      [CLAIM, '5'],
+      [ASSERT, []],
+      [RELEASE, null],
+    ]);
+    const redis = {
+      run: (script: Script, ...args: readonly (string | number)[]) => {
+        calls.push([script.name, ...args]);
+        const reply = replies.get(script);
+        return reply === undefined ? Promise.reject(new RedisError()) : Promise.resolve(reply);
+      },
+    };
+    const membership = new Membership(
+      redis,
+      { incarnation: 'me', host: 'h', port: 1 },
+      's'.repeat(32),
+      () => {},
+    );
+    await membership.renew();
+    presence = new RedisPresence({
+      redis,
+      membership,
+      pulse: { isSteady: true },
+      secret: 's'.repeat(32),
+      seal,
+      clock: new FakeClock(),
+    });
+    calls = [];
+  });
+
+  function held(tunnelId: string): HeldControl {
+    return { tunnelId, keyId: 'key', replaced: () => replaced.push(tunnelId) };
+  }
+
+  async function announced(): Promise<Announced> {
+    return await new Promise((resolve) => presence.announce('t', { id: 'c', announced: resolve }));
+  }
+
+  it('finds a control socket on another relay, or none, or nobody to ask', async () => {
+    replies.set(FIND, '7');
+    assert.deepEqual(await presence.find('t'), { kind: 'there', fence: 7 });
+    assert.deepEqual(calls, [['culvertFind', 't', 'me']]);
+    replies.set(FIND, null);
+    assert.deepEqual(await presence.find('t'), { kind: 'nowhere' });
+    replies.delete(FIND);
+    assert.deepEqual(await presence.find('t'), { kind: 'apart' });
+  });
+
+  it('drops a control socket if another relay has a newer one, and no other', async () => {
+    presence.claim(held('one'));
+    await settled();
+    presence.replaced('one', 4);
+    presence.replaced('two', 9);
+    assert.deepEqual(replaced, []);
+    presence.replaced('one', 6);
+    assert.deepEqual(replaced, ['one']);
+  });
+
+  it('knows which of two is newer even if it hears of the other before it has its own number', async () => {
+    presence.claim(held('older'));
+    presence.replaced('older', 6);
+    presence.claim(held('newer'));
+    presence.replaced('newer', 4);
+    await settled();
+    assert.deepEqual(replaced, ['older']);
+  });
+
+  it('tells everything again in batches, and drops what others have', async () => {
+    for (let tunnel = 0; tunnel <= PRESENCE_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
+    await settled();
+    calls = [];
+    replies.set(ASSERT, ['t1']);
+    await presence.tellAll();
+    assert.equal(calls.length, 2);
+    assert.deepEqual(replaced, ['t1']);
+  });
+
+  it('makes Redis keep what it is told for 15 min, three times as long as until it is told again', async () => {
+    presence.claim(held('one'));
+    await settled();
+    await presence.tellAll();
+    presence.release(held('one'), 1000);
+    const [claimed, asserted] = calls;
+    assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
+    assert.equal(PRESENCE_KEEP_MS, 3 * PRESENCE_REPEAT_MS);
+  });
+
+  it('tells Redis that a client has left, once, and not for one that was replaced here', async () => {
+    const [first, second] = [held('one'), held('one')];
+    presence.claim(first);
+    presence.claim(second);
+    await settled();
+    calls = [];
+    presence.release(first, 1000);
+    assert.deepEqual(calls, []);
+    presence.release(second, 1000);
+    presence.release(second, 1000);
+    assert.equal(calls.length, 1);
+  });
+
+  it('tells Redis no id of a connection, but to the relay that is to announce it', async () => {
+    const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
+    const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
+    await new Promise((resolve) => presence.announce(tunnelId, { id: connectionId, announced: resolve }));
+    const [, tunnel, sealed] = calls[0] ?? [];
+    assert.deepEqual(
+      [tunnel, readNews(String(sealed), seal)],
+      [tunnelId, { kind: 'announce', tunnelId, connectionId }],
+    );
+  });
+
+  it('reports what became of an announcement', async () => {
+    assert.deepEqual(await announced(), { kind: 'apart' });
+    replies.set(ANNOUNCE, 'the-key 7');
+    assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the-key', fence: 7 });
+    replies.set(ANNOUNCE, 1200);
+    assert.deepEqual(await announced(), { kind: 'away', ms: 1200 });
+  });
+});
+
+describe('Upkeep', () => {
+  let clock: FakeClock;
+  let redis: { isUp: boolean };
+  /** what the next renewals find: whether others took the relay for dead, or that Redis fails */
+  let found: (boolean | 'fails')[];
+  /** what was done and when, in ms since the start */
+  let done: string[];
+  let upkeep: Upkeep;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    const start = clock.monotonic();
+    redis = { isUp: true };
+    found = [];
+    done = [];
+    const note = (what: string) => done.push(`${what} ${clock.monotonic() - start}`);
+    const membership = {
+      async renew() {
+        note('renew');
+        const next = found.shift() ?? false;
+        if (next === 'fails') throw new RedisError();
+        return await Promise.resolve(next);
+      },
+    };
+    const presence = {
+      async tellAll() {
+        note('tell');
+        await Promise.resolve();
+      },
+    };
+    upkeep = new Upkeep({ redis, membership, presence, clock, onDown: () => note('down') });
+    upkeep.start();
+  });
+
+  afterEach(() => upkeep.stop());
+
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 100) {
+      clock.advance(Math.min(100, left));
+      await settled();
+    }
+  }
+
+  it('looks every 500 ms, tells Redis everything at first, and renews its lease every 3 s', async () => {
+    await pass(7000);
+    assert.deepEqual(done, ['renew 500', 'tell 500', 'renew 3500', 'renew 6500']);
+  });
+
+  it('tells Redis everything again every 5 min', async () => {
+    await pass(501_000);
+    const tells = done.filter((what) => what.startsWith('tell'));
+    assert.deepEqual(tells, ['tell 500', 'tell 300500']);
+  });
+
+  it('tells Redis everything again when others may have taken it for dead', async () => {
+    found = [false, true];
+    await pass(4000);
+    assert.deepEqual(done, ['renew 500', 'tell 500', 'renew 3500', 'tell 3500']);
+  });
+
+  it('tries again 500 ms after Redis has failed', async () => {
+    found = ['fails', 'fails'];
+    await pass(1500);
+    assert.deepEqual(done, ['renew 500', 'renew 1000', 'renew 1500', 'tell 1500']);
+  });
+
+  it('says again and again that Redis is down', async () => {
+    redis.isUp = false;
+    await pass(1000);
+    assert.deepEqual(done, ['down 500', 'down 1000']);
+  });
+
+  it('tries for 5 s, every 100 ms, to find out what has moved during a pause', async () => {
+    upkeep.stop();
+    found = Array.from({ length: 1000 }, () => 'fails');
+    let isOver = false;
+    void upkeep.checkLeap().then(() => (isOver = true));
+    await settled();
+    await pass(LEAP_CHECK_MS - LEAP_RETRY_MS);
+    assert.equal(isOver, false);
+    await pass(LEAP_RETRY_MS);
+    assert.equal(isOver, true);
+    assert.deepEqual([done.length, done[1]], [LEAP_CHECK_MS / LEAP_RETRY_MS + 1, 'renew 100']);
+    found = ['fails', false];
+    done = [];
+    const checked = upkeep.checkLeap();
+    await settled();
+    await pass(LEAP_RETRY_MS);
+    await checked;
+    assert.deepEqual(done, ['renew 5000', 'renew 5100', 'tell 5100']);
+  });
+
+  it('ends when it is stopped', async () => {
+    upkeep.stop();
+    await pass(10_000);
+    assert.deepEqual([done, clock.pending], [[], 0]);
+  });
+});

@@ -1,0 +1,272 @@
+/** Where clients are, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
+import { batches } from '../batches.ts';
+import type { Announced, Announcement, Found, HeldControl, Presence } from '../clients/ownership.ts';
+import type { Clock, Timer } from '../clock.ts';
+import {
+  LEAP_CHECK_MS,
+  LEAP_RETRY_MS,
+  LEASE_RENEW_MS,
+  PRESENCE_BATCH,
+  PRESENCE_KEEP_MS,
+  PRESENCE_REPEAT_MS,
+  UPKEEP_TICK_MS,
+} from '../limits.ts';
+import { connectionId } from './connection-id.ts';
+import type { Membership } from './members.ts';
+import { type NewsSeal, type Pulse, readNumber, writeAnnouncement } from './notifications.ts';
+import { type RedisCommands, RedisError } from './redis-client.ts';
+import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
+
+interface Held {
+  readonly control: HeldControl;
+  /**
+   * its fencing number; until Redis has given it one, the time at which it came in µs, which Redis's numbers are based on as
+   * well
+   */
+  fence: number;
+  fenced: boolean;
+  /** the highest number that another relay is known to hold */
+  rival: number;
+}
+
+export interface RedisPresenceDeps {
+  readonly redis: RedisCommands;
+  readonly membership: Membership;
+  readonly pulse: Pick<Pulse, 'isSteady'>;
+  /** known to the relays of the cluster alone */
+  readonly secret: string;
+  readonly seal: Pick<NewsSeal, 'seal'>;
+  readonly clock: Clock;
+}
+
+export class RedisPresence implements Presence {
+  readonly hasOthers = true;
+  readonly #redis: RedisCommands;
+  readonly #membership: Membership;
+  readonly #pulse: Pick<Pulse, 'isSteady'>;
+  readonly #secret: string;
+  readonly #seal: Pick<NewsSeal, 'seal'>;
+  readonly #clock: Clock;
+  /** by tunnel */
+  readonly #held = new Map<string, Held>();
+
+  constructor({ redis, membership, pulse, secret, seal, clock }: RedisPresenceDeps) {
+    this.#redis = redis;
+    this.#membership = membership;
+    this.#pulse = pulse;
+    this.#secret = secret;
+    this.#seal = seal;
+    this.#clock = clock;
+  }
+
+  get isSure(): boolean {
+    return this.#pulse.isSteady;
+  }
+
+  connectionId(): string {
+    return connectionId(this.#membership.number, this.#secret);
+  }
+
+  claim(control: HeldControl): void {
+    const held = { control, fence: this.#clock.now() * 1000, fenced: false, rival: 0 };
+    this.#held.set(control.tunnelId, held);
+    const { number, incarnation } = this.#membership;
+    // Without a number, it is recorded once there is one.
+    if (number === 0) return;
+    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
+      (reply) => this.#fenced(held, readNumber(reply)),
+      // What Redis was not told now, it is told when it is back.
+      () => {},
+    );
+  }
+
+  release(control: HeldControl, code: number): void {
+    const { tunnelId } = control;
+    if (this.#held.get(tunnelId)?.control !== control) return;
+    this.#held.delete(tunnelId);
+    const { incarnation } = this.#membership;
+    this.#redis.run(RELEASE, tunnelId, incarnation, PRESENCE_KEEP_MS, code).catch(() => {});
+  }
+
+  announce(tunnelId: string, announcement: Announcement): void {
+    // The id is all that a data socket needs: whoever reads what passes through Redis must not learn it.
+    const sealed = this.#seal.seal(writeAnnouncement(tunnelId, announcement.id));
+    this.#redis.run(ANNOUNCE, tunnelId, sealed, this.#membership.incarnation).then(
+      (reply) => announcement.announced(readAnnounced(reply)),
+      () => announcement.announced({ kind: 'apart' }),
+    );
+  }
+
+  async find(tunnelId: string): Promise<Found> {
+    try {
+      const reply = await this.#redis.run(FIND, tunnelId, this.#membership.incarnation);
+      if (typeof reply !== 'string') return { kind: 'nowhere' };
+      const fence = readNumber(reply);
+      return fence === undefined ? { kind: 'apart' } : { kind: 'there', fence };
+    } catch (error) {
+      if (error instanceof RedisError) return { kind: 'apart' };
+      throw error;
+    }
+  }
+
+  async online(tunnelIds: readonly string[]): Promise<readonly string[]> {
+    try {
+      const found = await this.#redis.run(ONLINE, this.#membership.incarnation, ...tunnelIds);
+      return Array.isArray(found) ? found.map(String) : [];
+    } catch (error) {
+      if (error instanceof RedisError) return [];
+      throw error;
+    }
+  }
+
+  /** Another relay has a control socket of the tunnel with this fencing number. */
+  replaced(tunnelId: string, fence: number): void {
+    const held = this.#held.get(tunnelId);
+    if (held === undefined) return;
+    held.rival = Math.max(held.rival, fence);
+    if (held.fenced) this.#compare(held);
+  }
+
+  /**
+   * Tells Redis everything again, and drops what others have taken over.
+   *
+   * @throws RedisError with a part of it told
+   */
+  async tellAll(): Promise<void> {
+    for (const batch of batches([...this.#held.values()], PRESENCE_BATCH)) await this.#tell(batch);
+  }
+
+  async #tell(batch: readonly Held[]): Promise<void> {
+    const { number, incarnation } = this.#membership;
+    const args = batch.flatMap(({ control, fence }) => [control.tunnelId, String(fence), control.keyId]);
+    const lost = await this.#redis.run(ASSERT, number, incarnation, PRESENCE_KEEP_MS, ...args);
+    const moved = new Set(Array.isArray(lost) ? lost.map(String) : []);
+    for (const held of batch) {
+      if (moved.has(held.control.tunnelId)) this.#lose(held);
+    }
+  }
+
+  /** @param fence `undefined` for a reply that is no number */
+  #fenced(held: Held, fence: number | undefined): void {
+    if (fence === undefined) return;
+    held.fence = fence;
+    held.fenced = true;
+    this.#compare(held);
+  }
+
+  #compare(held: Held): void {
+    if (held.rival > held.fence) this.#lose(held);
+  }
+
+  #lose(held: Held): void {
+    const { control } = held;
+    if (this.#held.get(control.tunnelId) !== held) return;
+    this.#held.delete(control.tunnelId);
+    control.replaced();
+  }
+}
+
+/** What no script returns is as if Redis had not been reached. */
+export function readAnnounced(reply: unknown): Announced {
+  if (typeof reply === 'number' && Number.isFinite(reply)) return { kind: 'away', ms: Math.max(0, reply) };
+  if (typeof reply !== 'string') return { kind: 'apart' };
+  const [keyId = '', written] = reply.split(' ', 2);
+  const fence = readNumber(written);
+  return keyId === '' || fence === undefined ? { kind: 'apart' } : { kind: 'sent', keyId, fence };
+}
+
+/*
+ * Keeps the relay's place among others: its lease, what Redis knows about its control sockets, and what it must find out
+ * after a pause.
+ */
+
+export interface UpkeepDeps {
+  readonly redis: { readonly isUp: boolean };
+  readonly membership: Pick<Membership, 'renew'>;
+  readonly presence: Pick<RedisPresence, 'tellAll'>;
+  readonly clock: Clock;
+  /** called again and again while Redis is down */
+  readonly onDown: () => void;
+}
+
+export class Upkeep {
+  readonly #redis: { readonly isUp: boolean };
+  readonly #membership: Pick<Membership, 'renew'>;
+  readonly #presence: Pick<RedisPresence, 'tellAll'>;
+  readonly #clock: Clock;
+  readonly #onDown: () => void;
+  #timer: Timer | undefined;
+  #stopped = false;
+  /** monotonic ms */
+  #renewAt = 0;
+  #tellAt = 0;
+
+  constructor({ redis, membership, presence, clock, onDown }: UpkeepDeps) {
+    this.#redis = redis;
+    this.#membership = membership;
+    this.#presence = presence;
+    this.#clock = clock;
+    this.#onDown = onDown;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.setTimeout(() => void this.#work(), UPKEEP_TICK_MS);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Tells Redis everything, in case it was lost. What fails is tried again soon. */
+  async tellAll(): Promise<void> {
+    await forgiving(this.#tellAll());
+  }
+
+  /** Finds out what others have taken over. If Redis stays away, what is held here is used as before. */
+  async checkLeap(): Promise<void> {
+    const until = this.#clock.monotonic() + LEAP_CHECK_MS;
+    while (!(await forgiving(this.#tellAll())) && this.#clock.monotonic() < until) {
+      await new Promise<void>((resolve) => {
+        this.#clock.setTimeout(resolve, LEAP_RETRY_MS);
+      });
+    }
+  }
+
+  async #work(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (!this.#redis.isUp) this.#onDown();
+    else if (now >= this.#tellAt) await forgiving(this.#tellAll());
+    else if (now >= this.#renewAt) await forgiving(this.#renew());
+    if (!this.#stopped) this.start();
+  }
+
+  async #renew(): Promise<void> {
+    const wasDead = await this.#membership.renew();
+    this.#renewAt = this.#clock.monotonic() + LEASE_RENEW_MS;
+    if (wasDead) await this.#presence.tellAll();
+  }
+
+  async #tellAll(): Promise<void> {
+    await this.#membership.renew();
+    await this.#presence.tellAll();
+    const now = this.#clock.monotonic();
+    this.#renewAt = now + LEASE_RENEW_MS;
+    this.#tellAt = now + PRESENCE_REPEAT_MS;
+  }
+}
+
+/**
+ * If Redis fails, waits for the next regular try.
+ *
+ * @returns whether it succeeded
+ */
+export async function forgiving(work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (!(error instanceof RedisError)) throw error;
+    return false;
+  }
+}

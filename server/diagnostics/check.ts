@@ -1,0 +1,122 @@
+/** A thing that `culvert-relay doctor` looks at, and what it finds. */
+import { RELAY_TITLE } from '../../shared/constraints.ts';
+import type { Clock } from '../clock.ts';
+import { DIAGNOSIS_CHECK_MS } from '../limits.ts';
+import { ask, type Question } from './http-probe.ts';
+
+export interface Check {
+  /** stable, for `--json` */
+  readonly name: string;
+  /** name of a check before it without which it says nothing */
+  readonly needs?: string;
+  /** ms that it may take; {@link DIAGNOSIS_CHECK_MS} unless given */
+  readonly limitMs?: number;
+  /**
+   * @returns what was found, in a few words
+   * @throws Fault or Skipped
+   */
+  look(): Promise<string>;
+}
+
+/** Something is wrong. */
+export class Fault extends Error {
+  /** what to do, in sentences */
+  readonly fix: string;
+
+  constructor(why: string, fix: string, options?: ErrorOptions) {
+    super(why, options);
+    this.fix = fix;
+  }
+}
+
+/** There is nothing to look at, or no way to. */
+export class Skipped extends Error {}
+
+export interface Finding {
+  readonly check: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly ms: number;
+  readonly detail: string;
+  /** what to do about a failure */
+  readonly fix?: string;
+}
+
+/**
+ * Looks at one thing after the other, at each for as long as it may take.
+ *
+ * @param tell called with every finding as it comes
+ * @returns names of the checks that have failed
+ */
+export async function lookAtAll(
+  checks: readonly Check[],
+  clock: Pick<Clock, 'monotonic' | 'setTimeout'>,
+  tell: (finding: Finding) => void,
+): Promise<readonly string[]> {
+  const failed: string[] = [];
+  const without = new Set<string>();
+  for (const check of checks) {
+    const isMissing = check.needs !== undefined && without.has(check.needs);
+    const finding = isMissing ? missing(check.name, check.needs) : await lookAt(check, clock);
+    if (finding.result === 'failed') failed.push(finding.check);
+    if (isMissing || finding.result === 'failed') without.add(check.name);
+    tell(finding);
+  }
+  return failed;
+}
+
+function missing(check: string, needed: string): Finding {
+  return { check, result: 'skipped', ms: 0, detail: `not tried without "${needed}"` };
+}
+
+async function lookAt(check: Check, clock: Pick<Clock, 'monotonic' | 'setTimeout'>): Promise<Finding> {
+  const start = clock.monotonic();
+  const done = (): { check: string; ms: number } => ({
+    check: check.name,
+    ms: Math.round(clock.monotonic() - start),
+  });
+  try {
+    const detail = await within(clock, check.limitMs ?? DIAGNOSIS_CHECK_MS, check.look());
+    return { ...done(), result: 'ok', detail };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    if (error instanceof Skipped) return { ...done(), result: 'skipped', detail };
+    const fix = error instanceof Fault ? { fix: error.fix } : {};
+    return { ...done(), result: 'failed', detail, ...fix };
+  }
+}
+
+async function within<T>(clock: Pick<Clock, 'setTimeout'>, ms: number, promise: Promise<T>): Promise<T> {
+  const deadline = Promise.withResolvers<never>();
+  const timer = clock.setTimeout(() => deadline.reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  try {
+    return await Promise.race([promise, deadline.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/* What a relay says of itself: who answers something else is none. */
+
+/**
+ * @returns the relay's version
+ * @throws Error when what answers is no relay, or one that is not ready
+ */
+export async function versionAt(question: Omit<Question, 'path'>): Promise<string> {
+  const { status, text } = await ask({ ...question, path: '/v1/openapi.json' });
+  const version = status === 200 ? readVersion(text) : undefined;
+  if (version === undefined)
+    throw new Error(`what answers does not say that it is a Culvert relay (status ${status})`);
+  const ready = await ask({ ...question, path: '/readyz' });
+  if (ready.status !== 200) throw new Error('it runs, and is not ready');
+  return version;
+}
+
+function readVersion(text: string): string | undefined {
+  try {
+    const { info } = JSON.parse(text) as { info?: { title?: unknown; version?: unknown } };
+    const isVersion = typeof info?.version === 'string' && /^[\w.+-]{1,40}$/.test(info.version);
+    return info?.title === RELAY_TITLE && isVersion ? String(info.version) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../config.ts';
+import type { DnsAnswer } from '../domains/dns-lookup.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { type Check, Fault, Skipped } from './check.ts';
+import { clusterChecks } from './cluster-checks.ts';
+import { storeChecks } from './machine-checks.ts';
+import { addressChecks, nameChecks } from './name-checks.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+const found = (value: string): DnsAnswer => ({ kind: 'found', values: [value] });
+
+async function look(checks: readonly Check[], name: string): Promise<string> {
+  const wanted = checks.find((check) => check.name === name);
+  return (await wanted?.look()) ?? assert.fail(name);
+}
+
+async function ipv6(url: string, address: DnsAnswer): Promise<string> {
+  const read = loadConfig({ CULVERT_PUBLIC_URL: url, CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com' }, []);
+  if ('problems' in read) assert.fail(read.problems.join());
+  const none: DnsAnswer = { kind: 'none', exists: false };
+  const checks = addressChecks(read.config, (host, type) =>
+    Promise.resolve(type === 'AAAA' && host === 'relay.example.com' ? address : none),
+  );
+  return await look(checks, 'ipv6');
+}
+
+describe('the doctor of a relay', () => {
+  describe('looks at the clock', () => {
+    let other: Server;
+
+    afterEach(() => void other.close());
+
+    async function clockOff(ms: number): Promise<string> {
+      const clock = new FakeClock();
+      const date = new Date(clock.now() + ms).toUTCString();
+      other = createServer((_request, response) => response.setHeader('date', date).end());
+      other.listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const acme = { directory: `http://127.0.0.1:${port}/`, httpPort: 0 };
+      const config = { cluster: undefined, acme } as unknown as Parameters<typeof clusterChecks>[0];
+      return await look(clusterChecks(config, clock), 'clock');
+    }
+
+    it('and lets it differ by 10 s', async () => {
+      assert.equal(await clockOff(10_000), 'as others have it');
+    });
+
+    it('and not by more, either way', async () => {
+      await assert.rejects(clockOff(11_000), { message: 'it is 11 s slow' });
+      other.close();
+      await assert.rejects(clockOff(-60_000), { message: 'it is 60 s fast' });
+    });
+  });
+
+  describe('looks at the last backup', () => {
+    let folder: string;
+
+    beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-test-'))));
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    async function backupOf(days: number | undefined): Promise<string> {
+      const path = join(folder, 'culvert.db');
+      const clock = new FakeClock();
+      if (days !== undefined) {
+        const at = (clock.now() - days * DAY_MS) / 1000;
+        writeFileSync(`${path}.last-backup`, '');
+        utimesSync(`${path}.last-backup`, at, at);
+      }
+      return await look(storeChecks({ database: { kind: 'sqlite', path } }, clock), 'backup');
+    }
+
+    it('and finds one old after 7 days', async () => {
+      assert.equal(await backupOf(7), 'the last one was made 7 days ago');
+      await assert.rejects(backupOf(8), (error) => error instanceof Fault && /8 days/.test(error.message));
+    });
+
+    it('and says nothing about one that it does not know', async () => {
+      await assert.rejects(backupOf(undefined), (error) => error instanceof Skipped);
+    });
+  });
+
+  describe('looks at IPv6', () => {
+    let server: Server;
+
+    beforeEach(async () => {
+      server = createServer((_request, response) => response.end('{}'));
+      server.listen(0, '::1');
+      await once(server, 'listening');
+    });
+    afterEach(() => void server.close());
+
+    it('where the DNS has addresses of it', async () => {
+      const { port } = server.address() as AddressInfo;
+      const url = `http://relay.example.com:${port}`;
+      assert.equal(await ipv6(url, found('::1')), '::1: answers');
+      await assert.rejects(ipv6(url, { kind: 'none', exists: true }), (error) => error instanceof Skipped);
+      server.close();
+      await assert.rejects(ipv6(url, found('::1')), (error) => {
+        assert.ok(error instanceof Fault);
+        assert.match(
+          error.message,
+          /^an AAAA record leads to ::1, where no relay answers: nothing is listening/,
+        );
+        assert.match(error.fix, /or remove the record\.$/);
+        return true;
+      });
+    });
+  });
+
+  describe('looks at the names', () => {
+    const known = loadConfig(
+      { CULVERT_PUBLIC_URL: 'https://relay.example.com', CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com' },
+      [],
+    );
+
+    async function names(name: string, answers: Readonly<Record<string, DnsAnswer>>): Promise<string> {
+      if ('problems' in known) assert.fail(known.problems.join());
+      const none: DnsAnswer = { kind: 'none', exists: false };
+      const checks = nameChecks(known.config, (host, type) =>
+        Promise.resolve(answers[`${host.replace(/^doctor-\w+/, '*')} ${type}`] ?? none),
+      );
+      return await look(checks, name);
+    }
+
+    it('and says where they lead', async () => {
+      const answers = {
+        'relay.example.com A': found('192.0.2.1'),
+        '*.tunnels.example.com AAAA': found('2001:db8::1'),
+      };
+      assert.equal(await names('dns', answers), 'relay.example.com is 192.0.2.1');
+      assert.equal(
+        await names('wildcard', answers),
+        '*.tunnels.example.com is 2001:db8::1, which is not where relay.example.com leads',
+      );
+    });
+
+    it('and names the record that is missing', async () => {
+      await assert.rejects(names('wildcard', {}), (error) => {
+        assert.ok(error instanceof Fault);
+        assert.equal(error.message, '*.tunnels.example.com has no address in the DNS');
+        assert.match(error.fix, /^Add an A record .* for \*\.tunnels\.example\.com/);
+        return true;
+      });
+      const silent = { 'relay.example.com A': { kind: 'failed', text: 'no DNS server answered' } as const };
+      await assert.rejects(names('dns', silent), { message: 'relay.example.com: no DNS server answered' });
+    });
+  });
+});

@@ -1,0 +1,172 @@
+/** This machine: what listens, and how many files it may open. */
+import process from 'node:process';
+import { uriHost } from '../../shared/host.ts';
+import type { Clock } from '../clock.ts';
+import { type Config, publicUrlOf, schemeOf } from '../config.ts';
+import { BACKUP_OLD_MS } from '../limits.ts';
+import { describeError } from '../log.ts';
+import { nameOfDatabase } from '../store/database-address.ts';
+import { OlderSchemaError } from '../store/migrations.ts';
+import { openStore } from '../store/open-store.ts';
+import { lastBackup } from '../store/sqlite/backup.ts';
+import { type Check, Fault, Skipped, versionAt } from './check.ts';
+import { ask } from './http-probe.ts';
+
+/** Descriptors of one visitor of a tunnel, and a part of those of its client. */
+const FILES_PER_VISITOR = 3;
+
+export function machineChecks(config: Config): Check[] {
+  const { host, port, acme, metrics, maxConnections } = config;
+
+  async function listener(): Promise<string> {
+    if (port === 0) throw new Skipped('the relay has picked a port of its own (CULVERT_PORT=0)');
+    const to = new URL(`${schemeOf(config)}://${uriHost(reachable(host))}:${port}`);
+    const { hostname } = publicUrlOf(config, port);
+    const named = new URL(to);
+    named.hostname = hostname;
+    try {
+      const version = await versionAt({ to: named, address: reachable(host), anyCertificate: true });
+      return `a relay ${version} answers on port ${port}, ready`;
+    } catch (error) {
+      throw new Fault(
+        `${to.origin}: ${said(error)}`,
+        'Start it (systemctl start culvert-relay) and read its log; CULVERT_HOST and CULVERT_PORT must be its own.',
+        { cause: error },
+      );
+    }
+  }
+
+  async function httpPort(): Promise<string> {
+    if (acme === undefined || acme.httpPort === 0) throw new Skipped('there is none');
+    const to = new URL(`http://${uriHost(reachable(host))}:${acme.httpPort}`);
+    try {
+      const { status } = await ask({ to, path: '/' });
+      return `port ${acme.httpPort} answers (status ${status})`;
+    } catch (error) {
+      throw new Fault(
+        `${to.origin}: ${said(error)}`,
+        'Authorities may look there for proofs: see that nothing else has the port, and what the log of the relay says.',
+        { cause: error },
+      );
+    }
+  }
+
+  async function readMetrics(): Promise<string> {
+    if (metrics === undefined || metrics.port === 0) throw new Skipped('there is no CULVERT_METRICS_PORT');
+    const to = new URL(`http://${uriHost(reachable(metrics.host))}:${metrics.port}`);
+    try {
+      const { status, text } = await ask({ to, path: '/metrics' });
+      if (status === 200 && text.includes('culvert_')) return text;
+      throw new Error(`status ${status}, and not the metrics of a relay`);
+    } catch (error) {
+      throw new Fault(
+        `${to.origin}/metrics: ${said(error)}`,
+        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must be what the relay was started with.',
+        { cause: error },
+      );
+    }
+  }
+
+  async function files(): Promise<string> {
+    const wanted = FILES_PER_VISITOR * maxConnections;
+    const ofRelay = metrics === undefined ? undefined : maxFiles(await readMetrics());
+    const most = ofRelay ?? hardLimit();
+    if (most === undefined) throw new Skipped('this system does not say');
+    const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
+    if (most >= wanted) return `${whose} may open ${most}`;
+    const short = `${whose} may open ${most}, and ${maxConnections} visitors need ${wanted}`;
+    // What starts the relay may allow more.
+    if (ofRelay === undefined)
+      throw new Skipped(`${short}; CULVERT_METRICS_PORT tells what the one that runs may`);
+    throw new Fault(
+      short,
+      'Raise the hard limit (LimitNOFILE in the unit, --ulimit nofile for containers), or lower CULVERT_MAX_CONNECTIONS.',
+    );
+  }
+
+  return [
+    { name: 'listener', look: listener },
+    { name: 'http-port', look: httpPort },
+    { name: 'metrics', look: async () => `${(await readMetrics()).split('\n').length} lines` },
+    { name: 'files', needs: 'metrics', look: files },
+  ];
+}
+
+/** Where this machine reaches what listens on an address. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+function maxFiles(metrics: string): number | undefined {
+  const [, value] = /^process_max_fds(?:\{[^}]*\})? (\S+)$/m.exec(metrics) ?? [];
+  return value === undefined ? undefined : Number(value);
+}
+
+/** Node raises the soft limit to it. */
+function hardLimit(): number | undefined {
+  const { userLimits } = process.report.getReport() as {
+    userLimits?: { open_files?: { hard?: unknown } };
+  };
+  const hard = userLimits?.open_files?.hard;
+  if (hard === 'unlimited') return Infinity;
+  return hard === undefined ? undefined : Number(hard);
+}
+
+function said(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/* The database, and how old its last copy is. */
+
+/** Name of the check of the database. */
+export const DATABASE = 'database';
+const DAY_MS = 24 * 3_600_000;
+
+export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<Clock, 'now'>): Check[] {
+  const name = nameOfDatabase(database);
+
+  async function open(): Promise<string> {
+    try {
+      const store = await openStore(database, 'as-it-is', () => {});
+      try {
+        return `${name} answers, with ${(await store.listAccounts()).length} accounts`;
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      if (isOlder(error))
+        throw new Skipped(
+          `${describeError(error)}: this program is newer than the relay that serves. "culvert-relay serve" changes it at its start; back it up before`,
+        );
+      throw new Fault(
+        describeError(error),
+        'Give the settings of the relay (its relay.env, --data-dir or --database-url); only "culvert-relay serve" makes a database.',
+        { cause: error },
+      );
+    }
+  }
+
+  function backup(): Promise<string> {
+    if (database.kind !== 'sqlite') throw new Skipped('PostgreSQL does not say when it was copied last');
+    const at = lastBackup(database.path);
+    if (at === undefined)
+      throw new Skipped('none was made with "culvert-relay backup FILE"; others cannot be known');
+    const days = Math.floor((clock.now() - at) / DAY_MS);
+    if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} days ago`);
+    throw new Fault(
+      `the last one was made ${days} days ago`,
+      'Run "culvert-relay backup FILE" every day, and move the file to another machine.',
+    );
+  }
+
+  return [
+    { name: DATABASE, look: open },
+    { name: 'backup', look: async () => await backup() },
+  ];
+}
+
+/** Whether the database was not opened because it is that of an older version. */
+function isOlder(error: unknown): boolean {
+  return error instanceof Error && (error instanceof OlderSchemaError || isOlder(error.cause));
+}

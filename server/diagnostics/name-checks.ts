@@ -1,0 +1,163 @@
+/** What the DNS says about the relay's names. */
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import type { Clock } from '../clock.ts';
+import { type Config, publicUrlOf } from '../config.ts';
+import type { DnsLookup } from '../domains/dns-lookup.ts';
+import { CERTIFICATE_ENDING_MS, DIAGNOSIS_ANSWER_MS } from '../limits.ts';
+import { type Check, Fault, Skipped } from './check.ts';
+import { ask } from './http-probe.ts';
+
+/** A name below the tunnel domain that no tunnel has. */
+export function unusedHost({ tunnelDomain }: Pick<Config, 'tunnelDomain'>): string {
+  return `doctor-${randomBytes(6).toString('hex')}.${tunnelDomain}`;
+}
+
+/** Whether each machine is meant by the name itself (RFC 6761 section 6.3). */
+export function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
+export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
+  const own = publicUrlOf(config, config.port).hostname.replace(/^\[|\]$/g, '');
+
+  async function addresses(host: string, record: string): Promise<readonly string[]> {
+    if (isIP(host) !== 0) throw new Skipped(`${host} is an address`);
+    if (isThisMachine(host)) throw new Skipped(`${record} is this machine`);
+    const answers = await Promise.all([lookup(host, 'A'), lookup(host, 'AAAA')]);
+    const found = answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : []));
+    if (found.length > 0) return found;
+    const failed = answers.find((answer) => answer.kind === 'failed');
+    if (failed !== undefined)
+      throw new Fault(`${record}: ${failed.text}`, 'Try again, or name a DNS server with CULVERT_RESOLVER.');
+    throw new Fault(
+      `${record} has no address in the DNS`,
+      `Add an A record (and AAAA, if the machine has IPv6) for ${record} with the public address of this machine or of its proxy.`,
+    );
+  }
+
+  async function dns(): Promise<string> {
+    return `${own} is ${(await addresses(own, own)).join(', ')}`;
+  }
+
+  async function wildcard(): Promise<string> {
+    const record = `*.${config.tunnelDomain}`;
+    const found = await addresses(unusedHost(config), record);
+    const ofRelay = isIP(own) === 0 ? await addresses(own, own).catch(() => []) : [own];
+    const elsewhere = ofRelay.length > 0 && !found.some((address) => ofRelay.includes(address));
+    return `${record} is ${found.join(', ')}${elsewhere ? `, which is not where ${own} leads` : ''}`;
+  }
+
+  return [
+    { name: 'dns', look: dns },
+    { name: 'wildcard', look: wildcard },
+  ];
+}
+
+/* Whether the relay answers over IPv6 where the DNS says so: browsers try it first. */
+
+/** This machine has no way to IPv6 addresses. */
+const NO_WAY = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
+  const to = publicUrlOf(config, config.port);
+  const own = to.hostname.replace(/^\[|\]$/g, '');
+
+  async function ipv6(): Promise<string> {
+    const hosts = [own, unusedHost(config)].filter((host) => isIP(host) === 0 && !isThisMachine(host));
+    const answers = await Promise.all(hosts.map((host) => lookup(host, 'AAAA')));
+    const found = new Set(answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : [])));
+    if (found.size === 0) throw new Skipped('no name has an AAAA record: visitors come over IPv4');
+    for (const address of found) await mustAnswer(address);
+    return `${[...found].join(', ')}: answers`;
+  }
+
+  async function mustAnswer(address: string): Promise<void> {
+    try {
+      const { status } = await ask({ to, path: '/healthz', address });
+      if (status !== 200) throw new Error(`status ${status}`);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      if (NO_WAY.has(code)) throw new Skipped(`this machine has no way to ${address}`);
+      throw new Fault(
+        `an AAAA record leads to ${address}, where no relay answers: ${error instanceof Error ? error.message : String(error)}`,
+        'Let the relay or its proxy listen there too (CULVERT_HOST=::, nginx: listen [::]:443) and the firewall let it in, or remove the record.',
+        { cause: error },
+      );
+    }
+  }
+
+  return [{ name: 'ipv6', needs: 'public', look: ipv6 }];
+}
+
+/* The certificates that visitors see, and when they end. */
+
+const DAY_MS = 24 * 3_600_000;
+
+interface Shown {
+  /** why it is not trusted */
+  readonly problem: string | undefined;
+  /** wall time in ms */
+  readonly ends: number;
+}
+
+export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Check[] {
+  const url = publicUrlOf(config, config.port);
+
+  async function look(servername: string, what: string): Promise<string> {
+    if (url.protocol !== 'https:') throw new Skipped(`${url.origin} is not encrypted`);
+    const { problem, ends } = await presented(url, servername);
+    if (problem !== undefined)
+      throw new Fault(
+        `${what}: ${problem}`,
+        `Get a certificate for ${what}, or have the relay get it (CULVERT_ACME_EMAIL); a private authority goes into NODE_EXTRA_CA_CERTS.`,
+      );
+    const days = Math.floor((ends - clock.now()) / DAY_MS);
+    if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, ends in ${days} days`;
+    throw new Fault(
+      `for ${what}, ends in ${days} days`,
+      'Renewing does not work: see the log of the relay, or of whatever gets it.',
+    );
+  }
+
+  async function ofTunnels(): Promise<string> {
+    // Without a wildcard, each tunnel's is ordered when it is first visited.
+    if (config.acme !== undefined) throw new Skipped('the relay gets them as tunnels are visited');
+    const what = `*.${config.tunnelDomain}`;
+    try {
+      return await look(unusedHost(config), what);
+    } catch (error) {
+      if (error instanceof Fault || error instanceof Skipped) throw error;
+      throw new Skipped(`${what}: none is shown for a name that no tunnel has`);
+    }
+  }
+
+  const own = url.hostname.replace(/^\[|\]$/g, '');
+  return [
+    { name: 'certificate', needs: 'public', look: () => look(own, own) },
+    { name: 'tunnel-certificate', needs: 'public', look: ofTunnels },
+  ];
+}
+
+/** @throws Error when there is no handshake */
+function presented(url: URL, servername: string): Promise<Shown> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? 443 : Number(url.port),
+      servername: /^[\d.]+$|:/.test(servername) ? '' : servername,
+      // What is wrong with it is what is asked for.
+      rejectUnauthorized: false,
+      timeout: DIAGNOSIS_ANSWER_MS,
+    });
+    socket.once('secureConnect', () => {
+      const ends = Date.parse(socket.getPeerCertificate().valid_to);
+      const problem = socket.authorized ? undefined : String(socket.authorizationError);
+      socket.destroy();
+      resolve({ problem, ends });
+    });
+    socket.once('timeout', () => socket.destroy(new Error('no handshake in time')));
+    socket.on('error', reject);
+  });
+}

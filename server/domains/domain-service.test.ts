@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { DNS_ANSWER_MS, OWN_ADDRESSES_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import type { DnsAnswer } from './dns-lookup.ts';
+import { OwnAddresses } from './domain-service.ts';
+
+describe('OwnAddresses', () => {
+  const clock = new FakeClock();
+  let answer: DnsAnswer;
+  let asked: number;
+  let addresses: OwnAddresses;
+
+  beforeEach(() => {
+    asked = 0;
+    answer = { kind: 'found', values: ['192.0.2.1'] };
+    addresses = new OwnAddresses(
+      'relay.test',
+      (_name, type) => {
+        if (type === 'AAAA') return Promise.resolve({ kind: 'none', exists: true });
+        asked += 1;
+        return Promise.resolve(answer);
+      },
+      clock,
+    );
+  });
+
+  it('are asked for once in 5 minutes', async () => {
+    assert.deepEqual(await addresses.get(), ['192.0.2.1']);
+    clock.advance(OWN_ADDRESSES_MS - 1);
+    await addresses.get();
+    assert.equal(asked, 1);
+    clock.advance(1);
+    await addresses.get();
+    assert.equal(asked, 2);
+  });
+
+  it('are asked for again soon where the DNS gave none', async () => {
+    answer = { kind: 'failed', text: 'no DNS server answered in time' };
+    assert.deepEqual(await addresses.get(), []);
+    answer = { kind: 'found', values: ['192.0.2.1'] };
+    await addresses.get();
+    assert.equal(asked, 1);
+    clock.advance(DNS_ANSWER_MS);
+    assert.deepEqual(await addresses.get(), ['192.0.2.1']);
+  });
+});

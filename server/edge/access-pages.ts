@@ -1,0 +1,169 @@
+/** What the door says to those who do not come in: a page to people, JSON to programs. */
+import { VISITOR_ERRORS } from '../../shared/errors.ts';
+import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
+import { escapeHtml, page } from '../../shared/page.ts';
+import type { HeldAccess } from '../access/access-policy.ts';
+import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
+import { onThisHost, type Visit, withoutParameter } from './notice.ts';
+import { challengeBelow, isBarePrefix } from './path-form.ts';
+
+/** What the page's form adds to the query of the address: a POST with it is the gate's. */
+const FORM_PARAMETER = 'culvert_gate';
+/** The same of the button to knock. */
+const KNOCK_PARAMETER = 'culvert_gate=knock';
+/** The same of the address that responds once somebody has answered. */
+const WAIT_PARAMETER = 'culvert_gate=wait';
+/** Name of the page's field. */
+export const PASSWORD_FIELD = 'culvert_password';
+
+/** s after which wrong passwords count no more. */
+const RETRY_SECONDS = 60;
+
+export interface DoorContext {
+  readonly head: RequestHead;
+  readonly visit: Visit;
+  readonly access: HeldAccess;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** Whether a password was wrong just now. */
+  readonly wasWrong?: boolean;
+  /** Whether a link was followed that lets nobody in, or not any more. */
+  readonly linkEnded?: boolean;
+}
+
+const ENDED_LINK = {
+  title: 'This link has ended',
+  text: 'The link that you have followed lets nobody in any more. Whoever sent it to you can send another one.',
+};
+
+/** The response in place of the tunnel's. */
+export function doorResponse(
+  code: 'access-required' | 'access-address' | 'access-attempts',
+  { head, visit, access, contact, wasWrong = false, linkEnded = false }: DoorContext,
+): OwnResponse {
+  const { status } = VISITOR_ERRORS[code];
+  const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
+  const html = prefersHtml(fieldValue(head.fields, 'accept'));
+  const body = html
+    ? page(
+        title,
+        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded })}`,
+        `${status} ${code}`,
+        contact,
+      )
+    : JSON.stringify({ error: text, code });
+  const content = {
+    status,
+    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
+    contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    body,
+  };
+  const headOnly = head.method === 'HEAD';
+  return { status, refuses: true, error: code, bytes: (close) => wholeResponse(content, close, headOnly) };
+}
+
+export const DOOR_PAGE_FIELDS =
+  "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n" +
+  'X-Frame-Options: DENY\r\n' +
+  'X-Robots-Tag: noindex\r\n' +
+  'Referrer-Policy: no-referrer\r\n';
+
+const CHALLENGE = 'Basic realm="Restricted", charset="UTF-8"';
+
+function extraFields(code: string, access: HeldAccess, head: RequestHead, { prefix }: Visit): string {
+  if (code === 'access-attempts') return `Retry-After: ${RETRY_SECONDS}\r\n`;
+  if (code !== 'access-required' || !access.hasUsers) return '';
+  const challenge =
+    prefix === '' ? CHALLENGE : challengeBelow(CHALLENGE, prefix, isBarePrefix(head.target, prefix));
+  // A browser that has shown its dialog shows the page behind it.
+  return challenge === undefined ? '' : `WWW-Authenticate: ${challenge}\r\n`;
+}
+
+/** What a visitor can do. */
+function ways(
+  { prefix, target }: Visit,
+  access: HeldAccess,
+  { wasWrong, linkEnded }: Required<Pick<DoorContext, 'wasWrong' | 'linkEnded'>>,
+): string {
+  const { password, links, knock } = access.stored;
+  const parts: string[] = [];
+  if (password !== null) {
+    // The response to the form itself shows it again.
+    const action = withParameter(prefix + target, FORM_PARAMETER);
+    const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
+    parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
+<p><label for="word">Password</label>
+<input id="word" name="${PASSWORD_FIELD}" type="password" maxlength="512" required autofocus autocomplete="current-password"></p>
+<p><button class="go">Continue</button></p>
+</form>`);
+  }
+  if (links && !linkEnded)
+    parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
+  if (knock) parts.push(knockForm({ prefix, target }, 'Knock'));
+  if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
+  return parts.join('\n');
+}
+
+/** The button to knock. */
+export function knockForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
+  const action = withParameter(prefix + target, KNOCK_PARAMETER);
+  return `<form method="post" action="${escapeHtml(action)}">
+<p>You can ask to be let in. Whoever shares this page then sees your network address and which browser you use.</p>
+<p><button class="go">${button}</button></p>
+</form>`;
+}
+
+/** Whether {@link doorStep} has to look: most addresses have nothing of the door's. */
+export function mayBeDoors(target: string): boolean {
+  return target.includes(FORM_PARAMETER);
+}
+
+/** What of the relay's own a request at the door asks for, by its address. */
+export function doorStep({ method }: RequestHead, { target }: Pick<Visit, 'target'>): DoorStep | undefined {
+  if (!mayBeDoors(target)) return undefined;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (has(target, WAIT_PARAMETER)) return isRead ? 'wait' : undefined;
+  if (has(target, KNOCK_PARAMETER)) return method === 'POST' ? 'knock' : isRead ? 'leave' : undefined;
+  if (has(target, FORM_PARAMETER)) return method === 'POST' ? 'password' : undefined;
+  return undefined;
+}
+
+/**
+ * `password`: a form was sent. `knock`: somebody knocks. `wait`: somebody waits for the answer. `leave`: somebody looks at an
+ * address where there is nothing to see.
+ */
+export type DoorStep = 'password' | 'knock' | 'wait' | 'leave';
+
+/** The address at which a visitor waits for the answer to a knock. */
+export function waitAddress({ prefix, target }: Visit): string {
+  return onThisHost(withParameter(prefix + target, WAIT_PARAMETER));
+}
+
+/** The address that was asked for. */
+export function plainAddress({ prefix, target }: Visit): string {
+  return onThisHost(withoutForm(prefix + target));
+}
+
+/** Leads on to the address that was asked for, as one who is known. */
+export function goOn(visit: Visit, cookie: string | undefined): OwnResponse {
+  const fields =
+    `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
+  const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
+  return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
+}
+
+function has(target: string, parameter: string): boolean {
+  return target.endsWith(parameter) && withoutParameter(target, parameter) !== target;
+}
+
+function withParameter(address: string, parameter: string): string {
+  const path = withoutForm(address);
+  return `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
+}
+
+/** The response to one of the door's own addresses offers the others. */
+function withoutForm(path: string): string {
+  const parameter = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER].find((each) => has(path, each));
+  return parameter === undefined ? path : withoutParameter(path, parameter);
+}

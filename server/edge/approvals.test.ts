@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { parseRequestHead } from '../../shared/http1/head.ts';
+import { KNOCK_SECONDS } from '../../shared/knocks.ts';
+import { HeldAccess } from '../access/access-policy.ts';
+import { HeldKnocks, KnockWaits } from '../access/approval-requests.ts';
+import { Passes } from '../access/passes.ts';
+import { KNOCK_HOLD_MS, KNOCK_HOLDS_MAX, KNOCK_LOOK_SECONDS } from '../limits.ts';
+import type { StoredKnock } from '../store/records.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { doorStep } from './access-pages.ts';
+import { Knocking } from './approvals.ts';
+
+const ID = '0123456789abcdef';
+const WAIT = '/x?culvert_gate=wait';
+
+describe('Knocking, for those who wait', () => {
+  let clock: FakeClock;
+  let waits: KnockWaits;
+  let knocking: Knocking;
+  let tunnel: { id: string; access: HeldAccess; knocks: HeldKnocks };
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    waits = new KnockWaits(clock);
+    const base = { version: 'v1', allow: [], basic: [], password: null, links: false };
+    tunnel = { id: 'one', access: new HeldAccess({ ...base, knock: true }), knocks: knocks(null) };
+    knocking = new Knocking({
+      knocks: { knock: () => assert.fail('nobody knocks') },
+      waits,
+      passes: new Passes('lasting', () => ({ current: 'key', others: [] })),
+      secure: false,
+      contact: undefined,
+      now: () => clock.now(),
+    });
+  });
+
+  function knocks(answer: StoredKnock['answer'], at = clock.now()): HeldKnocks {
+    return new HeldKnocks({
+      version: 'v1',
+      knocks: [{ id: ID, address: '192.0.2.1', agent: '', at, answer }],
+    });
+  }
+
+  /** What the visitor is told, as text. */
+  async function look(target: string, accept = 'text/html', method = 'GET'): Promise<string> {
+    const text = `${method} ${target} HTTP/1.1\r\nHost: a.localhost\r\nAccept: ${accept}\r\n\r\n`;
+    const head = parseRequestHead(Buffer.from(text), { target: 1000, fields: 9 });
+    assert.ok(typeof head === 'object');
+    const visit = { tunnel: tunnel as unknown as LiveTunnel, prefix: '', target };
+    const step = doorStep(head, visit);
+    const { access } = tunnel;
+    const response = await knocking.respond({ head, visit, access, address: '192.0.2.1', knock: ID, step });
+    return response?.bytes(false).toString() ?? 'nothing';
+  }
+
+  it('are told at once how long they have waited and how long they may, at the address they asked for', async () => {
+    assert.match(await look('/x'), /^HTTP\/1\.1 401 .*Refresh: 0;url=\/x\?culvert_gate=wait\r\n/s);
+    assert.match(await look('/x'), /<strong>a moment<\/strong> ago.*<strong>5 minutes<\/strong> more/s);
+    clock.advance(100_000);
+    assert.match(await look('/x'), /<strong>2 minutes<\/strong> ago.*<strong>3 minutes<\/strong> more/s);
+    assert.match(await look('/x', 'application/json'), /"knock":"waiting".*"seconds_left":200/);
+    assert.equal(await look('/x', 'text/html', 'POST'), 'nothing');
+  });
+
+  it('get a response after 25 s that says how long it is now, and as soon as there is an answer', async () => {
+    const first = look(WAIT);
+    clock.advance(KNOCK_HOLD_MS - 1);
+    assert.equal(waits.size, 1);
+    clock.advance(1);
+    assert.match(await first, /^HTTP\/1\.1 202 .*<strong>25 seconds<\/strong> ago/s);
+    const second = look(WAIT);
+    // Somebody else knocks.
+    waits.wake('one', 'changed');
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    assert.equal(waits.size, 1);
+    tunnel.knocks = knocks(clock.now() + 1000);
+    waits.wake('one', 'changed');
+    assert.match(await second, /^HTTP\/1\.1 303 .*Location: \/x\r\n/s);
+  });
+
+  it('are told that nobody has answered, at that moment and after it', async () => {
+    clock.advance(KNOCK_SECONDS * 1000 - 10);
+    const held = look(WAIT);
+    clock.advance(10);
+    assert.match(await held, /^HTTP\/1\.1 401 .*Nobody has answered.*Knock again/s);
+    assert.match(await look('/x'), /^HTTP\/1\.1 401 .*action="\/x\?culvert_gate=knock"/s);
+    assert.match(await look('/x', 'application/json'), /"knock":"unanswered"/);
+  });
+
+  it('look again after 5 s where nothing is held back', async () => {
+    for (let count = 0; count < KNOCK_HOLDS_MAX; count += 1) void look(WAIT);
+    assert.match(await look(WAIT), new RegExp(`Refresh: ${KNOCK_LOOK_SECONDS};url=`));
+    waits.release();
+    assert.match(await look(WAIT), new RegExp(`Refresh: ${KNOCK_LOOK_SECONDS};url=`));
+  });
+
+  it('are led on where everything is different now', async () => {
+    const changed = look(WAIT);
+    tunnel.access = new HeldAccess({ ...tunnel.access.stored, version: 'v2' });
+    waits.wake('one', 'changed');
+    assert.match(await changed, /^HTTP\/1\.1 303 /);
+    const over = look(WAIT);
+    waits.wake('one', 'over');
+    assert.match(await over, /^HTTP\/1\.1 303 /);
+  });
+});

@@ -1,0 +1,297 @@
+/**
+ * Looks at the first message of each TLS connection before the handshake begins: a certificate may have to be fetched or issued
+ * first, and whoever speaks `acme-tls/1` is an authority that wants to see a certificate of its own (RFC 8737).
+ */
+import type { Server, Socket } from 'node:net';
+import { type SecureContext, type Server as TlsServer, TLSSocket } from 'node:tls';
+import { TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
+
+const ACME = 'acme-tls/1';
+
+/** Who knows certificates. */
+export interface HandshakeGuide {
+  /** @returns what a handshake that names a host needs, at once; `undefined`: the listener's own */
+  context(serverName: string): SecureContext | undefined;
+  /** @returns `undefined` if there is nothing to wait for; else it never rejects, and is fulfilled in a bounded time */
+  prepare(serverName: string | undefined): Promise<void> | undefined;
+  /** @returns what proves a name to an authority, if anything is to be proven; never rejects */
+  challenge(serverName: string): Promise<SecureContext | undefined>;
+}
+
+/** @param server of TLS, on which nobody but Node takes connections yet */
+export function guardHandshakes(server: Server, guide: HandshakeGuide): void {
+  const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    socket.on('error', () => socket.destroy());
+    void new Hello(socket).read().then((hello) => {
+      if (hello === 'gone') return;
+      return goOn(socket, hello, guide, () => handshake.forEach((begin) => begin.call(server, socket)));
+    });
+  });
+}
+
+async function goOn(
+  socket: Socket,
+  hello: ClientHello | undefined,
+  guide: HandshakeGuide,
+  begin: () => void,
+): Promise<void> {
+  if (hello?.serverName !== undefined && hello.protocols.includes(ACME)) {
+    const secureContext = await guide.challenge(hello.serverName);
+    if (secureContext !== undefined && !socket.destroyed) return prove(socket, secureContext);
+  } else if (hello !== undefined) {
+    const ready = guide.prepare(hello.serverName);
+    if (ready !== undefined) await ready;
+  }
+  // Without a certificate, or without anything to prove, TLS says so itself.
+  if (!socket.destroyed) begin();
+}
+
+/** The handshake is all that there is to it. */
+function prove(tcp: Socket, secureContext: SecureContext): void {
+  const socket = new TLSSocket(tcp, { isServer: true, secureContext, ALPNProtocols: [ACME] });
+  const end = (): void => void socket.destroy();
+  const timer = setTimeout(end, TLS_HANDSHAKE_TIMEOUT_MS);
+  timer.unref();
+  socket.on('error', end);
+  socket.once('close', () => clearTimeout(timer));
+  socket.once('secure', () => socket.end());
+}
+
+/** The first message of one connection, which stays there to be read again. */
+class Hello {
+  readonly #socket: Socket;
+  readonly #parts: Buffer[] = [];
+  #length = 0;
+  /** bytes before which it is not looked at again */
+  #wanted = 1;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** @returns `undefined` for what is no such message; `gone` if the connection has ended */
+  read(): Promise<ClientHello | 'gone' | undefined> {
+    const socket = this.#socket;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => socket.destroy(), TLS_HANDSHAKE_TIMEOUT_MS);
+      timer.unref();
+      const done = (hello: ClientHello | 'gone' | undefined): void => {
+        clearTimeout(timer);
+        socket.off('readable', look);
+        socket.off('close', close);
+        if (hello !== 'gone' && this.#parts.length > 0) socket.unshift(Buffer.concat(this.#parts));
+        resolve(hello);
+      };
+      const close = (): void => done('gone');
+      const look = (): void => {
+        const hello = this.#look();
+        if (typeof hello !== 'number') done(hello);
+      };
+      socket.on('readable', look);
+      socket.once('close', close);
+    });
+  }
+
+  /** @returns how many bytes are missing at least */
+  #look(): ClientHello | number | undefined {
+    for (;;) {
+      const part = this.#socket.read() as Buffer | null;
+      if (part === null) break;
+      this.#parts.push(part);
+      this.#length += part.length;
+    }
+    if (this.#length < this.#wanted) return this.#wanted;
+    const hello = readClientHello(Buffer.concat(this.#parts));
+    if (typeof hello === 'number') this.#wanted = hello;
+    return hello;
+  }
+}
+
+/** Reads the first message of a TLS connection (RFC 8446 section 4.1.2), as far as the relay needs it before it answers. */
+
+/** The longest first message that is waited for: they have some 500 bytes, or 1,800 with keys of the post-quantum kind. */
+export const HELLO_MAX_BYTES = 16 * 1024;
+
+export interface ClientHello {
+  /** as it is sent; `undefined` if it names no host (RFC 6066 section 3) */
+  readonly serverName: string | undefined;
+  /** what is to be spoken, by preference (RFC 7301) */
+  readonly protocols: readonly string[];
+}
+
+/** Type of a record of the handshake, and of the message in it. */
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const ALPN = 16;
+/** In how many records the message may come; one does for all but the oddest programs. */
+const RECORDS_MAX = 8;
+
+/**
+ * @param bytes from the begin of the connection
+ * @returns how many bytes there must be at least, if there are fewer; `undefined` for what is no such message, which TLS itself
+ *   is to refuse
+ */
+export function readClientHello(bytes: Buffer): ClientHello | number | undefined {
+  const message = handshakeIn(bytes);
+  if (message === undefined || typeof message === 'number') return message;
+  try {
+    return helloOf(new Reader(message));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** Joins the records that the message is in. */
+function handshakeIn(bytes: Buffer): Buffer | number | undefined {
+  let message: Buffer = Buffer.alloc(0);
+  let at = 0;
+  for (let record = 0; record < RECORDS_MAX; record += 1) {
+    if (at < bytes.length && bytes[at] !== HANDSHAKE) return undefined;
+    if (bytes.length < at + 5) return at + 5;
+    const end = at + 5 + bytes.readUInt16BE(at + 3);
+    if (bytes[at + 1] !== 3 || end === at + 5 || end > HELLO_MAX_BYTES) return undefined;
+    if (bytes.length < end) return end;
+    message = Buffer.concat([message, bytes.subarray(at + 5, end)]);
+    if (message[0] !== CLIENT_HELLO) return undefined;
+    const length = message.length < 4 ? Infinity : 4 + message.readUIntBE(1, 3);
+    if (message.length >= length) return message.subarray(4, length);
+    at = end;
+  }
+  return undefined;
+}
+
+function helloOf(hello: Reader): ClientHello {
+  hello.skip(2 + 32);
+  hello.vector(1);
+  hello.vector(2);
+  hello.vector(1);
+  let serverName: string | undefined;
+  let protocols: string[] = [];
+  if (hello.isAtEnd) return { serverName, protocols };
+  const extensions = hello.vector(2);
+  while (!extensions.isAtEnd) {
+    const type = extensions.number(2);
+    const content = extensions.vector(2);
+    if (type === SERVER_NAME) serverName = hostIn(content.vector(2));
+    else if (type === ALPN) protocols = namesIn(content.vector(2));
+  }
+  return { serverName, protocols };
+}
+
+function hostIn(list: Reader): string | undefined {
+  while (!list.isAtEnd) {
+    const type = list.number(1);
+    const name = list.vector(2);
+    if (type === 0) return name.rest();
+  }
+  return undefined;
+}
+
+function namesIn(list: Reader): string[] {
+  const names: string[] = [];
+  while (!list.isAtEnd) names.push(list.vector(1).rest());
+  return names;
+}
+
+/** Throws a RangeError at the end of what there is. */
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  number(size: number): number {
+    const value = this.#bytes.readUIntBE(this.#at, size);
+    this.#at += size;
+    return value;
+  }
+
+  skip(count: number): void {
+    if (this.#at + count > this.#bytes.length) throw new RangeError('the message is too short');
+    this.#at += count;
+  }
+
+  /** What has its length before it, in so many bytes. */
+  vector(size: number): Reader {
+    const length = this.number(size);
+    const begin = this.#at;
+    this.skip(length);
+    return new Reader(this.#bytes.subarray(begin, this.#at));
+  }
+
+  rest(): string {
+    return this.#bytes.toString('latin1', this.#at);
+  }
+}
+
+/* Connections to a TLS listener before anybody owns them. */
+
+/** The connections of a TLS listener, from their TCP connection to the end of their handshake. */
+export class Handshakes {
+  readonly #limit: number;
+  /** by the addresses of both ends, oldest first */
+  readonly #shaking = new Map<string, Socket>();
+
+  /**
+   * @param limit of handshakes at a time; beyond it the oldest is cut
+   * @param secured called with each connection whose handshake is done
+   */
+  constructor(server: TlsServer, limit: number, secured: (socket: Socket, tcp: Socket | undefined) => void) {
+    this.#limit = limit;
+    server.on('connection', (tcp: Socket) => this.#began(tcp));
+    server.on('secureConnection', (socket) => {
+      const tcp = this.#shaking.get(addressesOf(socket));
+      this.#shaking.delete(addressesOf(socket));
+      socket.allowHalfOpen = true;
+      secured(resettable(socket, tcp), tcp);
+    });
+  }
+
+  /** The TCP connections that are in a handshake at this moment. */
+  get current(): readonly Socket[] {
+    return [...this.#shaking.values()];
+  }
+
+  /** Cuts all that are in a handshake. */
+  destroy(): void {
+    for (const tcp of this.#shaking.values()) tcp.destroy();
+  }
+
+  #began(tcp: Socket): void {
+    const addresses = addressesOf(tcp);
+    this.#shaking.set(addresses, tcp);
+    tcp.on('error', () => tcp.destroy());
+    tcp.once('close', () => {
+      if (this.#shaking.get(addresses) === tcp) this.#shaking.delete(addresses);
+    });
+    if (this.#shaking.size <= this.#limit) return;
+    const [oldest] = this.#shaking.values();
+    oldest?.destroy();
+  }
+}
+
+function addressesOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
+}
+
+/**
+ * Node resets only bare TCP connections, and a TLS connection that just ends looks complete to many a visitor: so the
+ * reset is done below.
+ */
+function resettable(socket: TLSSocket, tcp: Socket | undefined): Socket {
+  socket.resetAndDestroy = () => {
+    tcp?.resetAndDestroy();
+    return socket.destroy();
+  };
+  return socket;
+}

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
+import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import {
+  AddressCount,
+  AddressLimits,
+  Admission,
+  type LimitedConnection,
+  type Occupant,
+  Place,
+  Seats,
+  visitorAddress,
+} from './connection-limiter.ts';
+import { HostResolver, type Plan, planRequest } from './route.ts';
+
+const PROXY = { address: '10.0.0.1', proto: 'http', trusted: true } as const;
+
+describe('Admission', () => {
+  const proxies = new BlockList();
+  proxies.addAddress(PROXY.address);
+  const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
+  let seats: Seats;
+  let addresses: AddressLimits;
+
+  beforeEach(() => {
+    seats = new Seats({ visitors: 10, newcomers: 10 });
+    addresses = new AddressLimits({ connections: 2, requests: 0 }, proxies, new FakeClock());
+  });
+
+  function connect(): Admission {
+    const occupant = { isWaiting: true, giveWay() {}, destroy() {} };
+    return new Admission(new Place(seats, occupant), new AddressCount(addresses, PROXY, occupant));
+  }
+
+  function plan(host = 'abc.localhost'): Plan {
+    const decided = planRequest(
+      Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`),
+      {
+        hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
+        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
+        pathForm: true,
+        trustedProxies: proxies,
+      },
+    );
+    assert.ok(typeof decided === 'object');
+    return decided;
+  }
+
+  it('counts a request through a trusted proxy for its visitor while it is under way, and no longer', () => {
+    for (let count = 0; count < 3; count += 1) {
+      const connection = connect();
+      assert.equal(connection.begin(plan(), false), undefined);
+      connection.end();
+    }
+    assert.equal(addresses.size, 0);
+    const [one, two, three] = [connect(), connect(), connect()];
+    for (const connection of [one, two]) assert.equal(connection.begin(plan(), false), undefined);
+    assert.deepEqual(three.begin(plan(), false), { code: 'too-many', ends: false });
+    three.end();
+    one.leave();
+    assert.equal(three.begin(plan(), false), undefined);
+  });
+
+  it('limits nobody who asks for the API', () => {
+    for (let count = 0; count < 3; count += 1)
+      assert.equal(connect().begin(plan('localhost'), false), undefined);
+    assert.equal(addresses.size, 0);
+  });
+
+  it('gives no seat when the relay responds in place of the tunnel', () => {
+    assert.equal(connect().begin(plan(), true), undefined);
+    assert.equal(seats.busy, 0);
+    assert.equal(connect().begin(plan(), false), undefined);
+    assert.equal(seats.busy, 1);
+  });
+});
+
+/** A connection that only remembers what became of it. */
+class Connection implements Occupant {
+  readonly place: Place;
+  fate: 'stays' | 'gave way' | 'cut' = 'stays';
+
+  constructor(seats: Seats) {
+    this.place = new Place(seats, this);
+  }
+
+  giveWay(): void {
+    this.fate = 'gave way';
+  }
+
+  destroy(): void {
+    this.fate = 'cut';
+  }
+}
+
+describe('Seats', () => {
+  let seats: Seats;
+
+  beforeEach(() => {
+    seats = new Seats({ visitors: 8, newcomers: 3 });
+  });
+
+  /** Connections that have a request to a tunnel under way. */
+  function busy(count: number, account?: string): Connection[] {
+    return Array.from({ length: count }, () => {
+      const connection = new Connection(seats);
+      assert.equal(connection.place.take(account), undefined);
+      return connection;
+    });
+  }
+
+  it('takes one back from the connection that has waited longest for a next request', () => {
+    const [first, second] = busy(8);
+    second?.place.rest();
+    first?.place.rest();
+    busy(1);
+    assert.deepEqual([first?.fate, second?.fate], ['stays', 'gave way']);
+    assert.equal(first?.place.take(undefined), undefined);
+    assert.equal(second?.place.take(undefined), 'full');
+    assert.equal(first?.fate, 'stays');
+  });
+
+  it('gives none to one more while requests are under way on all of them', () => {
+    busy(8);
+    assert.equal(new Connection(seats).place.take(undefined), 'full');
+  });
+
+  it('gives an account at most three quarters of them, whatever its plan, and the next one three quarters of the rest', () => {
+    const [one] = busy(6, 'one');
+    assert.equal(new Connection(seats).place.take('one'), 'share');
+    busy(2, 'two');
+    one?.place.rest();
+    assert.equal(one?.place.take('one'), 'share');
+    assert.equal(one?.place.take('three'), undefined);
+    seats = new Seats({ visitors: 16, newcomers: 3 });
+    busy(12, 'one');
+    busy(3, 'two');
+    assert.equal(new Connection(seats).place.take('two'), 'share');
+    busy(1, 'three');
+  });
+
+  it('cuts the one that has done nothing for longest if too many have none', () => {
+    const first = new Connection(seats);
+    const others = [new Connection(seats), new Connection(seats)];
+    first.place.stand();
+    others.push(new Connection(seats));
+    assert.deepEqual(
+      [first, ...others].map(({ fate }) => fate),
+      ['stays', 'cut', 'stays', 'stays'],
+    );
+    // A connection that gives its seat back is one of them.
+    const [seated] = busy(1);
+    seated?.place.stand();
+    others.push(new Connection(seats));
+    assert.deepEqual(
+      [first, seated, ...others].map((one) => one?.fate),
+      ['cut', 'stays', 'cut', 'cut', 'stays', 'stays'],
+    );
+  });
+
+  it('remember nothing about connections that have left', () => {
+    const [waits, resting, standing] = [new Connection(seats), ...busy(2, 'one')];
+    resting?.place.rest();
+    standing?.place.stand();
+    const gone = [...busy(3, 'one'), waits, resting, standing];
+    for (const connection of gone) connection?.place.leave();
+    for (const connection of gone) connection?.place.leave();
+    assert.deepEqual([seats.busy, seats.idle.size, seats.newcomers.size, seats.byAccount.size], [0, 0, 0, 0]);
+  });
+});
+
+const BUSY: LimitedConnection = { isWaiting: false, giveWay: () => assert.fail('a request is under way') };
+const HOME = '203.0.113.9';
+
+/** A request as a proxy passes it on for somebody. */
+function headFrom(address: string): RequestHead {
+  const text = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+  const head = parseRequestHead(Buffer.from(text), { target: 100, fields: 100 });
+  return typeof head === 'string' ? assert.fail(head) : head;
+}
+
+describe('AddressLimits', () => {
+  const proxies = new BlockList();
+  proxies.addSubnet('10.0.0.0', 8, 'ipv4');
+  let clock: FakeClock;
+  let limits: AddressLimits;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    limits = new AddressLimits({ connections: 3, requests: 0 }, proxies, clock);
+  });
+
+  /** A connection that comes from there. @param connection which has a request under way unless it says otherwise */
+  function connect(address: string, connection: LimitedConnection = BUSY): AddressCount {
+    const peer = { address, proto: 'http', trusted: address.startsWith('10.') } as const;
+    return new AddressCount(limits, peer, connection);
+  }
+
+  const head = headFrom(HOME);
+
+  it('lets no more connections of one address ask for tunnels than the limit, and does not limit those of others', () => {
+    const all = Array.from({ length: 5 }, () => connect(HOME));
+    assert.deepEqual(
+      all.map((connection) => connection.begin(head)),
+      [undefined, undefined, undefined, 'connection', 'connection'],
+    );
+    assert.equal(connect('203.0.113.10').begin(head), undefined);
+    // Those who came first are still served.
+    assert.equal(all[0]?.begin(head), undefined);
+  });
+
+  it('has those that wait for a next request make room, longest first, before one more is refused', () => {
+    const ended: number[] = [];
+    const isWaiting = [true, true, false];
+    const all = isWaiting.map((each, index) =>
+      connect(HOME, { isWaiting: each, giveWay: () => ended.push(index) }),
+    );
+    for (const connection of all) assert.equal(connection.begin(head), undefined);
+    for (const index of [2, 1, 0]) all[index]?.end();
+    assert.deepEqual(ended, []);
+    const [fourth, fifth, sixth] = [connect(HOME), connect(HOME), connect(HOME)];
+    assert.equal(sixth.begin(head), 'connection');
+    assert.deepEqual(ended, [1, 0]);
+    sixth.leave();
+    assert.deepEqual([fourth.begin(head), fifth.begin(head), ended.length], [undefined, undefined, 2]);
+    // The one whose next request has begun keeps its place.
+    assert.deepEqual([all[2]?.begin(head), connect(HOME).begin(head)], [undefined, 'connection']);
+    for (const connection of [...all, fourth, fifth]) connection.leave();
+    assert.equal(limits.size, 1);
+  });
+
+  it('counts all of a /64 as one address', () => {
+    for (let host = 1; host <= 3; host += 1) connect(`2001:db8:1:2::${host}`);
+    assert.equal(connect('2001:db8:1:2:ffff::').begin(head), 'connection');
+    assert.equal(connect('2001:db8:1:3::1').begin(head), undefined);
+  });
+
+  it('lets in a connection that was one too many if others have left or were clients by the time it asks', () => {
+    const all = Array.from({ length: 4 }, () => connect(HOME));
+    all[0]?.leave();
+    assert.equal(all[3]?.begin(head), undefined);
+    connect(HOME);
+    assert.equal(all[3]?.begin(head), undefined);
+  });
+
+  it('does not limit this machine, or those behind a trusted proxy as if they were one visitor', () => {
+    for (const address of ['127.0.0.1', '::1', '', '10.0.0.1']) {
+      for (let count = 0; count < 10; count += 1) {
+        assert.equal(connect(address).begin(headFrom(`1.2.3.4, 198.51.100.${count}`)), undefined);
+      }
+    }
+    // A proxy that does not say where its visitors come from, and a visitor on its machine.
+    for (const address of ['10.0.0.2', '127.0.0.1', '::1']) {
+      for (let count = 0; count < 10; count += 1)
+        assert.equal(connect('10.0.0.1').begin(headFrom(address)), undefined);
+    }
+  });
+
+  it('counts requests under way behind a trusted proxy, each for its visitor', () => {
+    const pooled = Array.from({ length: 5 }, () => connect('10.0.0.1'));
+    assert.deepEqual(
+      pooled.map((connection) => connection.begin(headFrom(HOME))),
+      [undefined, undefined, undefined, 'request', 'request'],
+    );
+    for (const connection of pooled.slice(3)) connection.end();
+    assert.equal(pooled[3]?.begin(headFrom('198.51.100.7')), undefined);
+    pooled[0]?.end();
+    assert.equal(pooled[4]?.begin(headFrom(HOME)), undefined);
+    // A WebSocket is under way until its connection is gone.
+    pooled[1]?.leave();
+    assert.equal(connect('10.0.0.1').begin(headFrom(HOME)), undefined);
+  });
+
+  it('limits requests per second, after a burst of ten times as many', () => {
+    limits = new AddressLimits({ connections: 0, requests: 2 }, proxies, clock);
+    const connection = connect(HOME);
+    const ask = (times: number) => Array.from({ length: times }, () => connection.begin(head));
+    assert.deepEqual(ask(21), [...Array.from({ length: 20 }, () => undefined), 'request']);
+    clock.advance(500);
+    assert.deepEqual(ask(2), [undefined, 'request']);
+    assert.equal(connect('203.0.113.10').begin(head), undefined);
+    assert.equal(connect('10.0.0.1').begin(head), 'request');
+  });
+
+  it('remembers nothing about addresses that have nothing open', () => {
+    const all = [connect(HOME), connect(HOME), connect('2001:db8::1'), connect('10.0.0.1')];
+    for (const connection of all) connection.begin(headFrom('198.51.100.7'));
+    assert.equal(limits.size, 3);
+    for (const connection of all) connection.end();
+    for (const connection of all) connection.leave();
+    for (const connection of all) connection.leave();
+    assert.equal(limits.size, 0);
+  });
+
+  it('limits nothing if the settings say 0', () => {
+    limits = new AddressLimits({ connections: 0, requests: 0 }, proxies, clock);
+    for (let count = 0; count < 1000; count += 1) assert.equal(connect(HOME).begin(head), undefined);
+  });
+});
+
+const visitorAddressProxies = new BlockList();
+visitorAddressProxies.addSubnet('10.0.0.0', 8, 'ipv4');
+
+function from(peer: string, ...lists: string[]): string {
+  const lines = lists.map((list) => `X-Forwarded-For: ${list}\r\n`).join('');
+  const head = parseRequestHead(Buffer.from(`GET / HTTP/1.1\r\n${lines}\r\n`), { target: 9, fields: 9 });
+  assert.ok(typeof head === 'object');
+  const trusted = visitorAddressProxies.check(peer, 'ipv4');
+  return visitorAddress(head.fields, { address: peer, proto: 'http', trusted }, visitorAddressProxies);
+}
+
+describe('visitorAddress', () => {
+  it('is the peer, unless that is a trusted proxy', () => {
+    assert.equal(from('192.0.2.1', '198.51.100.9'), '192.0.2.1');
+    assert.equal(from('10.0.0.1'), '10.0.0.1');
+  });
+
+  it('is the last one that is not a trusted proxy: the visitor may have made up those before it', () => {
+    assert.equal(from('10.0.0.1', '1.1.1.1, 198.51.100.9'), '198.51.100.9');
+    assert.equal(from('10.0.0.1', '1.1.1.1', '198.51.100.9,10.0.0.2'), '198.51.100.9');
+    assert.equal(from('10.0.0.1', '::ffff:198.51.100.9'), '198.51.100.9');
+    assert.equal(from('10.0.0.1', '2001:db8::1, 10.0.0.2'), '2001:db8::1');
+  });
+
+  it('is that of a proxy whose list goes on with something else', () => {
+    assert.equal(from('10.0.0.1', '198.51.100.9, evil, 10.0.0.2'), '10.0.0.2');
+    assert.equal(from('10.0.0.1', ''), '10.0.0.1');
+  });
+});

@@ -1,0 +1,359 @@
+/**
+ * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one side
+ * takes nothing, nothing more is taken from the other.
+ */
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
+import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
+import type { OwnResponse } from './builtin-responses.ts';
+import {
+  type FieldMap,
+  type Interims,
+  type ResponseEnding,
+  ResponseRelay,
+  type VisitorSink,
+} from './response.ts';
+import type { OriginHandler, Plan } from './route.ts';
+
+/** What an exchange asks of the connection it serves. All calls end the exchange, but for `flowChanged` and `staysOpen`. */
+export interface ExchangeOwner {
+  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  flowChanged(): void;
+  /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
+  completed(stream: ByteStream | undefined, close: boolean): void;
+  /** The response is a WebSocket from here on. */
+  switched(stream: ByteStream): void;
+  /** The response is an event stream, which ends when somebody wants it to. Does not end the exchange. */
+  staysOpen(): void;
+  /** There is no response, and not a byte of one was passed on. `text` says more than the catalogue's text. */
+  failed(code: VisitorErrorCode, text?: string): void;
+  /** The relay itself responds; nothing was handed to a stream. */
+  intercepted(response: OwnResponse): void;
+  /** The response broke off. `reset`: only a reset shows that to the visitor. */
+  brokeOff(reset: boolean): void;
+}
+
+/** A request as its origin receives it. */
+export interface ExchangeRequest {
+  /** the head as the stream gets it, once there is one */
+  readonly head: Buffer;
+  /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
+  readonly repeatable: boolean;
+  readonly open: (handler: OriginHandler) => Dial;
+  /** Told once, when the head has been handed to a stream. */
+  readonly onHanded: () => void;
+  /** What is written after the fields of the response; final once the request was handed over. */
+  readonly ending: ResponseEnding;
+  readonly mapField: FieldMap | undefined;
+  /** Whether only the status and the fields that answer a preflight are passed on; final once the request was handed over. */
+  readonly isPreflight?: boolean;
+}
+
+export interface ExchangeOptions {
+  /** the request as received */
+  readonly plan: Plan;
+  /** and as its origin receives it */
+  readonly request: ExchangeRequest;
+  readonly interims: Interims;
+  /** Whether the visitor's connection is to end with the response. */
+  readonly close: boolean;
+}
+
+export class Exchange implements OriginHandler, StreamHandler {
+  readonly #request: ExchangeRequest;
+  /** of the request */
+  readonly #body: BodyTracker;
+  readonly #response: ResponseRelay;
+  readonly #sink: VisitorSink;
+  readonly #owner: ExchangeOwner;
+  #dial: Dial | undefined;
+  #stream: ByteStream | undefined;
+  /** Whether the stream takes no more for now. */
+  #blocked = false;
+  /** When a stream that ends without a byte of a response is a reason to send the request again over another one. */
+  #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
+  #repeated = false;
+  #handed = false;
+  #responded = false;
+  #over = false;
+
+  /** @param sink where the response goes */
+  constructor({ plan, request, interims, close }: ExchangeOptions, sink: VisitorSink, owner: ExchangeOwner) {
+    this.#request = request;
+    this.#body = trackBody(plan.framing);
+    this.#sink = sink;
+    this.#owner = owner;
+    this.#response = new ResponseRelay(
+      {
+        method: plan.head.method,
+        minor: plan.head.minor,
+        interims,
+        upgrade: plan.upgrade,
+        close,
+        heldBack: plan.expectsContinue ? this.#body : undefined,
+        rules: request,
+        owner,
+      },
+      sink,
+    );
+  }
+
+  /** @param kept a stream left open by the request before, to the same target */
+  start(kept: ByteStream | undefined): void {
+    if (kept === undefined) return this.#open();
+    this.#use(kept, 'ended');
+  }
+
+  // What its owner sees
+
+  /** Whether there is a stream to send to. */
+  get hasStream(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** Whether bytes of the request's body can be taken now. */
+  get takesBody(): boolean {
+    return this.#stream !== undefined && !this.#blocked && !this.#body.done;
+  }
+
+  /** Whether bytes come that the stream does not take for now. */
+  get isBlocked(): boolean {
+    return this.#blocked;
+  }
+
+  /** Takes the request back, if nothing of it was handed to a stream. @returns whether that was so */
+  recall(): boolean {
+    if (this.#handed || this.#over) return false;
+    this.abort();
+    return true;
+  }
+
+  /** Whether the request has come to its end. */
+  get requestDone(): boolean {
+    return this.#body.done;
+  }
+
+  /** Whether the visitor has been sent a final response head. */
+  get committed(): boolean {
+    return this.#response.committed;
+  }
+
+  /** The status of the response, once its head was passed on. */
+  get status(): number | undefined {
+    return this.#response.status;
+  }
+
+  // The visitor's side
+
+  /**
+   * Passes on what belongs to the request's body.
+   *
+   * @returns the bytes after the body
+   * @throws BodyError when the body breaks its own framing
+   */
+  takeBody(bytes: Buffer): Buffer | undefined {
+    const body = this.#body;
+    const end = body.advance(bytes, 0);
+    if (this.#stream?.write(bytes.subarray(0, end)) === false) this.#blocked = true;
+    if (body.done && this.#responded) this.#complete();
+    return end < bytes.length ? bytes.subarray(end) : undefined;
+  }
+
+  /** The visitor takes more again. */
+  resumeResponse(): void {
+    this.#stream?.resume();
+  }
+
+  /** Ends the visitor's connection with the response, if the response can still say so. */
+  closeAfter(): void {
+    this.#response.closeAfter();
+  }
+
+  /** The visitor is gone or broke its request: the exchange ends. */
+  abort(): void {
+    this.#over = true;
+    this.#dial?.cancel();
+    this.#stream?.abort();
+  }
+
+  /** The visitor may not have the rest of a response that has begun: it breaks off. */
+  cut(): void {
+    this.abort();
+    this.#breakOff();
+  }
+
+  // The origin's side
+
+  #open(): void {
+    this.#dial = this.#request.open(this);
+  }
+
+  opened(stream: ByteStream, wasWarm = false): void {
+    this.#dial = undefined;
+    this.#use(stream, wasWarm && !this.#repeated ? 'lost' : 'never');
+  }
+
+  #use(stream: ByteStream, repeatsWhen: 'ended' | 'lost' | 'never'): void {
+    this.#repeatsWhen = repeatsWhen;
+    this.#stream = stream;
+    if (!this.#handed) this.#request.onHanded();
+    this.#handed = true;
+    this.#blocked = !stream.write(this.#request.head);
+    stream.attach(this);
+    if (this.#over) return;
+    if (this.#blocked || !this.#body.done) this.#owner.flowChanged();
+  }
+
+  failed(fault: DialFault, text?: string): void {
+    this.#fail(fault, text);
+  }
+
+  intercepted(response: OwnResponse): void {
+    this.#over = true;
+    this.#owner.intercepted(response);
+  }
+
+  onRoom(): void {
+    this.#blocked = false;
+    this.#owner.flowChanged();
+  }
+
+  onBytes(piece: Buffer): void {
+    const stream = this.#stream;
+    if (this.#over || stream === undefined) return;
+    if (this.#responded) return this.#response.spoil();
+    const progress = this.#response.push(piece);
+    if (this.#sink.isFull) stream.pause();
+    switch (progress) {
+      case 'more':
+        return;
+      case 'done':
+        return this.#respond();
+      case 'switched':
+        this.#over = true;
+        // Whoever takes over looks after the flow from here on.
+        if (this.#sink.isFull) stream.resume();
+        return this.#owner.switched(stream);
+      case 'no-head':
+        stream.abort();
+        return this.#fail('client-closed');
+      case 'broken':
+        stream.abort();
+        return this.#breakOff();
+    }
+  }
+
+  onEnded(clean: boolean, lost = false): void {
+    if (this.#over) return;
+    this.#stream = undefined;
+    if (this.#responded) {
+      this.#complete();
+    } else if (this.#response.completedByEnd(clean)) {
+      this.#respond();
+    } else if (this.#response.committed) {
+      this.#breakOff();
+    } else if (this.#canRepeat(lost)) {
+      this.#repeated = true;
+      this.#open();
+    } else {
+      this.#fail('client-closed');
+    }
+  }
+
+  /**
+   * Whether the other side closed an idle connection at the moment it was reused, or went down with a warm one. A request
+   * that brings a client down is not sent to it for ever.
+   */
+  #canRepeat(lost: boolean): boolean {
+    if (!this.#request.repeatable || this.#response.started) return false;
+    return this.#repeatsWhen === 'ended' || (this.#repeatsWhen === 'lost' && lost);
+  }
+
+  // Endings
+
+  /**
+   * The response is complete. It may be complete before the request is; the rest of the request is taken as long as there is
+   * a stream.
+   */
+  #respond(): void {
+    this.#responded = true;
+    if (this.#body.done || this.#stream === undefined) this.#complete();
+  }
+
+  #complete(): void {
+    this.#over = true;
+    const stream = this.#stream;
+    const { closes, reusable } = this.#response;
+    const close = closes || !this.#body.done;
+    if (stream === undefined || !reusable || close) {
+      // The rest of a response that is withheld may be endless.
+      if (this.#response.isWithheld) stream?.abort();
+      else stream?.finish();
+      return this.#owner.completed(undefined, close);
+    }
+    // The next request waits until the visitor has taken this response, and nobody would resume the stream then.
+    if (this.#sink.isFull) stream.resume();
+    this.#owner.completed(stream, false);
+  }
+
+  #fail(code: VisitorErrorCode, text?: string): void {
+    this.#over = true;
+    this.#owner.failed(code, text);
+  }
+
+  #breakOff(): void {
+    this.#over = true;
+    this.#owner.brokeOff(this.#response.endsWithConnection);
+  }
+}
+
+/* The one stream a visitor's connection keeps open between requests, for the next one to the same target. */
+
+export class KeptStream implements StreamHandler {
+  readonly rests = true;
+  #target: object | undefined;
+  #stream: ByteStream | undefined;
+
+  /** Keeps a stream after its request; it is dropped when its other side ends it or sends something unasked. */
+  keep(target: object, stream: ByteStream): void {
+    this.#target = target;
+    this.#stream = stream;
+    stream.attach(this);
+  }
+
+  /**
+   * Hands out the stream if it leads to the target; any other is ended.
+   *
+   * @param fresh whether the request needs a stream of its own
+   */
+  take(target: object, fresh: boolean): ByteStream | undefined {
+    if (this.#target !== target || fresh) {
+      this.end();
+      return undefined;
+    }
+    const stream = this.#stream;
+    this.#stream = undefined;
+    return stream;
+  }
+
+  /** Ends the stream, if there is one. */
+  end(): void {
+    this.#stream?.finish();
+    this.#stream = undefined;
+  }
+
+  onBytes(): void {
+    this.#stream?.abort();
+    this.#stream = undefined;
+  }
+
+  onRoom(): void {}
+
+  onRetired(): void {
+    this.end();
+  }
+
+  onEnded(): void {
+    this.#stream = undefined;
+  }
+}

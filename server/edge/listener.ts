@@ -1,0 +1,377 @@
+/** The listener, with TLS or without. */
+import { createPrivateKey, hkdfSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type SecureContext,
+  type SecureContextOptions,
+  type Server as TlsServer,
+} from 'node:tls';
+import { type Clock, systemClock, type Timer } from '../clock.ts';
+import {
+  KEEP_ALIVE_MS,
+  SESSION_SECONDS,
+  STORE_RETRY_MS,
+  TICKET_KEY_MS,
+  TLS_HANDSHAKE_TIMEOUT_MS,
+  TLS_RELOAD_MS,
+} from '../limits.ts';
+import { Listeners } from '../listeners.ts';
+import { describeError, type Log } from '../log.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { guardHandshakes, type HandshakeGuide } from './client-hello.ts';
+
+const OPTIONS = {
+  // Half-open, because a visitor that has sent its request and closes its side still has to get the response.
+  allowHalfOpen: true,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_MS,
+};
+
+/** PEM */
+export interface Pair {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+export interface Listening {
+  /** bound */
+  readonly server: Server;
+  /** keeps the certificate up to date; `undefined` without certificate files */
+  readonly certificate: CertificateWatch | undefined;
+  /** Makes handshakes that name no other host get this. */
+  readonly useOwn: (pair: Pair) => void;
+}
+
+/** With what TLS is spoken. */
+export interface Handshaking {
+  /** with TLS */
+  readonly tickets: TicketKeys | undefined;
+  /** who knows the certificates; `undefined` for those in files, or none */
+  readonly guide: HandshakeGuide | undefined;
+  /** the certificate of the relay's own name, where the guide knows one already */
+  readonly pair: Pair | undefined;
+}
+
+/**
+ * Opens the listener of a configuration.
+ *
+ * @param open binds it, when everything else is there
+ * @throws TlsFileError, or what `open` throws
+ */
+export async function listen(
+  { tls }: { readonly tls: TlsFiles | undefined },
+  { tickets, guide, pair: known }: Handshaking,
+  log: Log,
+  open: (server: Server) => Promise<void>,
+): Promise<Listening> {
+  if (tls === undefined && guide === undefined) {
+    const server = createServer(OPTIONS);
+    await open(server);
+    return { server, certificate: undefined, useOwn: () => {} };
+  }
+  const files = tls && (await readKeyPair(tls));
+  const server = tlsServer(files ?? known, tickets, guide);
+  const useNext = (next: Pair): void => server.setSecureContext(contextOf(next, tickets));
+  if (guide !== undefined) guardHandshakes(server, guide);
+  const certificate = tls && files && new CertificateWatch(tls, files, useNext, systemClock, log);
+  await open(server);
+  certificate?.start();
+  return { server, certificate, useOwn: useNext };
+}
+
+type UseContext = (error: null, context: SecureContext | undefined) => void;
+
+/** @param guide who knows certificates besides this one, which need not be there */
+function tlsServer(
+  pair: Pair | undefined,
+  tickets: TicketKeys | undefined,
+  guide: HandshakeGuide | undefined,
+): TlsServer {
+  const server = createTlsServer({
+    ...OPTIONS,
+    ...contextOf(pair, tickets),
+    // Only until the handshake is done, then as above: a peer that ends before that has said all it ever will.
+    allowHalfOpen: false,
+    handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
+    ALPNProtocols: ['http/1.1'],
+    ...(guide && { SNICallback: (name: string, use: UseContext) => use(null, guide.context(name)) }),
+  });
+  // A peer that does not speak TLS, or takes too long over it.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  tickets?.follow((key) => server.setTicketKeys(key));
+  return server;
+}
+
+function contextOf(pair: Pair | undefined, tickets: TicketKeys | undefined): SecureContextOptions {
+  return {
+    ...(pair && { cert: pair.cert, key: pair.key }),
+    ...SESSIONS,
+    ...(tickets && { ticketKeys: tickets.current }),
+  };
+}
+
+/**
+ * Binds the listener. Connections arrive only once the caller has yielded, so an {@link Edge} made at once misses none.
+ *
+ * @param port 0 picks a free one
+ * @throws the system's error when the address is taken or not ours
+ */
+export async function bind(host: string, port: number): Promise<Server> {
+  const server = createServer(OPTIONS);
+  await new Listeners().open('visitors', server, { host, port });
+  return server;
+}
+
+/** @returns the port a listener is bound to */
+export function boundPort(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/* The certificate and key the relay serves TLS with, read from the operator's files. */
+
+/** Where a file is, and which setting said so. */
+export interface TlsFile {
+  readonly path: string;
+  /** what the operator wrote: variable or flag */
+  readonly setting: string;
+}
+
+export interface TlsFiles {
+  /** PEM, with the intermediate certificates after the relay's own */
+  readonly cert: TlsFile;
+  /** PEM, without a passphrase */
+  readonly key: TlsFile;
+}
+
+/** A certificate and its matching key. */
+export interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** as the certificate says it */
+  readonly validTo: string;
+}
+
+/** A file is missing or does not contain what it should; the text names its setting and what that accepts. */
+export class TlsFileError extends Error {
+  constructor(file: TlsFile, takes: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${file.setting} takes ${takes}: ${file.path}: ${why}`);
+    this.name = 'TlsFileError';
+  }
+}
+
+/** @throws TlsFileError */
+export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
+  const takesCert = 'the path of a certificate, as PEM with its intermediate certificates';
+  const takesKey = `the path of the private key for ${files.cert.setting}, as PEM without a passphrase`;
+  const cert = await read(files.cert, takesCert);
+  const key = await read(files.key, takesKey);
+  const parsed = attempt(files.cert, takesCert, () => new X509Certificate(cert));
+  const privateKey = attempt(files.key, takesKey, () => createPrivateKey(key));
+  attempt(files.key, takesKey, () => mustFit(parsed, privateKey));
+  attempt(files.cert, takesCert, () => createSecureContext({ cert, key }));
+  return { cert, key, validTo: parsed.validTo };
+}
+
+/**
+ * Certificates with which others are checked.
+ *
+ * @returns each in PEM
+ * @throws TlsFileError
+ */
+export async function readAuthorities(file: TlsFile): Promise<readonly string[]> {
+  const takes = 'the path of a file with certificates of authorities, as PEM';
+  const text = (await read(file, takes)).toString('latin1');
+  const list = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return attempt(file, takes, () => {
+    if (list.length === 0) throw new Error('there is none in it');
+    return list.map((pem) => new X509Certificate(pem).toString());
+  });
+}
+
+async function read(file: TlsFile, takes: string): Promise<Buffer> {
+  try {
+    return await readFile(file.path);
+  } catch (error) {
+    throw new TlsFileError(file, takes, error);
+  }
+}
+
+function attempt<T>(file: TlsFile, takes: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new TlsFileError(file, takes, error);
+  }
+}
+
+function mustFit(cert: X509Certificate, key: KeyObject): void {
+  if (!cert.checkPrivateKey(key)) throw new Error('it is the key of another certificate');
+}
+
+/* Picks up a renewed certificate without a restart. */
+
+/**
+ * Reads the files every {@link TLS_RELOAD_MS}, because the system's notifications miss files that are replaced by a rename
+ * or behind a symbolic link. If a pair is broken, or only half renewed, the previous one stays in use.
+ */
+export class CertificateWatch {
+  readonly #files: TlsFiles;
+  readonly #use: (pair: KeyPair) => void;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #current: KeyPair;
+  /** what was wrong with the files when they were last read */
+  #problem = '';
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  /**
+   * @param current the pair in use
+   * @param use told of each new pair
+   */
+  constructor(files: TlsFiles, current: KeyPair, use: (pair: KeyPair) => void, clock: Clock, log: Log) {
+    this.#files = files;
+    this.#current = current;
+    this.#use = use;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.setTimeout(() => void this.#lookAndGoOn(), TLS_RELOAD_MS);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Reads the files now. Never rejects. */
+  reload(): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#look());
+    return this.#looking;
+  }
+
+  async #lookAndGoOn(): Promise<void> {
+    await this.reload();
+    if (this.#timer !== undefined) this.start();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const pair = await readKeyPair(this.#files);
+      this.#problem = '';
+      if (pair.cert.equals(this.#current.cert) && pair.key.equals(this.#current.key)) return;
+      this.#use(pair);
+      this.#current = pair;
+      this.#log('certificate loaded', { valid_to: pair.validTo });
+    } catch (error) {
+      const problem = describeError(error);
+      if (problem !== this.#problem) this.#log('certificate refused', { reason: problem });
+      this.#problem = problem;
+    }
+  }
+}
+
+/* What the contexts of all certificates have in common, so that a session of one handshake is good for the next. */
+
+export const SESSIONS: SecureContextOptions = {
+  minVersion: 'TLSv1.2',
+  // By default it is made from the arguments of the command, and sessions of relays that were started otherwise do not count.
+  sessionIdContext: 'culvert',
+  sessionTimeout: SESSION_SECONDS,
+};
+
+/*
+ * The key of session tickets (RFC 5077, RFC 8446 section 4.6.1): all relays on a database have the same, before and after a restart,
+ * so visitors come back without another full handshake. A new one each day, and the one before is forgotten: whoever had it
+ * could read what was recorded of sessions in TLS 1.2 (docs/decisions/0018-certificates.md).
+ */
+
+/** What `setTicketKeys` takes: a name, and keys to sign and to encrypt with. */
+const KEY_BYTES = 48;
+const SECRETS = 'session tickets ';
+/** ms by which clocks of relays may differ, so that none removes what another has just made. */
+const CLOCK_DIFFERENCE_MS = 60 * 60_000;
+
+export interface TicketKeysOptions {
+  readonly store: Pick<Store, 'relaySecret' | 'removeSecrets'>;
+  readonly clock: Clock;
+}
+
+export class TicketKeys {
+  readonly #options: TicketKeysOptions;
+  #current = Buffer.alloc(0);
+  #changed = (_key: Buffer): void => {};
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  private constructor(options: TicketKeysOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StoreError */
+  static async start(options: TicketKeysOptions): Promise<TicketKeys> {
+    const keys = new TicketKeys(options);
+    await keys.#load();
+    keys.#arm(keys.#untilNext());
+    return keys;
+  }
+
+  /** As `setTicketKeys` takes it. */
+  get current(): Buffer {
+    return this.#current;
+  }
+
+  /** @param changed told of each key from the next one on */
+  follow(changed: (key: Buffer) => void): void {
+    this.#changed = changed;
+  }
+
+  /** Takes over a key that another program has renewed. @throws StoreError */
+  async reload(): Promise<void> {
+    const before = this.#current;
+    await this.#load();
+    if (!this.#current.equals(before)) this.#changed(this.#current);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #untilNext(): number {
+    return TICKET_KEY_MS - (this.#options.clock.now() % TICKET_KEY_MS);
+  }
+
+  #arm(ms: number): void {
+    if (!this.#isStopped) this.#timer = this.#options.clock.setTimeout(() => void this.#renew(), ms);
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      await this.#load();
+      this.#changed(this.#current);
+      this.#arm(this.#untilNext());
+    } catch (error) {
+      // The store reports itself that it fails. Meanwhile the key of before goes on.
+      if (!(error instanceof StoreError)) throw error;
+      this.#arm(STORE_RETRY_MS);
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const period = Math.floor(now / TICKET_KEY_MS);
+    const secret = await store.relaySecret(`${SECRETS}${period}`, now);
+    await store.removeSecrets(SECRETS, period * TICKET_KEY_MS - CLOCK_DIFFERENCE_MS);
+    this.#current = Buffer.from(hkdfSync('sha256', secret, '', 'session tickets', KEY_BYTES));
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Keeps the responses of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
+ * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
+ */
+import { hostname } from '../../shared/host.ts';
+import type { Field } from '../../shared/http1/fields.ts';
+import { setsOwnCookie } from './request-head.ts';
+import type { FieldMap } from './response.ts';
+
+/** Fields that tell browsers something about the whole origin or its host, or that they remember for it. */
+const DROPPED = [
+  'accept-ch',
+  'accept-ch-lifetime',
+  'alt-svc',
+  'clear-site-data',
+  'critical-ch',
+  'critical-origin-trial',
+  'expect-ct',
+  'nel',
+  'origin-agent-cluster',
+  'origin-trial',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'report-to',
+  'reporting-endpoints',
+  'sec-session-challenge',
+  'sec-session-registration',
+  'secure-session-challenge',
+  'secure-session-registration',
+  'service-worker-allowed',
+  'set-cookie2',
+  'set-login',
+  'strict-transport-security',
+  'use-as-dictionary',
+];
+/**
+ * Field lines that every final response gets. The script of a service worker is refused here, so browsers must not take one
+ * from their cache that they received as something else.
+ */
+export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
+const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
+
+/** A path-form tunnel as one request addresses it. */
+export interface PathForm {
+  /** `/t/{slug}` */
+  readonly prefix: string;
+  /** what was asked for below it, in origin form */
+  readonly target: string;
+  /** whether that was the bare prefix, without a slash after it */
+  readonly isBare: boolean;
+  /** names by which this visitor knows the relay, in lower case, without port */
+  readonly ownHosts: readonly string[];
+}
+
+/** Makes the map for the fields of the responses to one request. */
+export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): FieldMap {
+  return (field: Field) => {
+    if (DROPPED.some((name) => field.is(name))) return undefined;
+    if (field.is('location')) return location(field.value, prefix, ownHosts);
+    if (field.is('set-cookie'))
+      return setsOwnCookie(field) ? undefined : cookieBelow(field.value, prefix, target);
+    if (field.is('www-authenticate')) return challengeBelow(field.value, prefix, isBare);
+    return field;
+  };
+}
+
+/** Whether a target is the prefix itself, without a slash after it: its folder belongs to all tunnels. */
+export function isBarePrefix(target: string, prefix: string): boolean {
+  return target.split('?', 1)[0]?.includes(`${prefix}/`) !== true;
+}
+
+function location(value: string, prefix: string, ownHosts: readonly string[]): string {
+  const [, scheme, host, rest = ''] = ABSOLUTE.exec(value) ?? [];
+  if (host === undefined) return value.startsWith('/') ? below(value, prefix) : value;
+  if (!ownHosts.includes(hostname(host))) return value;
+  return `${scheme ?? ''}//${host}${below(rest, prefix)}`;
+}
+
+/** A path moved below the prefix, unless a service that knows its prefix has already put it there. */
+function below(path: string, prefix: string): string {
+  if (path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`)) return path;
+  return prefix + path;
+}
+
+/*
+ * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (docs/protocol.md section 4.3). It is read
+ * as browsers read it (RFC 6265bis section 5): parts end at every semicolon, even within quotes, and if an attribute is
+ * given several times, the last one counts.
+ */
+
+const DOMAIN = /;\s*domain\s*(?:=[^;]*)?(?=;|$)/gi;
+const DOMAIN_OR_PATH = /;\s*(?:domain|(path))\s*(?:=([^;]*))?(?=;|$)/gi;
+/** Characters beyond which browsers ignore the value of an attribute. */
+const ATTRIBUTE_MAX = 1024;
+/** What a client that resolves paths would turn into another path. */
+const RESOLVED = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/**
+ * Limits a cookie to the host that sets it. Its `Domain` is dropped, even if it names just this host: there may one day be
+ * other people's hosts below it, because a name that a tunnel had can become the subdomain of an account.
+ */
+export function cookieOfHost(value: string): string {
+  return value.replace(DOMAIN, '');
+}
+
+/** Maps the fields of a tunnel that has its own host: it may not set the relay's own cookies. */
+export function ownCookies(field: Field): Field | string | undefined {
+  if (!field.is('set-cookie')) return field;
+  return setsOwnCookie(field) ? undefined : cookieOfHost(field.value);
+}
+
+/**
+ * Limits a cookie of a tunnel in the path form to that tunnel: its `Domain` is dropped, and it gets one `Path`, at or below
+ * the prefix.
+ *
+ * @param prefix `/t/{slug}`
+ * @param target what was asked for below the prefix; its folder is the path of a cookie that names none
+ */
+export function cookieBelow(value: string, prefix: string, target: string): string {
+  let path = '';
+  const rest = value.replace(DOMAIN_OR_PATH, (_all, isPath?: string, given = '') => {
+    if (isPath !== undefined) path = given.trim();
+    return '';
+  });
+  const end = rest.includes(';') ? rest.indexOf(';') : rest.length;
+  const scope = pathBelow(path.startsWith('/') ? path : folderOf(target), prefix);
+  // Before the other attributes, because browsers need not read many of them.
+  return `${rest.slice(0, end)}; Path=${scope}${rest.slice(end)}`;
+}
+
+/** The folder of a target (RFC 6265bis section 5.1.4), empty for the root. */
+function folderOf(target: string): string {
+  const path = target.split('?', 1)[0] ?? '';
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
+function pathBelow(path: string, prefix: string): string {
+  const isOwn = path === prefix || path.startsWith(`${prefix}/`);
+  const moved = isOwn ? path : prefix + (path === '/' ? '' : path);
+  return moved.length > ATTRIBUTE_MAX || moved.includes(';') || RESOLVED.test(moved) ? prefix : moved;
+}
+
+/**
+ * `WWW-Authenticate` of a tunnel in the path form. Browsers send a password again, without asking, to whatever names the
+ * same realm on the same origin, and unasked to everything in the folder that asked for it (RFC 7617 section 2.2).
+ */
+
+/** One Basic challenge and nothing else: the scheme, the realm, and perhaps the charset. */
+const BASIC =
+  /^basic +realm *= *(?:"((?:[^"\\]|\\[^"\\])*)"|([!#$%&'*+\-.^_`|~0-9a-z]+))( *, *charset *= *"?utf-8"?)?$/i;
+/** Schemes for which browsers keep what was typed, or answer with what the system knows about its user. */
+const KEPT = /(?:^|[\s,])(?:basic|digest|ntlm|negotiate)(?=[\s,]|$)/i;
+
+/**
+ * Limits a challenge to its tunnel: the realm of Basic begins with the prefix, which no other tunnel's realm does. Other
+ * schemes whose credentials browsers keep are dropped, and so is Basic if it is not plain, or asked for at the bare prefix,
+ * whose folder belongs to everybody.
+ *
+ * @param prefix `/t/{slug}`
+ * @param isBare whether the request was for the prefix itself, without a slash after it
+ * @returns the value to pass on, or `undefined` to drop the field
+ */
+export function challengeBelow(value: string, prefix: string, isBare: boolean): string | undefined {
+  if (!KEPT.test(value)) return value;
+  const [plain, quoted, token, charset] = BASIC.exec(value) ?? [];
+  if (plain === undefined || isBare) return undefined;
+  return `Basic realm="${prefix} ${quoted ?? token ?? ''}"${charset === undefined ? '' : ', charset="UTF-8"'}`;
+}

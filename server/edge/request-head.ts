@@ -1,0 +1,171 @@
+/** The request head as the local service receives it (RFC 9110 section 7.6; docs/protocol.md section 4.2). */
+import type { BlockList } from 'node:net';
+import { cookieName, type Field, fieldValue } from '../../shared/http1/fields.ts';
+import { fieldsStart, HeadWriter, type RequestHead } from '../../shared/http1/head.ts';
+import { isHopByHop, namedByConnection, provenance, VISITOR_FIELD } from '../../shared/http1/hop-by-hop.ts';
+
+/** Where a request came from. */
+export interface Peer {
+  /** IP address */
+  readonly address: string;
+  readonly proto: 'http' | 'https';
+  /** Whether it is a proxy whose forwarding fields are believed. */
+  readonly trusted: boolean;
+}
+
+/** An IPv4 address behind an IPv6 socket, as IPv4. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
+
+export function isTrusted(address: string, proxies: BlockList): boolean {
+  return proxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+}
+
+export interface ForwardedHead {
+  /** in origin form, or as sent */
+  readonly target: string;
+  /** `/t/{slug}` in the path form, else empty */
+  readonly prefix: string;
+  /** Whether an offered WebSocket upgrade is passed on; any other upgrade never is. */
+  readonly upgrade: boolean;
+  /** Whether `Authorization` was meant for the relay. */
+  readonly hidesAuthorization: boolean;
+  /** who the visitor is, where the tunnel's gate has found out */
+  readonly visitor: string | undefined;
+}
+
+/** Writes the head for a tunnel's client: case and order of field names and duplicates are kept. */
+export function tunnelRequestHead(
+  head: RequestHead,
+  peer: Peer,
+  { target, prefix, upgrade, hidesAuthorization, visitor }: ForwardedHead,
+): Buffer {
+  const added =
+    (upgrade ? 'Connection: Upgrade\r\n' : '') +
+    forwardedFields(head, peer) +
+    (visitor === undefined ? '' : `${VISITOR_FIELD}: ${writtenVisitor(visitor)}\r\n`) +
+    (prefix === '' ? '\r\n' : `X-Forwarded-Prefix: ${prefix}\r\n\r\n`);
+  const named = namedByConnection(head.fields);
+  const writer = startRequest(head, target, added.length);
+  for (const field of head.fields) {
+    const passes = field.is('upgrade')
+      ? upgrade
+      : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
+    if (!passes || (hidesAuthorization && field.is('authorization'))) continue;
+    if (field.is('cookie')) writeCookies(writer, field);
+    else writer.keepField(field);
+  }
+  writer.text(added);
+  return writer.end();
+}
+
+/**
+ * Writes the head for the relay's own HTTP server.
+ *
+ * @param address where it comes from, if that has limits; what the request itself says about that is removed
+ */
+export function relayRequestHead(head: RequestHead, target: string, address: string | undefined): Buffer {
+  const added = address === undefined ? '\r\n' : `X-Forwarded-For: ${address}\r\n\r\n`;
+  const named = namedByConnection(head.fields);
+  const writer = startRequest(head, target, added.length);
+  for (const field of head.fields) {
+    if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);
+  }
+  writer.text(added);
+  return writer.end();
+}
+
+function startRequest(head: RequestHead, target: string, extra: number): HeadWriter {
+  const writer = new HeadWriter(head.bytes, extra);
+  if (target === head.target) writer.keep(0, fieldsStart(head));
+  else writer.text(`${head.method} ${target} HTTP/1.${head.minor}\r\n`);
+  return writer;
+}
+
+/** What is not visible ASCII is written as in a URL: field values have no agreed encoding (RFC 9110 section 5.5). */
+function writtenVisitor(visitor: string): string {
+  return visitor.replaceAll(/[^\x20-\x24\x26-\x7e]/gu, (character) => encodeURIComponent(character));
+}
+
+function writeCookies(writer: HeadWriter, field: Field): void {
+  const value = withoutOwnCookies(field.value);
+  if (value === field.value) writer.keepField(field);
+  else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
+}
+
+/** Whether a field makes a claim about the origin of the request, which the peer may not make. */
+function isRemoved(field: Field, trusted: boolean): boolean {
+  const said = provenance(field);
+  return said === 'claim' || (said === 'named' && !trusted);
+}
+
+function forwardedFields({ fields }: RequestHead, { address, proto, trusted }: Peer): string {
+  let list = address;
+  if (trusted) {
+    const given = fields.filter((field) => field.is('x-forwarded-for')).map(({ value }) => value);
+    list = [...given, address].join(', ');
+  }
+  const host = (trusted ? fieldValue(fields, 'x-forwarded-host') : undefined) ?? fieldValue(fields, 'host');
+  const scheme = (trusted ? fieldValue(fields, 'x-forwarded-proto') : undefined) ?? proto;
+  const hostLine = host === undefined ? '' : `X-Forwarded-Host: ${host}\r\n`;
+  return `X-Forwarded-For: ${list}\r\n${hostLine}X-Forwarded-Proto: ${scheme}\r\n`;
+}
+
+/* Cookies that are between the relay and a browser: no local service sees or sets one. */
+
+/**
+ * In the subdomain form with https: browsers accept it from its own host only, for all of it (RFC 6265bis section 4.1.3).
+ */
+export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
+export const NOTICE_COOKIE = 'culvert-notice';
+
+/** Who has been let in; named like those of the notice. */
+export const HOST_PASS_COOKIE = '__Host-culvert-pass';
+export const PASS_COOKIE = 'culvert-pass';
+/** What all of their names have in them. */
+const MARK = 'culvert-';
+
+const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOST_PASS_COOKIE, PASS_COOKIE]);
+
+/**
+ * The value of a `Cookie` field without them; all others stay as they are.
+ *
+ * @returns `''` if there are no others
+ */
+export function withoutOwnCookies(value: string): string {
+  if (!value.includes(MARK)) return value;
+  const pairs = value.split(';').filter((pair) => !OWN.has(cookieName(pair)));
+  return pairs.join(';').trim();
+}
+
+/** @returns name of the cookie with a pass, for the form of the address */
+export function passCookieName(form: 'host' | 'path', secure: boolean): string {
+  return secure && form === 'host' ? HOST_PASS_COOKIE : PASS_COOKIE;
+}
+
+/** @returns value of the `Set-Cookie` field that makes a visitor known to the gate of one tunnel */
+export function passCookie({
+  value,
+  prefix,
+  secure,
+  seconds,
+}: {
+  readonly value: string;
+  /** `/t/{slug}` in the path form, else empty */
+  readonly prefix: string;
+  readonly secure: boolean;
+  readonly seconds: number;
+}): string {
+  const name = passCookieName(prefix === '' ? 'host' : 'path', secure);
+  return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+}
+
+/** Whether a field, which is a `Set-Cookie`, sets one of them, which a picture could do before its page was ever visited. */
+export function setsOwnCookie(field: Field): boolean {
+  const [pair = ''] = field.value.split(';', 1);
+  // Browsers send a cookie without a name as its value alone, which reads as another one's name and value.
+  return OWN.has(cookieName(pair.replace(NAMELESS, '')));
+}
+
+const NAMELESS = /^[ \t=]+/;

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { trackBody } from '../../shared/http1/body.ts';
+import { parseRequestHead } from '../../shared/http1/head.ts';
+import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import {
+  interimsFor,
+  NOINDEX_ENDING,
+  PLAIN_ENDING,
+  type ResponseContext,
+  ResponseRelay,
+} from './response.ts';
+
+const CONTEXT: ResponseContext = {
+  method: 'GET',
+  minor: 1,
+  interims: 'all',
+  upgrade: false,
+  close: false,
+  owner: { staysOpen() {} },
+  heldBack: undefined,
+  rules: { ending: PLAIN_ENDING, mapField: undefined },
+};
+
+/** Relays a response that comes in the given pieces, and reports what became of it. */
+function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
+  let sent = '';
+  const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
+  const response = new ResponseRelay({ ...CONTEXT, ...context }, { send, isFull: false });
+  const progress = pieces.map((piece) => response.push(Buffer.from(piece, 'latin1')));
+  return { response, sent, progress };
+}
+
+/** A complete head of that many bytes. */
+function responseRelayHead(bytes: number): string {
+  return `HTTP/1.1 204 x\r\nX: ${'x'.repeat(bytes - 23)}\r\n\r\n`;
+}
+
+describe('ResponseRelay', () => {
+  it('passes a response on to its end, and keeps the stream for another', () => {
+    const { response, sent, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Le', 'ngth: 5\r\n\r\nhe', 'llo']);
+    assert.deepEqual(progress, ['more', 'more', 'done']);
+    assert.equal(sent, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello');
+    assert.ok(response.reusable && !response.closes);
+  });
+
+  it('adds to the fields of the service that search engines may not show it, on final responses only', () => {
+    const pieces = ['HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\n\r\n'];
+    const fields =
+      'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\nX-Robots-Tag: noindex\r\n';
+    const rules = { ending: NOINDEX_ENDING, mapField: undefined };
+    assert.equal(relay(pieces, { rules }).sent, `${fields}\r\n`);
+    assert.equal(relay(pieces, { rules, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
+  });
+
+  it('passes nothing on that comes after the response, and does not reuse the stream', () => {
+    const { response, sent, progress } = relay(['HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 smuggled\r\n\r\n']);
+    assert.deepEqual(progress, ['done']);
+    assert.equal(sent, 'HTTP/1.1 204 x\r\n\r\n');
+    assert.ok(!response.reusable);
+  });
+
+  it('passes interim responses on: all, only the 100 that the visitor waits for, or none', () => {
+    const [proceed, hints] = ['HTTP/1.1 100 x\r\n\r\n', 'HTTP/1.1 103 x\r\nLink: x\r\n\r\n'];
+    const final = 'HTTP/1.1 304 x\r\n\r\n';
+    const { sent, progress } = relay([proceed + hints, hints + proceed, final]);
+    assert.deepEqual(progress, ['more', 'more', 'done']);
+    assert.equal(sent, proceed + hints + hints + proceed + final);
+    assert.equal(relay([proceed + hints, proceed, final], { interims: 'continue' }).sent, proceed + final);
+    assert.equal(relay([proceed + hints, final], { interims: 'none' }).sent, final);
+  });
+
+  it('passes no interim response on that has fields which say where a message ends', () => {
+    const fields =
+      'Content-Length: 0\r\nX: y\r\ntransfer-encoding: chunked\r\nTrailer: z\r\nKeep-Alive: a\r\n';
+    for (const status of [100, 102, 103, 199]) {
+      assert.equal(
+        relay([`HTTP/1.1 ${status} x\r\n${fields}\r\n`]).sent,
+        `HTTP/1.1 ${status} x\r\nX: y\r\n\r\n`,
+      );
+    }
+    assert.equal(
+      relay([`HTTP/1.1 101 x\r\nUpgrade: websocket\r\n${fields}\r\n`], { upgrade: true }).sent,
+      'HTTP/1.1 101 x\r\nUpgrade: websocket\r\nX: y\r\nConnection: Upgrade\r\n\r\n',
+    );
+  });
+
+  it('waits for a final response after 64 interim ones and no more', () => {
+    for (const interims of ['all', 'none'] as const) {
+      const flood = Array<string>(INTERIM_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
+      assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
+      const { response, progress } = relay([...flood, 'HTTP/1.1 102 x\r\n\r\n'], { interims });
+      assert.deepEqual([progress.at(-1), response.committed], ['no-head', false]);
+    }
+  });
+
+  it('does not accept a head of more than 500 fields', () => {
+    const fields = 'a:\r\n'.repeat(RESPONSE_FIELDS_MAX);
+    assert.deepEqual(relay([`HTTP/1.1 204 x\r\n${fields}\r\n`]).progress, ['done']);
+    for (const status of [204, 103]) {
+      const { sent, progress } = relay([`HTTP/1.1 ${status} x\r\n${fields}b:\r\n\r\n`]);
+      assert.deepEqual([progress, sent], [['no-head'], '']);
+    }
+  });
+
+  it('says nothing about a length or a coding where there is no body', () => {
+    for (const [status, method, expected] of [
+      [204, 'GET', ''],
+      [205, 'GET', 'Content-Length: 0\r\n'],
+      [304, 'GET', 'Content-Length: 3\r\n'],
+      [200, 'HEAD', 'Content-Length: 3\r\n'],
+    ] as const) {
+      const length = relay([`HTTP/1.1 ${status} x\r\nContent-Length: 3\r\n\r\n`], { method });
+      assert.deepEqual([length.progress, length.sent], [['done'], `HTTP/1.1 ${status} x\r\n${expected}\r\n`]);
+      const coding = relay([`HTTP/1.1 ${status} x\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n`], {
+        method,
+      });
+      const kept = status === 205 ? expected : '';
+      assert.deepEqual([coding.progress, coding.sent], [['done'], `HTTP/1.1 ${status} x\r\n${kept}\r\n`]);
+      // The announced body may still come.
+      const comes = status === 204 || status === 205;
+      assert.deepEqual([length.response.reusable, coding.response.reusable], [!comes, !comes]);
+    }
+    const { sent, response } = relay(['HTTP/1.1 205 x\r\n\r\n']);
+    assert.equal(sent, 'HTTP/1.1 205 x\r\nContent-Length: 0\r\n\r\n');
+    assert.ok(!response.closes);
+  });
+
+  it('closes the connection of a visitor that may leave out a body it has announced', () => {
+    const bytes = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
+    const heldBack = trackBody({ kind: 'length', length: 1 });
+    const early = relay(bytes, { heldBack });
+    assert.equal(early.sent, 'HTTP/1.1 200 x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    assert.ok(early.response.closes);
+    heldBack.advance(Buffer.from('x'), 0);
+    assert.ok(!relay(bytes, { heldBack }).response.closes);
+  });
+
+  it('drops fields about one connection, and says so when its own ends', () => {
+    const { response, sent } = relay(
+      [
+        'HTTP/1.1 200 OK\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: x\r\nContent-Length: 0\r\n\r\n',
+      ],
+      { close: true },
+    );
+    assert.equal(sent, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    assert.ok(!response.reusable && response.closes);
+  });
+
+  it('drops fields that a proxy in front would obey, from interim responses and trailers, too', () => {
+    const steering = [
+      'X-Accel-Redirect: /t/other',
+      'x-accel-buffering: yes',
+      'X-Sendfile: /etc/passwd',
+      'X-SENDFILE2: /',
+
+      'X-LIGHTTPD-send-file: /',
+      'X-LiteSpeed-Location: /',
+      'X-Reproxy-URL: http://10.0.0.1/',
+      'X-Envoy-Immediate-Health-Check-Fail: 1',
+    ];
+    const fields = ['X-A: 1', ...steering, 'X-Accelerate: 1', 'X-Send: 1']
+      .map((line) => `${line}\r\n`)
+      .join('');
+    const kept = 'X-A: 1\r\nX-Accelerate: 1\r\nX-Send: 1\r\n';
+    for (const status of [103, 204])
+      assert.equal(
+        relay([`HTTP/1.1 ${status} x\r\n${fields}\r\n`]).sent,
+        `HTTP/1.1 ${status} x\r\n${kept}\r\n`,
+      );
+    for (const field of steering) {
+      const trailers = ['HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `${field}\r\n\r\n`];
+      assert.deepEqual(relay(trailers).progress, ['more', 'broken']);
+    }
+  });
+
+  it('lets a 426 say which protocol is wanted', () => {
+    const { sent } = relay([
+      'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',
+    ]);
+    assert.equal(
+      sent,
+      'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',
+    );
+  });
+
+  describe('to a preflight without credentials', () => {
+    const rules = { ending: NOINDEX_ENDING, mapField: undefined, isPreflight: true };
+    const END = 'X-Robots-Tag: noindex\r\n\r\n';
+    const preflight = (pieces: string[], context = {}) =>
+      relay(pieces, { method: 'OPTIONS', rules, ...context });
+
+    it('passes on the status and the fields that answer it, and nothing else', () => {
+      const fields =
+        'access-control-allow-origin: *\r\nVary: Origin\r\nACCESS-CONTROL-ALLOW-METHODS: PUT\r\nAllow: GET\r\n';
+      const secrets =
+        'Access-Control: x\r\nX-Access-Control-Allow-Origin: x\r\nLocation: /secret\r\nETag: x\r\nUpgrade: x\r\nContent-Type: x\r\nVaryx: x\r\nConnection: vary\r\n';
+      for (const [answered, expected] of [
+        ['204 secret', '204 No Content'],
+        ['426 secret', '426 Upgrade Required\r\nContent-Length: 0'],
+        ['299 secret', '299 \r\nContent-Length: 0'],
+      ] as const) {
+        const [status, ...length] = expected.split('\r\n');
+        const { sent, progress, response } = preflight([
+          `HTTP/1.1 ${answered}\r\n${secrets.replace('Connection: vary\r\n', '')}${fields}Content-Length: 0\r\n\r\n`,
+        ]);
+        const lines = length.map((line) => `${line}\r\n`).join('');
+        assert.equal(sent, `HTTP/1.1 ${status}\r\n${fields}${lines}${END}`);
+        assert.deepEqual([progress, response.reusable, response.isWithheld], [['done'], true, false]);
+      }
+      const { sent } = preflight([`HTTP/1.1 204 x\r\n${secrets}Vary: Origin\r\n\r\n`]);
+      assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
+    });
+
+    it('passes on no body, whatever its framing, and reuses no stream on which one may follow', () => {
+      for (const answer of [
+        'HTTP/1.1 200 x\r\nContent-Length: 6\r\n\r\nsecret',
+        'HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\nX-Secret: 1\r\n\r\n',
+        'HTTP/1.1 200 x\r\n\r\nsecret',
+        'HTTP/1.0 200 x\r\n\r\nsecret',
+      ]) {
+        for (const pieces of [[answer], Array.from(answer)]) {
+          const { sent, response } = preflight(pieces.slice(0, pieces.findLastIndex((p) => p === '\r') + 2));
+          assert.ok(!sent.includes('secret') && sent.endsWith(`Content-Length: 0\r\n${END}`), sent);
+          assert.deepEqual([response.reusable, response.isWithheld, response.closes], [false, true, false]);
+        }
+      }
+    });
+
+    it('passes on no interim response', () => {
+      const { sent } = preflight(['HTTP/1.1 103 x\r\nLink: secret\r\n\r\nHTTP/1.1 204 x\r\n\r\n']);
+      assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
+    });
+
+    it('accepts no head that could be read in two ways', () => {
+      const both = 'HTTP/1.1 200 x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
+      assert.deepEqual(preflight([both]).progress, ['no-head']);
+    });
+  });
+
+  it('ends a response without a length with the connection', () => {
+    const { response, sent, progress } = relay(['HTTP/1.0 200 OK\r\n\r\nabc', 'def']);
+    assert.deepEqual(progress, ['more', 'more']);
+    assert.equal(sent, 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcdef');
+    assert.ok(response.completedByEnd(true) && !response.completedByEnd(false));
+    assert.ok(response.closes && response.endsWithConnection);
+  });
+
+  it('removes the chunked coding for HTTP/1.0', () => {
+    const pieces = [
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
+      '2\r\nde\r\n0\r\n\r\n',
+    ];
+    const { sent, progress } = relay(pieces, { minor: 0, close: true });
+    assert.deepEqual(progress, ['more', 'done']);
+    assert.equal(sent, 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcde');
+  });
+
+  it('switches only when asked to', () => {
+    const pieces = ['HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nframe'];
+    const { sent, progress } = relay(pieces, { upgrade: true });
+    assert.deepEqual(progress, ['switched']);
+    assert.equal(sent, 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nframe');
+    assert.deepEqual(relay(pieces).progress, ['no-head']);
+    assert.deepEqual(relay(['HTTP/1.1 101 x\r\nUpgrade: h2c\r\n\r\n'], { upgrade: true }).progress, [
+      'no-head',
+    ]);
+  });
+
+  it('does not reuse a stream on which an upgrade was refused', () => {
+    const { response, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'], { upgrade: true });
+    assert.deepEqual(progress, ['done']);
+    assert.ok(!response.reusable && !response.closes);
+  });
+
+  it('does not accept a head above 64 KiB, not even a part of one', () => {
+    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
+    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
+    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);
+    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 9).slice(0, -3)]).progress, [
+      'no-head',
+    ]);
+  });
+
+  it('notices a response that goes wrong, before and after its head was passed on', () => {
+    for (const broken of [
+      'nonsense\r\n\r\n',
+      'HTTP/1.1 200 OK\nX: y\n',
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    ]) {
+      const { response, sent, progress } = relay([broken]);
+      assert.deepEqual([progress, sent, response.committed], [['no-head'], '', false]);
+    }
+    const late = relay(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n', 'zz\r\n']);
+    assert.deepEqual(late.progress, ['more', 'broken']);
+    assert.ok(late.response.committed);
+  });
+});
+
+function interimsInterims(method: string, minor: 0 | 1, trusted: boolean, expectsContinue: boolean) {
+  const head = parseRequestHead(Buffer.from(`${method} / HTTP/1.${minor}\r\n\r\n`), { target: 9, fields: 9 });
+  assert.ok(typeof head === 'object');
+  return interimsFor({ head, expectsContinue }, { trusted });
+}
+
+describe('interimsFor', () => {
+  it('sends visitors all, but none in response to HEAD, which a proxy may mistake for the final response', () => {
+    assert.equal(interimsInterims('GET', 1, false, false), 'all');
+    assert.equal(interimsInterims('POST', 1, false, true), 'all');
+    assert.equal(interimsInterims('HEAD', 1, false, false), 'none');
+  });
+
+  it('sends a trusted proxy none but the 100 that it waits for', () => {
+    assert.equal(interimsInterims('GET', 1, true, false), 'none');
+    assert.equal(interimsInterims('POST', 1, true, true), 'continue');
+  });
+
+  it('sends HTTP/1.0 none', () => {
+    assert.equal(interimsInterims('GET', 0, false, false), 'none');
+    assert.equal(interimsInterims('GET', 0, true, false), 'none');
+  });
+});

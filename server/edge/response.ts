@@ -1,0 +1,453 @@
+/** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
+import { STATUS_CODES } from 'node:http';
+import {
+  BodyError,
+  type BodyTracker,
+  type Framing,
+  responseFraming,
+  trackBody,
+} from '../../shared/http1/body.ts';
+import { SPACE } from '../../shared/http1/characters.ts';
+import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import {
+  fieldsStart,
+  HeadReader,
+  HeadWriter,
+  parseResponseHead,
+  type ResponseHead,
+} from '../../shared/http1/head.ts';
+import { isHopByHop, namedByConnection, steersProxy } from '../../shared/http1/hop-by-hop.ts';
+import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import type { Peer } from './request-head.ts';
+import type { Plan } from './route.ts';
+
+const EMPTY = Buffer.alloc(0);
+
+/** Which interim responses (1xx except 101) a visitor is sent: any, a 100 because it waits for one, or none. */
+export type Interims = 'all' | 'continue' | 'none';
+
+export interface ResponseContext {
+  /** the method of the request */
+  readonly method: string;
+  /** the minor version of the visitor */
+  readonly minor: 0 | 1;
+  readonly interims: Interims;
+  /** Whether the request offers a WebSocket. */
+  readonly upgrade: boolean;
+  /** Whether the visitor's connection is to end with the response. */
+  readonly close: boolean;
+  /**
+   * The request's body, where the visitor sends it only after a 100. After a final response it may leave that out
+   * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
+   */
+  readonly heldBack: BodyTracker | undefined;
+  /** how heads are written; read when there is one */
+  readonly rules: {
+    readonly ending: ResponseEnding;
+    readonly mapField: FieldMap | undefined;
+    /** Whether only the status and the fields that answer a preflight are passed on */
+    readonly isPreflight?: boolean;
+  };
+  /** told when the response turns out to be an event stream, before its head is passed on */
+  readonly owner: { staysOpen(): void };
+}
+
+/** A visitor's connection, as seen by whoever writes a response. */
+export interface VisitorSink {
+  send(bytes: Buffer): void;
+  /** Whether the visitor has not taken what was sent, so that no more should come. */
+  readonly isFull: boolean;
+}
+
+/**
+ * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came is
+ * not a response, and none of it has been passed on. `broken`: the body breaks its own framing.
+ */
+export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
+
+export class ResponseRelay {
+  readonly #context: ResponseContext;
+  readonly #sink: VisitorSink;
+  /** of the final response, or of the switch to a WebSocket, once it was passed on */
+  status: number | undefined;
+  readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
+  #body: BodyTracker | undefined;
+  #untilClose = false;
+  #unchunk = false;
+  #started = false;
+  #interimResponses = 0;
+  #closes: boolean;
+  #reusable = true;
+  #isWithheld = false;
+
+  constructor(context: ResponseContext, sink: VisitorSink) {
+    this.#context = context;
+    this.#sink = sink;
+    this.#closes = context.close;
+  }
+
+  /** Whether any byte of a response has come. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Whether the final head has been passed on, so that no other response can be sent. */
+  get committed(): boolean {
+    return this.#body !== undefined;
+  }
+
+  /** Whether the visitor's connection ends with this response. */
+  get closes(): boolean {
+    return this.#closes;
+  }
+
+  /** Whether the visitor takes the end of the connection for the end of the body, so that only a reset tells otherwise. */
+  get endsWithConnection(): boolean {
+    return this.#untilClose || this.#unchunk;
+  }
+
+  /** Ends the visitor's connection with this response, unless its head has already gone out without saying so. */
+  closeAfter(): void {
+    if (!this.committed) this.#closes = true;
+  }
+
+  /** Whether the stream can carry another request after this response. */
+  get reusable(): boolean {
+    return this.#reusable;
+  }
+
+  /** Whether the response has a body that the visitor does not get. */
+  get isWithheld(): boolean {
+    return this.#isWithheld;
+  }
+
+  push(piece: Buffer): ResponseProgress {
+    this.#started = true;
+    if (this.#body !== undefined) return this.#pushBody(this.#body, piece);
+    return this.#pushHead(piece);
+  }
+
+  /** The stream has ended; `clean`: its sender has sent everything. Returns whether that completes the response. */
+  completedByEnd(clean: boolean): boolean {
+    return clean && this.#untilClose;
+  }
+
+  /** Bytes came after the complete response: they belong to no request, so the stream is not reused. */
+  spoil(): void {
+    this.#reusable = false;
+  }
+
+  #pushHead(piece: Buffer): ResponseProgress {
+    let rest = piece;
+    for (;;) {
+      const end = this.#reader.push(rest);
+      if (end === undefined) return 'more';
+      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
+      if (typeof end === 'string' || head === undefined) return 'no-head';
+      if (head.fields.length > RESPONSE_FIELDS_MAX) return 'no-head';
+      rest = end.rest;
+      if (head.status === 101) return this.#switch(head, rest);
+      if (head.status >= 200) return this.#commit(head, rest);
+      this.#interimResponses += 1;
+      if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';
+      if (this.#passes(head)) this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, EMPTY));
+      if (rest.length === 0) return 'more';
+    }
+  }
+
+  #passes({ status }: ResponseHead): boolean {
+    const { interims, rules } = this.#context;
+    if (rules.isPreflight === true) return false;
+    return interims === 'all' || (interims === 'continue' && status === 100 && this.#interimResponses === 1);
+  }
+
+  #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
+    if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
+      return 'no-head';
+    this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, rest));
+    this.status = head.status;
+    return 'switched';
+  }
+
+  #commit(head: ResponseHead, rest: Buffer): ResponseProgress {
+    const { method, minor } = this.#context;
+    const framing = responseFraming(head, method);
+    if (framing === undefined) return 'no-head';
+    if (this.#context.rules.isPreflight === true) return this.#withhold(head, framing, rest);
+    this.#untilClose = framing.kind === 'until-close';
+    this.#unchunk = framing.kind === 'chunked' && minor === 0;
+    this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;
+    // Some servers are left in an unclear state when they refuse an upgrade: Node's never responds to a broken request after
+    // that.
+    const isSettled = !this.#untilClose && !this.#context.upgrade;
+    this.#reusable = isSettled && staysUsable(head);
+    const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
+    this.#body = body;
+    this.status = head.status;
+    if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
+      this.#context.owner.staysOpen();
+    if (this.#unchunk || rest.length === 0) {
+      // Without its coding, the body is sent as decoded.
+      this.#sink.send(this.#finalHead(head, EMPTY));
+      return this.#pushBody(body, rest);
+    }
+    return this.#pushFirst(head, body, rest);
+  }
+
+  /** Passes on the answer to a preflight. For the visitor the response is complete with its head. */
+  #withhold(head: ResponseHead, { kind }: Framing, rest: Buffer): ResponseProgress {
+    this.#body = trackBody({ kind: 'none' });
+    this.status = head.status;
+    this.#isWithheld = kind !== 'none';
+    this.#reusable = !this.#isWithheld && rest.length === 0 && staysUsable(head);
+    const { ending } = this.#context.rules;
+    this.#sink.send(preflightResponseHead(head, { close: this.#closes, ending }));
+    return 'done';
+  }
+
+  /** The head and the bytes that came with it, in one piece. */
+  #pushFirst(head: ResponseHead, body: BodyTracker, piece: Buffer): ResponseProgress {
+    let end: number;
+    try {
+      end = body.advance(piece, 0);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      this.#body = undefined;
+      this.status = undefined;
+      return 'no-head';
+    }
+    this.#sink.send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
+    return this.#progress(body, end < piece.length);
+  }
+
+  #finalHead(head: ResponseHead, body: Buffer): Buffer {
+    const { ending, mapField } = this.#context.rules;
+    const omits = this.#omission(head);
+    return finalResponseHead(head, { close: this.#closes, omits, ending, mapField }, body);
+  }
+
+  #omission({ status }: ResponseHead): Omission {
+    if (status === 204 || status === 205) return 'length';
+    return this.#unchunk || status === 304 || this.#context.method === 'HEAD' ? 'coding' : 'nothing';
+  }
+
+  #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
+    try {
+      const end = body.advance(piece, 0);
+      if (!this.#unchunk && end > 0) this.#sink.send(end === piece.length ? piece : piece.subarray(0, end));
+      return this.#progress(body, end < piece.length);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      return 'broken';
+    }
+  }
+
+  /** @param hasMore whether bytes came after the body, as far as it is complete */
+  #progress(body: BodyTracker, hasMore: boolean): ResponseProgress {
+    if (!body.done) return 'more';
+    if (hasMore) this.spoil();
+    return 'done';
+  }
+}
+
+/** One of server-sent events (HTML Living Standard section 9.2). */
+function isEventStream({ fields }: ResponseHead): boolean {
+  return /^text\/event-stream\b/i.test(fieldValue(fields, 'content-type') ?? '');
+}
+
+/** Whether nothing in a head speaks against another request on its stream. */
+function staysUsable(head: ResponseHead): boolean {
+  const { minor, fields } = head;
+  return minor === 1 && !listMembers(fields, 'connection').includes('close') && !mayBring(head);
+}
+
+/** Whether a response that has no body announces one, which may still come. */
+function mayBring({ status, fields }: ResponseHead): boolean {
+  if (status !== 204 && status !== 205) return false;
+  return (
+    (fieldValue(fields, 'content-length') ?? '0') !== '0' ||
+    fieldValue(fields, 'transfer-encoding') !== undefined
+  );
+}
+
+/**
+ * Which interim responses a visitor is sent (docs/protocol.md section 4.3). Some reverse proxies mistake them for final
+ * ones, keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where no body
+ * would tell them better.
+ */
+export function interimsFor(
+  { head, expectsContinue }: Pick<Plan, 'head' | 'expectsContinue'>,
+  { trusted }: Pick<Peer, 'trusted'>,
+): Interims {
+  // An HTTP/1.0 visitor knows none (RFC 9110 section 15.2).
+  if (head.minor === 0) return 'none';
+  if (!trusted && head.method !== 'HEAD') return 'all';
+  return expectsContinue ? 'continue' : 'none';
+}
+
+/* The response head as the visitor receives it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
+
+/** What is written after the fields of every final response, for a connection that stays open and for one that ends. */
+export interface ResponseEnding {
+  readonly stays: string;
+  readonly ends: string;
+}
+
+export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
+
+/** Writes more fields, each a whole line, before an ending. */
+export function endingWith(lines: string, { stays, ends }: ResponseEnding): ResponseEnding {
+  return { stays: lines + stays, ends: lines + ends };
+}
+
+/**
+ * Keeps what tunnels show out of search engines: they follow the strictest of several rules, so a service cannot take it
+ * back.
+ */
+export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\r\n', PLAIN_ENDING);
+
+/**
+ * `coding`: `Transfer-Encoding` and `Trailer`, where the body is sent without its chunks or not at all. `length`:
+ * `Content-Length` too, where there cannot be a body: some parsers would wait for one, or take the next response for it.
+ */
+export type Omission = 'nothing' | 'coding' | 'length';
+
+export interface ResponseOptions {
+  /** Whether the connection ends with this response. */
+  readonly close: boolean;
+  readonly ending: ResponseEnding;
+  /** Which fields about the length of the body do not apply to what the visitor receives. */
+  readonly omits: Omission;
+  /** Keeps a tunnel's fields from affecting others; `undefined` where all fields pass. */
+  readonly mapField: FieldMap | undefined;
+}
+
+/** Returns a field that passes as it is, a new value for it, or `undefined` to drop it. */
+export type FieldMap = (field: Field) => Field | string | undefined;
+
+/** Room for what is written besides the fields that are kept. */
+const EXTRA = 96;
+/** Bytes of `HTTP/1.1 200`. */
+const STATUS_END = 12;
+
+/**
+ * Writes a final response head.
+ *
+ * @param body bytes that go out after it, in one piece with it
+ */
+export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
+  const { close, ending, omits, mapField } = options;
+  const named = namedByConnection(head.fields);
+  const writer = startResponse(head, body);
+  // A 426 exists to say which protocol is wanted (RFC 9110 section 15.5.22).
+  const wantsUpgrade = head.status === 426;
+  for (const field of head.fields) {
+    if (wantsUpgrade && field.is('upgrade')) {
+      writer.text('Connection: Upgrade\r\n');
+      writer.keepField(field);
+      continue;
+    }
+    if (!isDropped(field, named, omits)) writeField(writer, field, mapField);
+  }
+  // The only one without a body that still says so (RFC 9110 section 15.3.6).
+  if (head.status === 205) writer.text('Content-Length: 0\r\n');
+  writer.text(close ? ending.ends : ending.stays);
+  return withBody(writer, body);
+}
+
+/**
+ * Writes an interim response (1xx), or the 101 that accepts a WebSocket.
+ *
+ * @param rest bytes that go out after it, in one piece with it
+ */
+export function interimResponseHead(
+  head: ResponseHead,
+  mapField: FieldMap | undefined,
+  rest: Buffer,
+): Buffer {
+  const named = namedByConnection(head.fields);
+  const switches = head.status === 101;
+  const writer = startResponse(head, rest);
+  for (const field of head.fields) {
+    if (field.is('upgrade') ? !switches : isDropped(field, named, 'length')) continue;
+    writeField(writer, field, mapField);
+  }
+  writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
+  return withBody(writer, rest);
+}
+
+/**
+ * Writes the final response to a preflight without credentials: the status, the fields that answer it (Fetch Standard section
+ * 4.8), and no body. Everything else is for visitors who have access.
+ */
+export function preflightResponseHead(
+  { bytes, fields, status }: ResponseHead,
+  { close, ending }: Pick<ResponseOptions, 'close' | 'ending'>,
+): Buffer {
+  const named = namedByConnection(fields);
+  const writer = new HeadWriter(bytes, EXTRA);
+  // The service also chooses the reason phrase.
+  writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
+  for (const field of fields)
+    if (answersPreflight(field) && !isHopByHop(field, named)) writer.keepField(field);
+  // Those two have none (RFC 9110 section 8.6).
+  if (status !== 204 && status !== 304) writer.text('Content-Length: 0\r\n');
+  writer.text(close ? ending.ends : ending.stays);
+  return writer.end();
+}
+
+function answersPreflight(field: Field): boolean {
+  return field.begins('access-control-') || field.is('vary') || field.is('allow');
+}
+
+/**
+ * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would override the
+ * `private` that the relay adds.
+ */
+const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
+
+/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches. */
+export function directsNoCache(next: FieldMap | undefined): FieldMap {
+  return (field) => {
+    // Caches that are configured to ignore `Cache-Control` follow it.
+    if (field.is('expires')) return '0';
+    if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
+    return next === undefined ? field : next(field);
+  };
+}
+
+const LETTER_L = 0x6c;
+
+/** Writes the status line, with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
+function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
+  const { bytes, minor, status } = head;
+  const writer = new HeadWriter(bytes, EXTRA + body.length);
+  if (minor === 1 && bytes[STATUS_END] === SPACE) {
+    writer.keep(0, fieldsStart(head));
+  } else {
+    writer.text(`HTTP/1.1 ${status} `);
+    writer.keep(bytes[STATUS_END] === SPACE ? STATUS_END + 1 : STATUS_END, fieldsStart(head));
+  }
+  return writer;
+}
+
+function withBody(writer: HeadWriter, body: Buffer): Buffer {
+  if (body.length > 0) writer.bytes(body);
+  return writer.end();
+}
+
+function writeField(writer: HeadWriter, field: Field, mapField: FieldMap | undefined): void {
+  const mapped = mapField === undefined ? field : mapField(field);
+  if (typeof mapped === 'string') writer.text(`${field.name}: ${mapped}\r\n`);
+  else if (mapped !== undefined) writer.keepField(mapped);
+}
+
+function isDropped(field: Field, named: ReadonlySet<string>, omits: Omission): boolean {
+  return isHopByHop(field, named) || steersProxy(field) || isOmitted(field, omits);
+}
+
+function isOmitted(field: Field, omits: Omission): boolean {
+  if (omits === 'nothing') return false;
+  if (field.is('transfer-encoding') || field.is('trailer')) return true;
+  return omits === 'length' && field.is('content-length');
+}

@@ -1,0 +1,436 @@
+/** Decides, for every request, where it goes. By exact bytes, once: nothing is decoded or normalized first. */
+import { type BlockList, isIP } from 'node:net';
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import { hostname } from '../../shared/host.ts';
+import { type Framing, requestFraming } from '../../shared/http1/body.ts';
+import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { LINK_PARAMETER } from '../../shared/links.ts';
+import { REMEMBERED_HOSTS_MAX, REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { Dial, Dialer, DialFault, DialHandler } from '../tunnels/stream.ts';
+import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
+
+export type Route =
+  /**
+   * `prefix` is what the path form adds before `target`, or empty; `link` is what the parameter of a signed link says, which
+   * `target` does not have
+   */
+  | {
+      readonly kind: 'tunnel';
+      readonly tunnel: LiveTunnel | TunnelLookup;
+      readonly prefix: string;
+      readonly target: string;
+      readonly link: string | undefined;
+    }
+  /** the relay itself */
+  | { readonly kind: 'relay'; readonly target: string }
+  | OwnRoute
+  | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
+
+/** Where a request is passed on to. */
+export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
+
+/** What the edge needs to know about tunnels. */
+export interface TunnelDirectory {
+  bySlug(slug: string): LiveTunnel | undefined;
+  /** Asks further, in case another relay has created the tunnel. */
+  readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** The tunnel at a verified domain, if it belongs to the account that owns the domain now. */
+  byDomain(domain: string): LiveTunnel | undefined;
+  /** Asks further for the tunnel of a verified domain. */
+  readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** Whether a domain is verified for an account. */
+  isVerified(domain: string): boolean;
+}
+
+/** What a route depends on besides its request, the same for every connection. */
+export interface RouteContext {
+  readonly hosts: HostResolver;
+  readonly tunnels: TunnelDirectory;
+  /** whether `/t/{slug}` leads to a tunnel */
+  readonly pathForm: boolean;
+}
+
+const NO_HOST: HostTarget = { kind: 'other', name: '' };
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/is;
+const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
+/** Targets that people open in browsers: the start page and invitations. */
+const PAGE = /^\/(?:$|\?|invite\/)/;
+
+export function route(head: RequestHead, context: RouteContext): Route {
+  const { hosts, tunnels } = context;
+  if (head.method === 'CONNECT') return refuse('method-not-allowed');
+  const named = namedByHost(head, hosts);
+  const target = targetOf(head);
+  if (named === undefined || target === undefined) return refuse('bad-request');
+  if (target === '*') return { kind: 'options' };
+  if (named.kind === 'unknown') return refuse('tunnel-unknown');
+  if (named.kind === 'own') return ownRoute(head, target, context);
+  if (named.kind === 'other') return domainRoute(named.name, head, target, context);
+  const tunnel = tunnelOf(named.slug, named.account, tunnels);
+  if (tunnel === undefined) return refuse('tunnel-unknown');
+  return toTunnel(tunnel, '', target);
+}
+
+/**
+ * At a host that is not verified as a user's domain, the relay offers its API, but nothing that a browser would show under
+ * that name: whoever controls its DNS could pass off other users' tunnels as its content.
+ */
+function domainRoute(domain: string, head: RequestHead, target: string, context: RouteContext): Route {
+  const { tunnels } = context;
+  if (!tunnels.isVerified(domain)) {
+    const isShown = PATH_FORM.test(target) || PAGE.test(target);
+    return isShown ? refuse('misdirected') : ownRoute(head, target, context);
+  }
+  const tunnel = tunnels.byDomain(domain);
+  if (tunnel !== undefined) return toTunnel(tunnel, '', target);
+  const { findByDomain } = tunnels;
+  if (findByDomain === undefined) return refuse('domain-offline');
+  return toTunnel(new TunnelLookup(() => findByDomain(domain), 'domain-offline'), '', target);
+}
+
+function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
+  const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
+  if (prefix !== undefined && slug !== undefined && rest !== undefined) {
+    const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;
+    if (tunnel === undefined) return refuse('tunnel-unknown');
+    // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and meet the next one of that name.
+    if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');
+    // On a page without the slash, relative links would lead to the tunnel's neighbours.
+    if (!rest.startsWith('/') && isPageVisit(head))
+      return { kind: 'redirect', location: `${prefix}/${rest}` };
+    return toTunnel(tunnel, prefix, originForm(rest));
+  }
+  return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/** @param asked in origin form */
+function toTunnel(tunnel: LiveTunnel | TunnelLookup, prefix: string, asked: string): Route {
+  // Most have none, and pay only for that.
+  const taken = asked.includes(LINK_PARAMETER) ? takeLink(asked) : undefined;
+  return { kind: 'tunnel', tunnel, prefix, target: taken?.target ?? asked, link: taken?.link };
+}
+
+/** Whether a browser asks for something to show as a page. */
+function isPageVisit({ method, fields }: RequestHead): boolean {
+  return method === 'GET' && fields.some((field) => field.is('sec-fetch-mode') && field.hasValue('navigate'));
+}
+
+/**
+ * The target in origin form, or `*` for an OPTIONS of the whole server (RFC 9112 section 3.2); `undefined` for any other
+ * form, and for an absolute one that disagrees with Host.
+ */
+function targetOf({ method, target, fields }: RequestHead): string | undefined {
+  if (target.startsWith('/')) return target;
+  if (target === '*') return method === 'OPTIONS' ? target : undefined;
+  const [, scheme, authority, rest] = ABSOLUTE_FORM.exec(target) ?? [];
+  const host = fieldValue(fields, 'host');
+  if (scheme === undefined || authority === undefined || rest === undefined || host === undefined)
+    return undefined;
+  if (!namesHost(authority, scheme, host)) return undefined;
+  return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
+}
+
+/** @param account the account subdomain below which it was asked for */
+function tunnelOf(
+  slug: string,
+  account: string | undefined,
+  tunnels: TunnelDirectory,
+): LiveTunnel | TunnelLookup | undefined {
+  const belongs = (tunnel: LiveTunnel | undefined) =>
+    account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;
+  const tunnel = tunnels.bySlug(slug);
+  const { find } = tunnels;
+  if (tunnel !== undefined || find === undefined) return belongs(tunnel);
+  return new TunnelLookup(async () => belongs(await find(slug)));
+}
+
+/** What the Host names; `undefined` when it is missing (which HTTP/1.0 permits), repeated or malformed. */
+function namedByHost(head: RequestHead, hosts: HostResolver): HostTarget | undefined {
+  let host: Field | undefined;
+  for (const field of head.fields) {
+    if (!field.is('host')) continue;
+    if (host !== undefined) return undefined;
+    host = field;
+  }
+  if (host === undefined) return head.minor === 0 ? NO_HOST : undefined;
+  return hosts.resolve(host.value);
+}
+
+function originForm(rest: string): string {
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+function refuse(code: VisitorErrorCode): Route {
+  return { kind: 'refuse', code };
+}
+
+/** Whether the request offers to go on as a WebSocket, in a way that may be passed on. */
+export function offersWebSocket(head: RequestHead): boolean {
+  return (
+    head.method === 'GET' &&
+    head.minor === 1 &&
+    fieldValue(head.fields, 'upgrade') !== undefined &&
+    listMembers(head.fields, 'upgrade').join() === 'websocket' &&
+    listMembers(head.fields, 'connection').includes('upgrade')
+  );
+}
+
+/* What to do with a request, decided from its head alone. */
+
+/** What the edge is told, the same for every connection. */
+export interface EdgeContext extends RouteContext {
+  readonly trustedProxies: BlockList;
+  /** address of a link to whoever handles complaints about tunnels */
+  readonly abuseContact?: string | undefined;
+}
+
+/** A well-formed request. */
+export interface Plan {
+  readonly head: RequestHead;
+  readonly framing: Framing;
+  readonly route: Route;
+  /** Whether it offers a WebSocket that may be passed on. */
+  readonly upgrade: boolean;
+  /** Whether the visitor waits for a 100 before it sends its body. */
+  readonly expectsContinue: boolean;
+  /** Whether the visitor wants its connection to end with the response, as every HTTP/1.0 visitor does. */
+  readonly close: boolean;
+}
+
+/**
+ * Reads a head and decides.
+ *
+ * @returns the plan, or why the request is refused; after a refusal nothing more may be read on its connection
+ */
+export function planRequest(bytes: Buffer, context: EdgeContext): Plan | VisitorErrorCode {
+  const head = parseRequestHead(bytes, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
+  if (typeof head === 'string') return head;
+  const framing = requestFraming(head);
+  if (typeof framing === 'string') return framing;
+  const decided = route(head, context);
+  if (decided.kind === 'refuse' && decided.code === 'bad-request') return decided.code;
+  const expectation = head.minor === 1 ? fieldValue(head.fields, 'expect') : undefined;
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') return 'expectation-failed';
+  return {
+    head,
+    framing,
+    route: decided,
+    upgrade: framing.kind === 'none' && offersWebSocket(head),
+    expectsContinue: expectation !== undefined,
+    close: head.minor === 0 || wantsClose(head),
+  };
+}
+
+const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+
+function wantsClose(head: RequestHead): boolean {
+  return head.fields.some((field) => field.is('connection') && CLOSE.test(field.value));
+}
+
+/** The fault of a head that does not end within its limit of bytes. */
+export function oversizeFault(text: string): VisitorErrorCode {
+  const line = text.slice(0, text.indexOf('\r\n') === -1 ? text.length : text.indexOf('\r\n'));
+  const target = line.split(' ', 2)[1] ?? '';
+  return target.length > REQUEST_TARGET_MAX_BYTES ? 'uri-too-long' : 'head-too-large';
+}
+
+/* Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
+
+/** What a Host header names. */
+export type HostTarget =
+  /** the relay itself: its public host, an IP address, a loopback name or a name of one label */
+  | { readonly kind: 'own' }
+  /** `account` is the account's subdomain, in the account form */
+  | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
+  /** below a tunnel domain, but no tunnel can have it */
+  | { readonly kind: 'unknown' }
+  /**
+   * any other host: a verified domain of a user's, or one where the relay offers its API alone. `name` as {@link hostname}
+   * returns it; empty if the request names no host
+   */
+  | { readonly kind: 'other'; readonly name: string };
+
+const OWN: HostTarget = { kind: 'own' };
+const UNKNOWN: HostTarget = { kind: 'unknown' };
+// A registered name or an address, and perhaps a port (RFC 9110 section 7.2), without the characters of the generic syntax
+// that no host on the web has.
+const HOST = /^(?:[0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
+
+/** Whether the value of a Host field is well-formed. */
+export function isHost(value: string): boolean {
+  return HOST.test(value);
+}
+
+/**
+ * Whether the authority of an absolute target is the one that a well-formed Host names (RFC 9112 section 3.2.2), in upper or
+ * lower case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
+ */
+export function namesHost(authority: string, scheme: string, host: string): boolean {
+  const port = scheme.toLowerCase() === 'https' ? ':443' : ':80';
+  return withoutPort(authority, port) === withoutPort(host, port);
+}
+
+function withoutPort(host: string, port: string): string {
+  const lower = host.toLowerCase();
+  if (lower.endsWith(port)) return lower.slice(0, -port.length);
+  return lower.endsWith(':') ? lower.slice(0, -1) : lower;
+}
+
+export interface Domains {
+  /** the relay's own name */
+  readonly own: string;
+  /** `{slug}.{tunnel}` */
+  readonly tunnel: string;
+  /** `{slug}.{account}.{service}` */
+  readonly service: string;
+}
+
+/** The longest value of `Host` that is remembered, in characters: as long as a name and a port can be. */
+const REMEMBERED_LENGTH_MAX = 260;
+
+/**
+ * Decides what the values of `Host` fields name. It remembers well-formed ones: each one asked for goes into the recent
+ * generation, which replaces the previous one when it is full, so that a flood of hosts does not drive out a host that is in
+ * use.
+ */
+export class HostResolver {
+  readonly domains: Domains;
+  #recent = new Map<string, HostTarget>();
+  #before = new Map<string, HostTarget>();
+
+  constructor(domains: Domains) {
+    this.domains = domains;
+  }
+
+  /** @returns `undefined` for a value that is malformed */
+  resolve(value: string): HostTarget | undefined {
+    const recent = this.#recent.get(value);
+    if (recent !== undefined) return recent;
+    if (!isHost(value)) return undefined;
+    const target = this.#before.get(value) ?? resolveHost(value, this.domains);
+    if (value.length <= REMEMBERED_LENGTH_MAX) this.#remember(value, target);
+    return target;
+  }
+
+  #remember(value: string, target: HostTarget): void {
+    if (this.#recent.size >= REMEMBERED_HOSTS_MAX) {
+      this.#before = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(value, target);
+  }
+}
+
+/** Decides what a well-formed host names. */
+export function resolveHost(host: string, domains: Domains): HostTarget {
+  const name = hostname(host);
+  if (name === domains.own) return OWN;
+  const below = labelsBelow(name, domains.tunnel);
+  if (below?.length === 1) return { kind: 'tunnel', slug: below[0] ?? '', account: undefined };
+  const belowService = labelsBelow(name, domains.service);
+  if (belowService?.length === 2)
+    return { kind: 'tunnel', slug: belowService[0] ?? '', account: belowService[1] };
+  if (below !== undefined || belowService !== undefined) return UNKNOWN;
+  return isLocalName(name) ? OWN : { kind: 'other', name };
+}
+
+/** Whether no user can have the host as a domain: an IP address, a loopback name (RFC 6761 section 6.3), a single label. */
+function isLocalName(name: string): boolean {
+  if (name.startsWith('[')) return isIP(name.slice(1, -1)) === 6;
+  return !name.includes('.') || name.endsWith('.localhost') || isIP(name) === 4;
+}
+
+/** The labels of a name before the domain; `undefined` when it is not below it. */
+function labelsBelow(name: string, domain: string): string[] | undefined {
+  return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1).split('.') : undefined;
+}
+
+/* The parameter of a signed link (docs/protocol.md section 11.2), which goes no further than the relay. */
+
+export interface Taken {
+  /** without the parameter; all else byte for byte */
+  readonly target: string;
+  /** its value, `''` for one that is there more than once; `undefined` where it is not there */
+  readonly link: string | undefined;
+}
+
+/** @param target in origin form */
+export function takeLink(target: string): Taken {
+  const start = target.indexOf('?');
+  if (start === -1) return { target, link: undefined };
+  const values: string[] = [];
+  const others: string[] = [];
+  for (const parameter of target.slice(start + 1).split('&')) {
+    const [name = '', ...value] = parameter.split('=');
+    if (name === LINK_PARAMETER) values.push(value.join('='));
+    else others.push(parameter);
+  }
+  const [link, ...more] = values;
+  if (link === undefined) return { target, link };
+  const path = target.slice(0, start);
+  return {
+    target: others.length === 0 ? path : `${path}?${others.join('&')}`,
+    link: more.length === 0 ? link : '',
+  };
+}
+
+/* A tunnel that this relay does not know, though another one may have created it: looked up when a request needs it. */
+
+const STORE_TEXT =
+  'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
+
+/** Opens a stream to where a request goes. */
+export interface OriginHandler extends DialHandler {
+  /** The relay itself responds: nothing is handed to a stream. */
+  intercepted(response: OwnResponse): void;
+}
+
+export class TunnelLookup {
+  /** The tunnel, once it is known. */
+  found: LiveTunnel | undefined;
+  readonly #find: () => Promise<LiveTunnel | undefined>;
+  readonly #missing: DialFault;
+
+  /**
+   * @param find rejects when the tunnel cannot be looked up
+   * @param missing what visitors are told if there is none
+   */
+  constructor(find: () => Promise<LiveTunnel | undefined>, missing: DialFault = 'tunnel-unknown') {
+    this.#find = find;
+    this.#missing = missing;
+  }
+
+  /**
+   * Finds the tunnel and opens a stream to it.
+   *
+   * @param gate finds the relay's response in place of the tunnel's, if there is one; never rejects
+   */
+  dial(
+    dialer: Dialer,
+    handler: OriginHandler,
+    gate: (tunnel: LiveTunnel) => Promise<OwnResponse | undefined>,
+  ): Dial {
+    let cancelled = false;
+    let dial: Dial | undefined;
+    const goOn = async (): Promise<void> => {
+      const tunnel = await this.#find().catch(() => null);
+      if (cancelled) return;
+      if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
+      this.found = tunnel;
+      if (tunnel === undefined) return handler.failed(this.#missing);
+      const response = await gate(tunnel);
+      if (cancelled) return;
+      if (response === undefined) dial = dialer.dial(tunnel, handler);
+      else handler.intercepted(response);
+    };
+    void goOn();
+    return {
+      cancel() {
+        cancelled = true;
+        dial?.cancel();
+      },
+    };
+  }
+}

@@ -1,0 +1,146 @@
+/** A request to a tunnel, as the client receives it, from whoever has come in with it. */
+import type { RequestHead } from '../../shared/http1/head.ts';
+import { shownVisitor } from '../access/access-check.ts';
+import { type Outcomes, requests } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { Dial, Dialer } from '../tunnels/stream.ts';
+import type { OwnResponse } from './builtin-responses.ts';
+import type { ExchangeRequest } from './exchange.ts';
+import { type Peer, tunnelRequestHead } from './request-head.ts';
+import { directsNoCache, endingWith, type FieldMap, type ResponseEnding } from './response.ts';
+import { type Destination, type OriginHandler, type Plan, TunnelLookup } from './route.ts';
+import { type Entrant, type Entry, isEntrant } from './visitor-access.ts';
+
+/** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
+const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+
+/** A cache in front would hand out what it was given for one visitor; of several directives it follows the strictest. */
+const PRIVATE = 'Cache-Control: private\r\n';
+
+/** How the responses of an origin reach the visitor. */
+export type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
+
+/** A request as its origin receives it, and where that is. */
+export interface OriginRequest extends ExchangeRequest {
+  /** Where it goes; the same object for the same tunnel. */
+  readonly target: object;
+  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
+  readonly fresh: boolean;
+  /** Whether its stream may serve the next request of the visitor's connection. */
+  readonly keepsStream: boolean;
+  /** The tunnel that it goes to, once it is known; `undefined` for what goes elsewhere. */
+  readonly tunnel: LiveTunnel | undefined;
+  /** Who has come in with it, where the tunnel is not open to everybody. */
+  readonly entrant: Entrant | undefined;
+  /** Counts how it ends. */
+  readonly outcomes: Outcomes;
+}
+
+export interface TunnelRequestOptions {
+  readonly plan: Plan;
+  readonly route: Extract<Destination, { kind: 'tunnel' }>;
+  readonly peer: Peer;
+  readonly rules: ResponseRules;
+  readonly dialer: Dialer;
+  /** who has come in, or may after a while; `undefined`: everybody, or not known before the tunnel is */
+  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
+  /** Lets somebody in who had to wait for it, or says what he is told instead; never rejects. */
+  readonly letIn: (request: TunnelRequest, found: LiveTunnel) => Promise<Entrant | OwnResponse | undefined>;
+}
+
+/** Its getters say what counts when the request is handed to a stream: before, it may have to wait to be let in. */
+export class TunnelRequest implements OriginRequest {
+  readonly plan: Plan;
+  readonly route: Extract<Destination, { kind: 'tunnel' }>;
+  readonly peer: Peer;
+  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
+  readonly target: LiveTunnel | TunnelLookup;
+  readonly repeatable: boolean;
+  readonly fresh: boolean;
+  readonly keepsStream: boolean;
+  readonly outcomes = requests.tunnel;
+  entrant: Entrant | undefined;
+  readonly #rules: ResponseRules;
+  readonly #dialer: Dialer;
+  readonly #letIn: TunnelRequestOptions['letIn'];
+
+  constructor({ plan, route, peer, rules, dialer, entry, letIn }: TunnelRequestOptions) {
+    const { head, framing } = plan;
+    const waits = entry instanceof Promise;
+    this.plan = plan;
+    this.route = route;
+    this.peer = peer;
+    this.entry = entry;
+    this.target = route.tunnel;
+    this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
+    // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
+    this.fresh = !this.repeatable || waits;
+    this.keepsStream = !peer.trusted || !authenticatesConnection(head);
+    this.entrant = waits ? undefined : entry;
+    this.#rules = rules;
+    this.#dialer = dialer;
+    this.#letIn = letIn;
+  }
+
+  get tunnel(): LiveTunnel | undefined {
+    return this.target instanceof TunnelLookup ? this.target.found : this.target;
+  }
+
+  get head(): Buffer {
+    const { plan, route, entrant } = this;
+    return tunnelRequestHead(plan.head, this.peer, {
+      target: route.target,
+      prefix: route.prefix,
+      upgrade: plan.upgrade,
+      hidesAuthorization: entrant?.kept.authorization === true,
+      visitor: entrant?.visitor && shownVisitor(entrant.visitor),
+    });
+  }
+
+  get ending(): ResponseEnding {
+    const { entrant } = this;
+    const { ending } = this.#rules;
+    if (entrant === undefined) return ending;
+    const { cookie } = entrant;
+    return endingWith(cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`, ending);
+  }
+
+  get mapField(): FieldMap | undefined {
+    const { mapField } = this.#rules;
+    return this.entrant === undefined ? mapField : directsNoCache(mapField);
+  }
+
+  get isPreflight(): boolean {
+    return this.entrant?.isPreflight === true;
+  }
+
+  open(handler: OriginHandler): Dial {
+    const { target } = this;
+    if (!(target instanceof TunnelLookup) && !(this.entry instanceof Promise))
+      return this.#dialer.dial(target, handler);
+    const lookup = target instanceof TunnelLookup ? target : new TunnelLookup(() => Promise.resolve(target));
+    return lookup.dial(this.#dialer, handler, (found) => this.#enter(found));
+  }
+
+  onHanded(): void {
+    this.tunnel?.countRequest();
+  }
+
+  async #enter(found: LiveTunnel): Promise<OwnResponse | undefined> {
+    const decided = await this.#letIn(this, found);
+    if (decided !== undefined && !isEntrant(decided)) return decided;
+    this.entrant = decided;
+    return undefined;
+  }
+}
+
+/**
+ * Whether a service may take all that follows on the same connection for requests of the same person. A proxy's connection
+ * carries those of others next.
+ */
+function authenticatesConnection({ fields }: RequestHead): boolean {
+  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { parseFields } from '../../shared/http1/fields.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { Notice } from './notice.ts';
+import { HostResolver, planRequest } from './route.ts';
+import type { OriginRequest } from './tunnel-request.ts';
+import { Origins } from './upstreams.ts';
+
+const HANDLER = { opened() {}, failed() {}, intercepted() {} };
+
+describe('Origins', () => {
+  const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
+  /** of the requests that the API was asked */
+  let groups: string[];
+  let indexed: boolean;
+  let notice: Notice | undefined;
+
+  beforeEach(() => {
+    groups = [];
+    indexed = false;
+    notice = undefined;
+  });
+
+  /** @param head without the empty line */
+  function request(head: string, address = '192.0.2.1', trusted = false): OriginRequest {
+    const dial = { cancel() {} };
+    const origins = new Origins({
+      context: {
+        hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
+        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
+        pathForm: true,
+        trustedProxies: new BlockList(),
+      },
+      dialer: { dial: () => dial },
+      api: {
+        dial: (_handler, group) => {
+          groups.push(group);
+          return dial;
+        },
+      },
+      endpoints: { handles: () => false, upgrade: () => Promise.resolve() },
+      indexed,
+      secureOnly: false,
+      door: {
+        enter: () => undefined,
+        submit: () => Promise.reject(new Error('no form')),
+        askAgain: () => assert.fail('no form'),
+        standing: () => 'allowed',
+      },
+      notice,
+      now: () => 0,
+      unexpected: () => new ApiError(API_ERRORS.internal),
+      accessLog: undefined,
+    });
+    const plan = planRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
+    assert.ok(typeof plan === 'object' && (plan.route.kind === 'tunnel' || plan.route.kind === 'relay'));
+    return origins.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
+  }
+
+  it('never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for', () => {
+    const ways = [
+      ['GET', '', true],
+      ['HEAD', '', true],
+      ['DELETE', '', true],
+      ['PUT', '\r\nContent-Length: 1', false],
+      ['POST', '', false],
+      ['PATCH', '', false],
+    ] as const;
+    for (const [method, fields, isRepeatable] of ways) {
+      const { repeatable, fresh } = request(`${method} / HTTP/1.1\r\nHost: abc.localhost${fields}`);
+      assert.deepEqual([method, repeatable, fresh], [method, isRepeatable, !isRepeatable]);
+    }
+  });
+
+  it('lets nobody else have the stream on which somebody has logged in as the connection', () => {
+    const ways = [
+      ['NTLM TlRMTVNTUAAD', false],
+      ['Negotiate YII', false],
+      ['negotiate', false],
+      ['Basic YTpi', true],
+      ['Bearer ntlm', true],
+      ['NTLMv3 x', true],
+    ] as const;
+    for (const [credentials, mayBeKept] of ways) {
+      const head = `GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: ${credentials}`;
+      const kept = [true, false].map((trusted) => request(head, '192.0.2.1', trusted).keepsStream);
+      // Without a proxy of ours in front, all that follows on the connection is of the same visitor.
+      assert.deepEqual([credentials, ...kept], [credentials, mayBeKept, true]);
+    }
+  });
+
+  it('gives each network of visitors its own turns at the API', () => {
+    for (const address of ['192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2'])
+      request('GET /v1/account HTTP/1.1\r\nHost: localhost', address).open(HANDLER);
+    assert.deepEqual(groups, ['192.0.2.1', '192.0.2.2', '2001:db8:0:0::/64', '2001:db8:0:0::/64']);
+  });
+
+  it('tells the API where a request comes from, and nothing that the request itself says about that', () => {
+    const { head } = request('GET /v1/account HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.9');
+    assert.deepEqual(head.toString('latin1').match(/^x-forwarded-for:.*/gim), ['X-Forwarded-For: 192.0.2.1']);
+  });
+
+  it('leaves the cookies of a tunnel with a host of its own to that host', () => {
+    const [cookie] = parseFields(Buffer.from('Set-Cookie: a=1; Domain=localhost\r\n\r\n'), 0) ?? [];
+    const { mapField } = request('GET / HTTP/1.1\r\nHost: abc.localhost');
+    assert.equal(cookie && mapField?.(cookie), 'a=1');
+  });
+
+  it('does not let a tunnel set the cookie by which the relay knows who has seen its notice', () => {
+    notice = new Notice({ secret: 's', secure: false, contact: undefined, now: () => 0 });
+    const [own, other] =
+      parseFields(Buffer.from('Set-Cookie: culvert-notice=1.x; Path=/\r\nSet-Cookie: a=1\r\n\r\n'), 0) ?? [];
+    for (const head of ['/ HTTP/1.1\r\nHost: abc.localhost', '/t/abc/ HTTP/1.1\r\nHost: localhost']) {
+      const { mapField } = request(`GET ${head}`);
+      assert.equal(own && mapField?.(own), undefined);
+      assert.notEqual(other && mapField?.(other), undefined);
+    }
+  });
+
+  it('keeps both forms of a tunnel out of search engines, unless they may show it', () => {
+    for (indexed of [false, true]) {
+      for (const head of ['/t/abc/ HTTP/1.1\r\nHost: localhost', '/ HTTP/1.1\r\nHost: abc.localhost']) {
+        const { stays, ends } = request(`GET ${head}`).ending;
+        const hidden = [stays, ends].map((text) => text.includes('X-Robots-Tag: noindex\r\n'));
+        assert.deepEqual(hidden, [!indexed, !indexed]);
+      }
+    }
+  });
+});

@@ -1,0 +1,358 @@
+/** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
+import type { ApiError } from '../../shared/errors.ts';
+import { hostname } from '../../shared/host.ts';
+import type { Framing } from '../../shared/http1/body.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
+import { networkOf } from '../address-network.ts';
+import type { UpgradeRequest } from '../clients/upgrades.ts';
+import type { AccessLog } from '../observe/access-log.ts';
+import { requests } from '../observe/counters.ts';
+import type { ByteStream, Dial, Dialer, StreamHandler } from '../tunnels/stream.ts';
+import { mayBeDoors } from './access-pages.ts';
+import type { ApiOrigin } from './api-upstream.ts';
+import { errorResponse, type OwnResponse, requestFacts } from './builtin-responses.ts';
+import { limitedAddress, visitorAddress } from './connection-limiter.ts';
+import type { Notice } from './notice.ts';
+import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS } from './path-form.ts';
+import { type Peer, relayRequestHead } from './request-head.ts';
+import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from './response.ts';
+import { type Destination, type EdgeContext, type OriginHandler, type Plan, TunnelLookup } from './route.ts';
+import {
+  type OriginRequest,
+  type ResponseRules,
+  TunnelRequest,
+  type TunnelRequestOptions,
+} from './tunnel-request.ts';
+import {
+  type Arriving,
+  type Door,
+  type Entrant,
+  type Entry,
+  type FormEntry,
+  isEntrant,
+  isFormEntry,
+  type Standing,
+} from './visitor-access.ts';
+
+/** Bytes of a form of the door's page. */
+const FORM_MAX_BYTES = 2048;
+const NOTHING = Buffer.alloc(0);
+/** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
+export type Admitted = Entrant | FormEntry | Promise<Entry | undefined> | undefined;
+
+/** The relay's own WebSocket endpoints. */
+export interface UpgradeEndpoints {
+  handles(path: string): boolean;
+  /** @throws ApiError with the connection untouched */
+  upgrade(request: UpgradeRequest): Promise<void>;
+}
+
+export interface OriginsOptions {
+  readonly context: EdgeContext;
+  readonly dialer: Dialer;
+  readonly api: ApiOrigin;
+  readonly endpoints: UpgradeEndpoints;
+  /** Whether search engines may show tunnels. */
+  readonly indexed: boolean;
+  /** Whether browsers are told to visit the relay's own address with https only. */
+  readonly secureOnly: boolean;
+  /** Who comes into tunnels that are not open to everybody. */
+  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'standing'>;
+  /** What people are told before they see a tunnel, if anything. */
+  readonly notice: Notice | undefined;
+  /** Monotonic ms, as coarse as the deadlines need. */
+  readonly now: () => number;
+  /** Reports an unexpected error, and says what to respond. */
+  readonly unexpected: (error: unknown) => ApiError;
+  /** Told of each request that has ended, if somebody wants to know. */
+  readonly accessLog: AccessLog | undefined;
+}
+
+/** For a year (RFC 6797 section 6.1), and for this name only: what is below it may have tenants of its own. */
+const SECURE_ONLY_FIELD = 'Strict-Transport-Security: max-age=31536000\r\n';
+
+export class Origins {
+  readonly context: EdgeContext;
+  readonly now: () => number;
+  readonly unexpected: (error: unknown) => ApiError;
+  readonly accessLog: AccessLog | undefined;
+  readonly #dialer: Dialer;
+  readonly #api: ApiOrigin;
+  readonly #endpoints: UpgradeEndpoints;
+  /** for tunnels with a host of their own */
+  readonly #ownHost: ResponseRules;
+  readonly #pathEnding: ResponseEnding;
+  readonly #relayEnding: ResponseEnding;
+  readonly #door: OriginsOptions['door'];
+  readonly #notice: Notice | undefined;
+
+  constructor({
+    context,
+    dialer,
+    api,
+    endpoints,
+    indexed,
+    secureOnly,
+    door,
+    notice,
+    now,
+    unexpected,
+    accessLog,
+  }: OriginsOptions) {
+    this.context = context;
+    this.now = now;
+    this.unexpected = unexpected;
+    this.accessLog = accessLog;
+    this.#dialer = dialer;
+    this.#api = api;
+    this.#endpoints = endpoints;
+    this.#door = door;
+    this.#notice = notice;
+    const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
+    this.#ownHost = { ending, mapField: ownCookies };
+    this.#relayEnding = secureOnly ? endingWith(SECURE_ONLY_FIELD, PLAIN_ENDING) : PLAIN_ENDING;
+    this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
+  }
+
+  /**
+   * Prepares a request for where it goes.
+   *
+   * @param entry what {@link enter} has said, which must not be a response
+   */
+  request(plan: Plan, route: Destination, peer: Peer, entry: Admitted): OriginRequest {
+    if (route.kind === 'relay') return this.#toRelay(plan, route.target, peer);
+    if (entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry))
+      return this.#toForm(plan, entry, peer);
+    return this.#toTunnel(plan, route, peer, entry);
+  }
+
+  /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
+  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
+    if (route.kind !== 'tunnel') return undefined;
+    const { tunnel, prefix, target, link } = route;
+    if (tunnel instanceof TunnelLookup) return undefined;
+    if (tunnel.isSuspended) return this.suspended(head);
+    const hasBody = framing.kind !== 'none';
+    const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade, hasBody }, peer);
+    const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
+    return isForm && !isShort(framing)
+      ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
+      : entry;
+  }
+
+  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
+    const { tunnel, link, target } = visit;
+    if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    return this.#door.enter(head, visit, { address, network: networkOf(address), trusted: peer.trusted });
+  }
+
+  /** Whether the visitor of a request still has access. */
+  standing({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): Standing {
+    if (tunnel?.isSuspended === true) return 'revoked';
+    if (tunnel?.access === undefined) return 'allowed';
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    return this.#door.standing(tunnel, address, entrant);
+  }
+
+  /** The address whose limits apply, if any. */
+  limitedAddress(head: RequestHead, peer: Peer): string | undefined {
+    return limitedAddress(peer, head, this.context.trustedProxies);
+  }
+
+  /** @returns the response in place of the tunnel's, if the tunnel is already known; otherwise the lookup decides */
+  noticeFor({ head, route }: Plan): OwnResponse | undefined {
+    if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
+    const { tunnel, prefix, target } = route;
+    return tunnel instanceof TunnelLookup
+      ? undefined
+      : this.#notice.responseTo(head, { tunnel, prefix, target });
+  }
+
+  /** Whether the target is one of the relay's own WebSocket endpoints. */
+  handlesUpgrade(target: string): boolean {
+    return this.#endpoints.handles(target.split('?', 1)[0] ?? '');
+  }
+
+  /**
+   * Asks one of the relay's own WebSocket endpoints to take over a connection.
+   *
+   * @throws ApiError with the connection untouched
+   */
+  upgrade({ head }: Plan, target: string, peer: Peer, takeOver: UpgradeRequest['takeOver']): Promise<void> {
+    return this.#endpoints.upgrade({
+      target,
+      address: this.limitedAddress(head, peer),
+      header: (name) => fieldValue(head.fields, name),
+      takeOver,
+    });
+  }
+
+  #toRelay(plan: Plan, target: string, peer: Peer): OriginRequest {
+    const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
+    return {
+      target: this.#api,
+      head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
+      repeatable: false,
+      // A kept stream would bypass the line in which the API's requests wait.
+      fresh: true,
+      keepsStream: true,
+      tunnel: undefined,
+      entrant: undefined,
+      ending: this.#relayEnding,
+      mapField: undefined,
+      open: (handler) => this.#api.dial(handler, group),
+      onHanded: () => {},
+      outcomes: requests.relay,
+    };
+  }
+
+  #toForm({ head, framing, expectsContinue }: Plan, entry: FormEntry, peer: Peer): OriginRequest {
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    const from = { address, network: networkOf(address), trusted: peer.trusted };
+    const { tunnel } = entry.form;
+    const respond = async (body: string): Promise<OwnResponse> =>
+      tunnel.isSuspended ? this.suspended(head) : await this.#door.submit(head, entry, from, body);
+    const length = framing.kind === 'length' ? framing.length : 0;
+    return {
+      target: entry,
+      head: NOTHING,
+      repeatable: false,
+      fresh: true,
+      keepsStream: false,
+      tunnel: undefined,
+      entrant: undefined,
+      ending: PLAIN_ENDING,
+      mapField: undefined,
+      open: (handler) => dialForm(handler, { length, expectsContinue, respond }),
+      onHanded: () => {},
+      outcomes: requests.tunnel,
+    };
+  }
+
+  #toTunnel(
+    plan: Plan,
+    route: Extract<Destination, { kind: 'tunnel' }>,
+    peer: Peer,
+    entry: Entrant | Promise<Entry | undefined> | undefined,
+  ): OriginRequest {
+    const { prefix, target } = route;
+    const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);
+    return new TunnelRequest({ plan, route, peer, rules, dialer: this.#dialer, entry, letIn: this.#letIn });
+  }
+
+  /** For those who had to wait until the tunnel was known, or their password was checked. */
+  readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
+    const { head, upgrade, framing } = plan;
+    const { prefix, target, link } = route;
+    if (tunnel.isSuspended) return this.suspended(head);
+    const hasBody = framing.kind !== 'none';
+    const visit = { tunnel, prefix, target, link, upgrade, hasBody };
+    const decided = await (entry ?? this.#enter(head, visit, peer));
+    // The tunnel was not known when there was still time to take the form; the page knows it now.
+    if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
+    if (decided !== undefined && !isEntrant(decided)) return decided;
+    // A password takes its time to check.
+    if (tunnel.isSuspended) return this.suspended(head);
+    return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
+  };
+
+  /** The response of the relay for a suspended tunnel. */
+  suspended(head: RequestHead): OwnResponse {
+    return errorResponse('suspended', requestFacts({ head }), this.context.abuseContact);
+  }
+
+  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
+    const host = fieldValue(fields, 'host');
+    const own = this.context.hosts.domains.own;
+    const ownHosts = host === undefined ? [own] : [own, hostname(host)];
+    const isBare = isBarePrefix(sent, prefix);
+    const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
+    return { ending: this.#pathEnding, mapField };
+  }
+}
+
+function isShort(framing: Framing): boolean {
+  return framing.kind === 'none' || (framing.kind === 'length' && framing.length <= FORM_MAX_BYTES);
+}
+
+/* The other end of a request whose whole body is for the relay: a short form. */
+
+const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
+
+export interface FormOptions {
+  /** bytes of the body */
+  readonly length: number;
+  /** Whether the visitor waits for a 100 before it sends them. */
+  readonly expectsContinue: boolean;
+  /** What is said to the body, as text; never rejects. */
+  readonly respond: (body: string) => Promise<OwnResponse>;
+}
+
+/** Takes the body, and has the relay respond to it. */
+export function dialForm(handler: OriginHandler, options: FormOptions): Dial {
+  let stream: FormStream | undefined;
+  let isCancelled = false;
+  queueMicrotask(() => {
+    if (isCancelled) return;
+    stream = new FormStream(handler, options);
+    handler.opened(stream);
+    stream.begin();
+  });
+  return {
+    cancel() {
+      isCancelled = true;
+      stream?.abort();
+    },
+  };
+}
+
+class FormStream implements ByteStream {
+  readonly #handler: OriginHandler;
+  readonly #options: FormOptions;
+  readonly #pieces: Buffer[] = [];
+  #reader: StreamHandler | undefined;
+  #left: number;
+  #isOver = false;
+
+  constructor(handler: OriginHandler, options: FormOptions) {
+    this.#handler = handler;
+    this.#options = options;
+    this.#left = options.length;
+  }
+
+  begin(): void {
+    if (this.#options.length === 0) void this.#respond();
+    else if (this.#options.expectsContinue) this.#reader?.onBytes(CONTINUE);
+  }
+
+  attach(handler: StreamHandler): void {
+    this.#reader = handler;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true;
+    this.#pieces.push(Buffer.from(chunk));
+    this.#left -= chunk.length;
+    if (this.#left <= 0) void this.#respond();
+    return true;
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  finish(): void {
+    this.#isOver = true;
+  }
+
+  abort(): void {
+    this.#isOver = true;
+  }
+
+  async #respond(): Promise<void> {
+    const response = await this.#options.respond(Buffer.concat(this.#pieces).toString());
+    if (!this.#isOver) this.#handler.intercepted(response);
+  }
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { Gate } from '../access/access-check.ts';
+import { HeldAccess } from '../access/access-policy.ts';
+import { LinkTokens, Passes } from '../access/passes.ts';
+import { BusyError } from '../access/password-hashes.ts';
+import { ACCESS_ATTEMPTS_PER_MINUTE, TUNNEL_ATTEMPTS_PER_MINUTE } from '../limits.ts';
+import { RateLimiter } from '../rate-limiter.ts';
+import type { StoredAccess } from '../store/records.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccess } from '../testing/fixtures.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { Door, type Entry, isEntrant, isFormEntry } from './visitor-access.ts';
+
+const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
+
+describe('Door', () => {
+  let clock: FakeClock;
+  let door: Door;
+  let tunnel: { id: string; createdAt: number; account: { id: string }; access: HeldAccess | undefined };
+  /** whether too many passwords wait */
+  let isBusy: boolean;
+  /** called when a password is checked */
+  let onCheck: () => void;
+  let checks: number;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    isBusy = false;
+    checks = 0;
+    onCheck = () => {};
+    tunnel = { id: 'one', createdAt: 0, account: { id: 'acme' }, access: undefined };
+    const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
+    const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
+    const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
+    const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
+    door = new Door({
+      gate: new Gate({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
+      passes,
+      lastingPasses,
+      hashes: {
+        // In place of a hash there is the password itself.
+        matches: async (password, hash) => {
+          checks += 1;
+          await Promise.resolve();
+          onCheck();
+          if (isBusy) throw new BusyError();
+          return password === hash;
+        },
+      },
+      knocking: { respond: () => undefined },
+      attempts: rate(ACCESS_ATTEMPTS_PER_MINUTE),
+      tunnelAttempts: rate(TUNNEL_ATTEMPTS_PER_MINUTE),
+      secure: false,
+      contact: undefined,
+      now: () => clock.now(),
+    });
+  });
+
+  function lock(fields: Partial<StoredAccess>): void {
+    tunnel.access = new HeldAccess(anAccess(fields));
+  }
+
+  /** @returns changes who may come in, once */
+  function changeTo(access: Partial<StoredAccess> | undefined): () => void {
+    return () => {
+      onCheck = () => {};
+      if (access === undefined) tunnel.access = undefined;
+      else lock(access);
+    };
+  }
+
+  function visitTo(target: string) {
+    const where = { tunnel: tunnel as unknown as LiveTunnel, prefix: '', target };
+    return { ...where, link: undefined, upgrade: false, hasBody: false };
+  }
+
+  /** Sends a user's name and password. */
+  async function visit(password: string, address = '192.0.2.1', user = 'ann'): Promise<number | string> {
+    const credentials = Buffer.from(`${user}:${password}`).toString('base64');
+    const head = headOf(`GET / HTTP/1.1\r\nHost: a.test\r\nAuthorization: Basic ${credentials}\r\n\r\n`);
+    return outcome(await door.enter(head, visitTo('/'), { address, network: address, trusted: false }));
+  }
+
+  /** Fills in the page's form, whose head comes before `meanwhile`. */
+  async function submit(
+    password: string,
+    address = '192.0.2.1',
+    meanwhile: () => void = () => {},
+  ): Promise<number> {
+    const head = headOf('POST /?culvert_gate HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    const from = { address, network: address, trusted: false };
+    const entry = await door.enter(head, visitTo('/?culvert_gate'), from);
+    assert.ok(entry !== undefined && isFormEntry(entry));
+    meanwhile();
+    return (await door.submit(head, entry, from, `culvert_password=${password}`)).status;
+  }
+
+  /** Tries wrong passwords from as many addresses as there are tries. */
+  async function flood(tries: number): Promise<Set<number | string>> {
+    const outcomes = new Set<number | string>();
+    for (let each = 0; each < tries; each += 1) outcomes.add(await visit('wrong', `198.51.100.${each}`));
+    return outcomes;
+  }
+
+  describe('when many addresses try passwords', () => {
+    beforeEach(() => lock({ ...BASIC, password: 'oak' }));
+
+    it('checks 60 wrong passwords a minute for a tunnel, and then none', async () => {
+      assert.deepEqual(await flood(TUNNEL_ATTEMPTS_PER_MINUTE), new Set([401]));
+      const before = checks;
+      assert.equal(await visit('fern', '203.0.113.1'), 429);
+      assert.equal(await submit('oak', '203.0.113.1'), 429);
+      assert.equal(checks, before);
+      clock.advance(60_000 / TUNNEL_ATTEMPTS_PER_MINUTE);
+      assert.equal(await visit('fern', '203.0.113.1'), 'in');
+    });
+
+    it('admits the right password from an address that has shown it before, and from no other', async () => {
+      assert.equal(await visit('fern', '203.0.113.1'), 'in');
+      assert.equal(await submit('oak', '203.0.113.2'), 303);
+      await flood(TUNNEL_ATTEMPTS_PER_MINUTE);
+      assert.equal(await visit('fern', '203.0.113.1'), 'in');
+      assert.equal(await visit('fern', '203.0.113.2'), 'in');
+      assert.equal(await submit('oak', '203.0.113.1'), 303);
+      assert.equal(await visit('fern', '203.0.113.3'), 429);
+      assert.equal(await visit('wrong', '203.0.113.1'), 401);
+    });
+
+    it('remembers the address of a visitor whose password was cached', async () => {
+      assert.equal(await visit('fern', '203.0.113.1'), 'in');
+      assert.equal(await visit('fern', '203.0.113.2'), 'in');
+      assert.equal(checks, 1);
+      await flood(TUNNEL_ATTEMPTS_PER_MINUTE);
+      assert.equal(await visit('fern', '203.0.113.2'), 'in');
+    });
+
+    it('checks 10 wrong passwords a minute from one address, whether it is known or not', async () => {
+      for (const right of [false, true]) {
+        if (right) assert.equal(await visit('fern', '203.0.113.1'), 'in');
+        for (let each = 0; each < ACCESS_ATTEMPTS_PER_MINUTE; each += 1)
+          assert.equal(await visit('wrong', '203.0.113.1'), 401);
+        assert.equal(await visit('fern', '203.0.113.1'), 429);
+        clock.advance(60_000);
+      }
+    });
+
+    it('does not affect other tunnels, and does not count passwords that were right or not checked', async () => {
+      for (let each = 0; each <= TUNNEL_ATTEMPTS_PER_MINUTE; each += 1)
+        assert.equal(await submit('oak', `192.0.2.${each}`), 303);
+      isBusy = true;
+      assert.deepEqual(await flood(TUNNEL_ATTEMPTS_PER_MINUTE + 1), new Set([429]));
+      isBusy = false;
+      await flood(TUNNEL_ATTEMPTS_PER_MINUTE);
+      assert.equal(await visit('fern', '203.0.113.9'), 429);
+      tunnel.id = 'two';
+      assert.equal(await visit('fern', '203.0.113.9'), 'in');
+    });
+  });
+
+  describe('when the access of a tunnel changes while a password is checked', () => {
+    it('refuses a password that was right under the previous access', async () => {
+      for (const change of [
+        { basic: [{ user: 'ann', hash: 'other' }] },
+        { basic: [{ user: 'bob', hash: 'fern' }] },
+        { links: true },
+      ]) {
+        lock(BASIC);
+        onCheck = changeTo(change);
+        assert.equal(await visit('fern'), 401, JSON.stringify(change));
+      }
+      lock(BASIC);
+      onCheck = changeTo({ ...BASIC, allow: ['10.0.0.0/8'] });
+      assert.equal(await visit('fern'), 403);
+    });
+
+    it('admits a visitor who meets the new access', async () => {
+      lock(BASIC);
+      onCheck = changeTo(undefined);
+      assert.equal(await visit('other'), 'open');
+      lock(BASIC);
+      onCheck = changeTo({ basic: [{ user: 'ann', hash: 'other' }] });
+      assert.equal(await visit('other'), 'in');
+    });
+
+    it('applies the new access to the form of the page', async () => {
+      for (const [change, status] of [
+        [{ password: 'other' }, 401],
+        [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],
+        [undefined, 303],
+      ] as const) {
+        lock({ password: 'oak' });
+        onCheck = changeTo(change);
+        assert.equal(await submit('oak'), status, JSON.stringify(change));
+      }
+    });
+  });
+
+  it('applies the current access when the body of a form arrives', async () => {
+    for (const [change, status] of [
+      [{ password: 'other' }, 401],
+      [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],
+      [{ password: 'oak', links: true }, 303],
+    ] as const) {
+      lock({ password: 'oak' });
+      assert.equal(await submit('oak', '192.0.2.1', () => lock(change)), status, JSON.stringify(change));
+    }
+  });
+});
+
+function headOf(text: string): RequestHead {
+  const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
+  assert.ok(typeof head === 'object', text);
+  return head;
+}
+
+/** What becomes of an entry: the status, `in` for somebody who comes in, `open` where everybody does. */
+function outcome(entry: Entry | undefined): number | string {
+  if (entry === undefined) return 'open';
+  if (isFormEntry(entry)) return 'form';
+  return isEntrant(entry) ? 'in' : entry.status;
+}

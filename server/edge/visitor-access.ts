@@ -1,0 +1,331 @@
+/**
+ * The door of a tunnel: what a visitor meets where the owner has said who may come in (docs/decisions/0017-gate.md). The gate
+ * decides; here is what that means for the request.
+ */
+import { fieldValue } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
+import {
+  type Credentials,
+  type Gate,
+  isSentFromHere,
+  type Kept,
+  PassedPasswords,
+} from '../access/access-check.ts';
+import type { HeldAccess } from '../access/access-policy.ts';
+import type { Passes } from '../access/passes.ts';
+import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
+import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
+import { TenantCache } from '../tenant-cache.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { type DoorContext, doorResponse, doorStep, goOn, PASSWORD_FIELD } from './access-pages.ts';
+import type { Knocking } from './approvals.ts';
+import type { OwnResponse } from './builtin-responses.ts';
+import type { Visit } from './notice.ts';
+import { passCookie } from './request-head.ts';
+
+/** Somebody who comes in. */
+export interface Entrant {
+  /** who he is (server/access/access-check.ts); `undefined` where he did not have to say */
+  readonly visitor: string | undefined;
+  /** of the `access` that let him in */
+  readonly version: string;
+  /** wall time in ms at which the visitor's right ends; `undefined` if it has no end of its own */
+  readonly until?: number | undefined;
+  /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
+  readonly isPreflight?: true;
+  /** what of his request is not the local service's */
+  readonly kept: Kept;
+  /** a `Set-Cookie` that makes him known */
+  readonly cookie: string | undefined;
+}
+
+/** A request at the door. */
+export interface Arriving extends Visit {
+  /** what the parameter of a signed link says; `undefined` where it is not there */
+  readonly link: string | undefined;
+  /** Whether it offers a WebSocket. */
+  readonly upgrade: boolean;
+  /** Whether it brings a body. */
+  readonly hasBody: boolean;
+}
+
+/** Where a visitor comes from. */
+export interface Whereabouts {
+  readonly address: string;
+  /** whose wrong passwords are counted together */
+  readonly network: string;
+  /** Whether it comes through a proxy whose forwarded fields are believed. */
+  readonly trusted: boolean;
+}
+
+/** The request is the form of the door's own page: its body is for {@link Door.submit}. */
+export interface FormEntry {
+  readonly form: Visit & { readonly access: HeldAccess };
+}
+
+/** Whether somebody comes in, or what he is told instead. */
+export type Entry = Entrant | FormEntry | OwnResponse;
+
+/**
+ * Whether a visitor still has access. `barred`: the access policy of the tunnel no longer allows it. `revoked`: the visitor's own
+ * right is over, or the tunnel is suspended.
+ */
+export type Standing = 'allowed' | 'barred' | 'revoked';
+
+export interface DoorOptions {
+  readonly gate: Gate;
+  readonly passes: Passes;
+  /** those of who has come with a link */
+  readonly lastingPasses: Passes;
+  readonly hashes: Pick<PasswordHashes, 'matches'>;
+  readonly knocking: Pick<Knocking, 'respond'>;
+  /** wrong passwords, by tunnel and network */
+  readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
+  /** wrong passwords of unknown networks, by tunnel */
+  readonly tunnelAttempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
+  /** Whether tunnels are visited with https. */
+  readonly secure: boolean;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** wall time in ms */
+  readonly now: () => number;
+}
+
+/** Whose password the page's is, among those that are remembered: no user of HTTP Basic has a colon in his name. */
+const PAGE_USER = ':';
+
+export class Door {
+  readonly #options: DoorOptions;
+  readonly #passed = new PassedPasswords();
+  /** networks known to have shown a right password, by tunnel */
+  readonly #known = new TenantCache<true>(KNOWN_NETWORKS_MAX);
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param from where the visitor comes from
+   * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, or somebody
+   *   waits for an answer, which never rejects
+   */
+  enter(
+    head: RequestHead,
+    visit: Arriving,
+    from: Whereabouts,
+  ): Entry | Promise<Entry | undefined> | undefined {
+    const { access, account, createdAt, id: tunnelId } = visit.tunnel;
+    const { address, network, trusted } = from;
+    const { link, prefix, upgrade, hasBody } = visit;
+    const step = doorStep(head, visit);
+    const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
+    // Whoever has waited goes on, if the tunnel is open by now.
+    if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
+    const { gate, now, secure } = this.#options;
+    const way = { trusted, secure };
+    const tunnel = { tunnelId, createdAt, account: account.id };
+    const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, link, now: now() };
+    const verdict = gate.decide(access, arrival);
+    // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
+    if (verdict.kind !== 'address' && step === 'password')
+      return isSentFromHere(head)
+        ? { form: { ...visit, access } }
+        : this.#refuse('access-required', head, visit, access);
+    switch (verdict.kind) {
+      case 'link': {
+        const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
+        if (leadsOn) return goOn(visit, cookie);
+        const { visitor, kept } = verdict;
+        return { visitor, version: access.version, until: verdict.link.end * 1000, kept, cookie };
+      }
+      case 'pass': {
+        if (leadsOn) return goOn(visit, undefined);
+        const { visitor, until, kept } = verdict;
+        return { visitor, version: access.version, until, kept, cookie: undefined };
+      }
+      case 'preflight': {
+        const { version } = access;
+        return { visitor: undefined, version, isPreflight: true, kept: verdict.kept, cookie: undefined };
+      }
+      case 'address':
+        return this.#refuse('access-address', head, visit, access);
+      case 'ask': {
+        const { knock } = verdict;
+        const told = access.takesKnocks
+          ? this.#options.knocking.respond({ head, visit, access, address, knock, step })
+          : undefined;
+        return (
+          told ?? this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined })
+        );
+      }
+      case 'check':
+        if (this.#remembers(visit, access, network, verdict.credentials))
+          return this.#admit(head, visit, access, verdict.credentials);
+        return this.#check(head, visit, access, from, verdict);
+    }
+  }
+
+  /**
+   * Somebody has filled in the form. The tunnel's `access` of now counts: its owner may have changed it since the head of the
+   * request came.
+   *
+   * @param from as for {@link enter}
+   * @returns never rejects
+   */
+  async submit(head: RequestHead, entry: FormEntry, from: Whereabouts, body: string): Promise<OwnResponse> {
+    const { form } = entry;
+    const { access, account } = form.tunnel;
+    if (access === undefined) return goOn(form, undefined);
+    if (!access.allows(from.address)) return this.#refuse('access-address', head, form, access);
+    const password = new URLSearchParams(body).get(PASSWORD_FIELD) ?? '';
+    const { stored } = access;
+    if (stored.password === null) return goOn(form, undefined);
+    const credentials = { user: PAGE_USER, password };
+    if (!this.#remembers(form, access, from.network, credentials)) {
+      const problem = await this.#try(form, from.network, password, stored.password);
+      if (form.tunnel.access !== access) return await this.submit(head, entry, from, body);
+      if (problem !== undefined)
+        return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
+      this.#passed.add(account.id, access.version, credentials);
+    }
+    return goOn(form, this.#cookie(form, access, 'password'));
+  }
+
+  /** The page again, for a form that could not be taken. */
+  askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
+    return this.#refuse('access-required', head, form, form.tunnel.access ?? form.access);
+  }
+
+  /**
+   * Whether a visitor who got access still has it.
+   *
+   * @param address as for {@link enter}
+   * @param entrant what gave the visitor access; `undefined` if the tunnel was open to everybody
+   */
+  standing({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): Standing {
+    if (access === undefined) return 'allowed';
+    if (!access.allows(address)) return 'barred';
+    if (!access.asks) return 'allowed';
+    if (entrant?.version !== access.version) return 'barred';
+    const { visitor, until = Infinity } = entrant;
+    const { gate, now } = this.#options;
+    return until <= now() || (visitor !== undefined && !gate.isGood(id, visitor)) ? 'revoked' : 'allowed';
+  }
+
+  /**
+   * Whether a password is known to be right. This is not said where no more may be tried: one that somebody has used lately
+   * could be guessed as fast as requests come.
+   */
+  #remembers({ tunnel }: Visit, { version }: HeldAccess, network: string, credentials: Credentials): boolean {
+    const { attempts, tunnelAttempts } = this.#options;
+    const who = triesOf(tunnel, network);
+    if (attempts.isOut(who)) return false;
+    const isKnown = this.#known.get(who) === true;
+    if (!isKnown && tunnelAttempts.isOut(tunnel.id)) return false;
+    if (!this.#passed.has(version, credentials)) return false;
+    if (!isKnown) this.#known.set(tunnel.account.id, who, true);
+    return true;
+  }
+
+  /** @returns why the password is not accepted */
+  async #try(
+    { tunnel }: Visit,
+    network: string,
+    password: string,
+    hash: string | undefined,
+  ): Promise<'access-required' | 'access-attempts' | undefined> {
+    const { attempts, tunnelAttempts, hashes } = this.#options;
+    const { id, account } = tunnel;
+    const who = triesOf(tunnel, network);
+    const isKnown = this.#known.get(who) === true;
+    // Before the hash, so that many tries at once are counted, too.
+    if (attempts.take(who) > 0) return 'access-attempts';
+    if (!isKnown && tunnelAttempts.take(id) > 0) {
+      attempts.giveBack(who);
+      return 'access-attempts';
+    }
+    const giveBack = (): void => {
+      attempts.giveBack(who);
+      if (!isKnown) tunnelAttempts.giveBack(id);
+    };
+    try {
+      if (!(await hashes.matches(password, hash, { account: account.id, tunnel: id })))
+        return 'access-required';
+      giveBack();
+      this.#known.set(account.id, who, true);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof BusyError)) throw error;
+      giveBack();
+      return 'access-attempts';
+    }
+  }
+
+  async #check(
+    head: RequestHead,
+    visit: Arriving,
+    access: HeldAccess,
+    from: Whereabouts,
+    { credentials, hash }: { readonly credentials: Credentials; readonly hash: string | undefined },
+  ): Promise<Entry | undefined> {
+    const problem = await this.#try(visit, from.network, credentials.password, hash);
+    // The owner changed the access while the password was checked.
+    if (visit.tunnel.access !== access) return await this.enter(head, visit, from);
+    if (problem !== undefined) return this.#refuse(problem, head, visit, access);
+    this.#passed.add(visit.tunnel.account.id, access.version, credentials);
+    return this.#admit(head, visit, access, credentials);
+  }
+
+  #admit(head: RequestHead, visit: Visit, access: HeldAccess, { user }: Credentials): Entrant {
+    const visitor = `basic:${user}`;
+    // Programs send their credentials each time; a browser does not for a WebSocket.
+    const isBrowser = fieldValue(head.fields, 'sec-fetch-mode') !== undefined;
+    const cookie = isBrowser ? this.#cookie(visit, access, visitor) : undefined;
+    return { visitor, version: access.version, kept: { authorization: true }, cookie };
+  }
+
+  /** @param end of the link, wall time in s */
+  #linkCookie({ tunnel, prefix }: Visit, { version }: HeldAccess, visitor: string, end: number): string {
+    const { lastingPasses, secure, now } = this.#options;
+    const form = prefix === '' ? 'host' : 'path';
+    const value = lastingPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
+    return passCookie({ value, prefix, secure, seconds: end - Math.floor(now() / 1000) });
+  }
+
+  #cookie(visit: Visit, { version }: HeldAccess, visitor: string): string {
+    const { passes, secure, now } = this.#options;
+    const form = visit.prefix === '' ? 'host' : 'path';
+    const end = Math.floor(now() / 1000) + PASS_SECONDS;
+    const value = passes.make({ tunnelId: visit.tunnel.id, version, form }, visitor, end);
+    return passCookie({ value, prefix: visit.prefix, secure, seconds: PASS_SECONDS });
+  }
+
+  #refuse(
+    code: 'access-required' | 'access-address' | 'access-attempts',
+    head: RequestHead,
+    visit: Visit,
+    access: HeldAccess,
+    what: Pick<DoorContext, 'wasWrong' | 'linkEnded'> = {},
+  ): OwnResponse {
+    return doorResponse(code, { head, visit, access, contact: this.#options.contact, ...what });
+  }
+}
+
+/** Under which name wrong passwords are counted. */
+function triesOf({ id }: LiveTunnel, network: string): string {
+  return `${id} ${network}`;
+}
+
+/** Whether somebody follows a link: he is led on to the address without the parameter, which he may show and pass on. */
+function isFollowed({ method }: RequestHead, { upgrade }: Arriving): boolean {
+  return (method === 'GET' || method === 'HEAD') && !upgrade;
+}
+
+export function isEntrant(entry: Entry): entry is Entrant {
+  return 'kept' in entry;
+}
+
+export function isFormEntry(entry: Entry): entry is FormEntry {
+  return 'form' in entry;
+}

@@ -1,0 +1,481 @@
+/**
+ * The requests of one connection, one after the other: let in, passed on to where they go, or responded to by the relay
+ * itself. The connection itself stays with its owner.
+ */
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import { BodyError } from '../../shared/http1/body.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
+import { BARRED_RESPONSE_MS } from '../limits.ts';
+import type { AccessLog } from '../observe/access-log.ts';
+import { type Outcomes, refusals, requests } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import {
+  errorResponse,
+  factsOfHead,
+  type OwnResponse,
+  requestFacts,
+  routeResponse,
+} from './builtin-responses.ts';
+import { type Admission, visitorAddress } from './connection-limiter.ts';
+import { Exchange, type ExchangeOwner, KeptStream } from './exchange.ts';
+import type { Peer } from './request-head.ts';
+import { interimsFor } from './response.ts';
+import { type Destination, type Plan, TunnelLookup } from './route.ts';
+import type { OriginRequest } from './tunnel-request.ts';
+import type { Admitted, Origins } from './upstreams.ts';
+import { isEntrant, isFormEntry } from './visitor-access.ts';
+import type { VisitorSocket } from './visitor-socket.ts';
+
+/** What the requests ask of their connection. */
+export interface RequestsOwner {
+  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  flowChanged(): void;
+  /** The request asks for one of the relay's own WebSockets. */
+  upgradeAsked(plan: Plan, target: string): void;
+  /** The connection is a WebSocket from here on. */
+  switched(stream: ByteStream): void;
+  /** The current request is over, and everything was sent. `close`: the connection ends with it. */
+  requestOver(close: boolean): void;
+}
+
+export class VisitorRequests implements ExchangeOwner {
+  readonly #socket: VisitorSocket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  readonly #admission: Admission;
+  readonly #owner: RequestsOwner;
+  readonly #outcomes: RequestOutcomes;
+  readonly #kept = new KeptStream();
+  /** Whether the connection ends with the response to the current request. */
+  #isLast = false;
+  #plan: Plan | undefined;
+  /** The current request, as where it goes receives it. */
+  #request: OriginRequest | undefined;
+  /** Whether its response is one that stays open: a WebSocket, or an event stream. */
+  #staysOpen = false;
+  /** Monotonic ms at which the response of a visitor is cut who no longer has access; `undefined` for all others. */
+  #cutAt: number | undefined;
+  /** Where the latest request goes: to a tunnel, or to the relay. */
+  #target: object | undefined;
+  /** Whether its stream may serve the next one. */
+  #keepsStream = false;
+  #exchange: Exchange | undefined;
+
+  constructor(
+    socket: VisitorSocket,
+    peer: Peer,
+    origins: Origins,
+    admission: Admission,
+    owner: RequestsOwner,
+  ) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#origins = origins;
+    this.#admission = admission;
+    this.#owner = owner;
+    this.#outcomes = new RequestOutcomes(socket, peer, origins);
+  }
+
+  /** The current request, if it has been passed on. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange;
+  }
+
+  /** Where the latest request goes; the same object for the same tunnel. */
+  get target(): object | undefined {
+    return this.#target;
+  }
+
+  /** The connection ends with the next response that can still say so. */
+  closeAfter(): void {
+    this.#isLast = true;
+    this.#exchange?.closeAfter();
+  }
+
+  /** A well-formed request has come. */
+  begin(plan: Plan): void {
+    this.#plan = plan;
+    this.#outcomes.begin(plan, plan.head.bytes.length);
+    const { route } = plan;
+    const entry = this.#origins.enter(plan, this.#peer);
+    const isRefused =
+      entry !== undefined && !(entry instanceof Promise) && !isEntrant(entry) && !isFormEntry(entry);
+    // Who has to wait at the door is told nothing before.
+    const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
+    const refusal = this.#admission.begin(plan, own !== undefined);
+    if (refusal?.ends === true) return this.refuse(refusal.code);
+    if (refusal !== undefined) return this.failed(refusal.code, refusal.text);
+    if (own !== undefined) return this.intercepted(own);
+    if (route.kind === 'refuse') return this.failed(route.code);
+    if (route.kind === 'options' || route.kind === 'redirect')
+      return this.#standIn(routeResponse(route), requests.relay);
+    if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
+      this.#outcomes.countIn(requests.relay);
+      return this.#owner.upgradeAsked(plan, route.target);
+    }
+    this.#passOn(plan, route, isRefused ? undefined : entry);
+  }
+
+  #passOn(plan: Plan, route: Destination, entry: Admitted): void {
+    const request = this.#origins.request(plan, route, this.#peer, entry);
+    this.#request = request;
+    this.#staysOpen = false;
+    this.#cutAt = undefined;
+    this.#target = request.target;
+    this.#keepsStream = request.keepsStream;
+    this.#outcomes.countIn(request.outcomes);
+    const interims = interimsFor(plan, this.#peer);
+    const close = plan.close || this.#isLast;
+    this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
+    this.#exchange.start(this.#kept.take(request.target, request.fresh));
+  }
+
+  /** Whether the current request is for the relay itself: its API, or a form of a tunnel's door. */
+  get isOwn(): boolean {
+    return this.#exchange !== undefined && this.#request?.tunnel === undefined;
+  }
+
+  /**
+   * Takes the current request back, if nothing of it was handed to anybody.
+   *
+   * @returns its head
+   */
+  recall(): Buffer | undefined {
+    if (this.#plan === undefined || this.#exchange?.recall() !== true) return undefined;
+    const { bytes } = this.#plan.head;
+    this.#plan = undefined;
+    this.#request = undefined;
+    this.#exchange = undefined;
+    this.#outcomes.passed();
+    return bytes;
+  }
+
+  /**
+   * The access policy of a tunnel changed, or it was suspended: ends what is under way if its visitor is no longer allowed. A
+   * suspended tunnel serves nobody.
+   */
+  review(tunnel: LiveTunnel): void {
+    if (this.#request?.tunnel !== tunnel) return;
+    if (tunnel.isSuspended) this.#suspend();
+    else this.#endIfBarred();
+  }
+
+  #suspend(): void {
+    if (this.#plan === undefined || this.#exchange?.committed !== false) return this.#cut();
+    this.#exchange.abort();
+    this.intercepted(this.#origins.suspended(this.#plan.head));
+  }
+
+  /** Ends what is under way when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    const isTimed = this.#cutAt !== undefined || this.#request?.entrant?.until !== undefined;
+    if (isTimed) this.#endIfBarred(now);
+  }
+
+  /**
+   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response has
+   * {@link BARRED_RESPONSE_MS} to end.
+   */
+  #endIfBarred(now = this.#origins.now()): void {
+    if (this.#plan === undefined || this.#request === undefined) return;
+    const standing = this.#origins.standing(this.#plan, this.#peer, this.#request);
+    if (standing === 'allowed') this.#cutAt = undefined;
+    else if (standing === 'revoked' || this.#staysOpen) this.#cut();
+    else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
+  }
+
+  /** Ends what is under way, so that no visitor takes a response for complete. */
+  #cut(): void {
+    if (this.#exchange === undefined) this.#socket.destroy();
+    else this.#exchange.cut();
+  }
+
+  /** Passes on bytes of the request's body, and returns those that come after it. */
+  takeBody(exchange: Exchange, bytes: Buffer): void {
+    try {
+      const rest = exchange.takeBody(bytes);
+      if (rest !== undefined) this.#socket.returnInput(rest);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      exchange.abort();
+      if (exchange.committed) this.#socket.destroy();
+      else this.refuse('bad-request');
+    }
+  }
+
+  /**
+   * Responds to a request that may not be read on.
+   *
+   * @param head as much of the head as has arrived, if the head is what is wrong
+   */
+  refuse(code: VisitorErrorCode, head?: string): void {
+    this.#exchange?.abort();
+    if (this.#plan === undefined) this.#outcomes.begin(undefined, head?.length ?? 0);
+    const facts = head === undefined ? requestFacts(this.#plan) : factsOfHead(head);
+    this.#respond(errorResponse(code, facts, this.#origins.context.abuseContact), true);
+  }
+
+  /** Responds to an upgrade to one of the relay's own WebSockets that is refused. */
+  refuseUpgrade(response: OwnResponse): void {
+    this.#respond(response, this.#endsUnread);
+  }
+
+  /** The upgrade has been let in: the connection serves no visitor from here on. */
+  upgraded(): void {
+    this.#outcomes.end('upgraded', 101);
+  }
+
+  /** The visitor has left; whatever it was waiting for is dropped. */
+  abandon(): void {
+    if (this.#plan === undefined) return;
+    this.#outcomes.end('abandoned', this.#exchange?.status);
+    this.#exchange?.abort();
+  }
+
+  /** No more requests come, though the connection is still there. */
+  finish(): void {
+    this.#admission.end();
+    this.#kept.end();
+  }
+
+  /** The connection is gone. */
+  leave(): void {
+    this.#outcomes.closed();
+    // A connection that is given away may have served visitors: a proxy that pools connections uses it for whoever comes
+    // next.
+    this.#kept.end();
+    this.#exchange = undefined;
+    this.#admission.leave();
+  }
+
+  // What an exchange reports
+
+  flowChanged(): void {
+    this.#owner.flowChanged();
+  }
+
+  completed(stream: ByteStream | undefined, close: boolean): void {
+    this.#outcomes.end('answered', this.#exchange?.status);
+    if (!this.#keepsStream) stream?.finish();
+    else if (stream !== undefined && this.#target !== undefined) this.#kept.keep(this.#target, stream);
+    this.#over(close);
+  }
+
+  switched(stream: ByteStream): void {
+    this.#exchange = undefined;
+    this.#outcomes.opened();
+    this.#owner.switched(stream);
+    this.staysOpen();
+  }
+
+  staysOpen(): void {
+    this.#staysOpen = true;
+    // It may have changed since the request came.
+    this.#endIfBarred();
+  }
+
+  failed(code: VisitorErrorCode, text?: string): void {
+    const { abuseContact } = this.#origins.context;
+    this.#standIn(errorResponse(code, requestFacts(this.#plan), abuseContact, text));
+  }
+
+  intercepted(response: OwnResponse): void {
+    this.#standIn(response, requests.tunnel);
+  }
+
+  brokeOff(reset: boolean): void {
+    this.#outcomes.end('broken', this.#exchange?.status);
+    this.#plan = undefined;
+    this.#request = undefined;
+    this.#exchange = undefined;
+    if (reset) this.#socket.reset();
+    else this.#socket.destroy();
+  }
+
+  // What the relay responds itself
+
+  /** Responds to a well-formed request in place of its target. */
+  #standIn(response: OwnResponse, countedIn?: Outcomes): void {
+    if (countedIn !== undefined) this.#outcomes.countIn(countedIn);
+    this.#admission.refused();
+    this.#respond(response, this.#endsUnread);
+  }
+
+  #respond(response: OwnResponse, close: boolean): void {
+    this.#socket.send(response.bytes(close));
+    this.#outcomes.responded(response);
+    this.#over(close);
+  }
+
+  /** Whether the connection ends with a response of the relay's own: what is left of a body is not read. */
+  get #endsUnread(): boolean {
+    const plan = this.#plan;
+    const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
+    return plan === undefined || plan.close || this.#isLast || !bodyDone;
+  }
+
+  #over(close: boolean): void {
+    this.#plan = undefined;
+    this.#request = undefined;
+    this.#exchange = undefined;
+    if (!close) this.#admission.end();
+    this.#owner.requestOver(close);
+  }
+}
+
+/* How the requests of one connection end, one after the other: counted, and reported to the access log if there is one. */
+
+export class RequestOutcomes {
+  readonly #socket: VisitorSocket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  /** Counts how the current request ends. */
+  #outcomes: Outcomes = requests.nowhere;
+  /** What the access log will say about it. */
+  #access: AccessRecord | undefined;
+
+  constructor(socket: VisitorSocket, peer: Peer, origins: Origins) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#origins = origins;
+  }
+
+  /**
+   * A request begins.
+   *
+   * @param plan `undefined` for one that is refused for its head
+   * @param headLength bytes of it that have been taken
+   */
+  begin(plan: Plan | undefined, headLength: number): void {
+    const { accessLog, context } = this.#origins;
+    if (accessLog === undefined) return;
+    const { now, taken, sent } = this.#progress;
+    const address = visitorAddress(plan?.head.fields ?? [], this.#peer, context.trustedProxies);
+    this.#access = new AccessRecord(accessLog, address, plan, { now, taken: taken - headLength, sent });
+  }
+
+  /** It is now known where the current request goes. */
+  countIn(outcomes: Outcomes): void {
+    this.#outcomes = outcomes;
+  }
+
+  /**
+   * The current request has ended, and what was to be sent has been.
+   *
+   * @param status of the response, if one was begun
+   */
+  end(outcome: keyof Outcomes, status: number | undefined, error?: VisitorErrorCode): void {
+    this.#outcomes[outcome] += 1;
+    this.#outcomes = requests.nowhere;
+    if (this.#access !== undefined) this.#tell(outcome, status, error);
+  }
+
+  /** Another relay serves the current request, and counts it. */
+  passed(): void {
+    this.#outcomes = requests.nowhere;
+    this.#access = undefined;
+  }
+
+  /** The relay has responded in place of the target. */
+  responded({ status, refuses, error }: OwnResponse): void {
+    if (error !== undefined) refusals[error] += 1;
+    this.end(refuses ? 'refused' : 'answered', status, error);
+  }
+
+  /** The current request has opened a WebSocket: it counts now, and is logged once it is known how much it has carried. */
+  opened(): void {
+    this.#outcomes.upgraded += 1;
+  }
+
+  /** A WebSocket has ended, if one was opened. */
+  closed(): void {
+    if (this.#access !== undefined) this.#tell('upgraded', 101);
+  }
+
+  #tell(outcome: keyof Outcomes, status: number | undefined, error?: VisitorErrorCode): void {
+    this.#access?.end(outcome, this.#progress, status, error);
+    this.#access = undefined;
+  }
+
+  get #progress(): Progress {
+    return { now: this.#origins.now(), taken: this.#socket.bytesTaken, sent: this.#socket.bytesSent };
+  }
+}
+
+/* What the access log will say about one request, from its head to its end. */
+
+const ABSOLUTE_FORM = /^https?:\/\/[^/?]*/i;
+const INVITATION = /^(\/(?:v1\/invites|invite)\/).*/;
+/** As long as the token of an invitation or longer, in any spelling. */
+const LONG_WORD = /(?:[\w-]|%[0-9A-Fa-f]{2}){32,}/g;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** How far a connection has come. */
+export interface Progress {
+  /** monotonic ms */
+  readonly now: number;
+  /** bytes from the visitor that have been taken */
+  readonly taken: number;
+  /** bytes it was sent */
+  readonly sent: number;
+}
+
+export class AccessRecord {
+  readonly #log: AccessLog;
+  readonly #address: string;
+  readonly #plan: Plan | undefined;
+  readonly #begin: Progress;
+
+  /** @param begin the time at the end of the request's head, and the bytes before it */
+  constructor(log: AccessLog, address: string, plan: Plan | undefined, begin: Progress) {
+    this.#log = log;
+    this.#address = address;
+    this.#plan = plan;
+    this.#begin = begin;
+  }
+
+  /**
+   * The request has ended.
+   *
+   * @param status of the response, if one was begun
+   */
+  end(outcome: keyof Outcomes, end: Progress, status: number | undefined, error?: VisitorErrorCode): void {
+    const head = this.#plan?.head;
+    const tunnel = tunnelOf(this.#plan);
+    this.#log({
+      address: this.#address,
+      method: head?.method,
+      host: head && fieldValue(head.fields, 'host'),
+      path: head && pathOf(head.target, tunnel !== undefined),
+      status,
+      outcome,
+      error,
+      bytes_in: end.taken - this.#begin.taken,
+      bytes_out: end.sent - this.#begin.sent,
+      ms: Math.round(end.now - this.#begin.now),
+      tunnel: tunnel?.id,
+      slug: tunnel?.slug,
+      account: tunnel?.account.id,
+    });
+  }
+}
+
+function tunnelOf(plan: Plan | undefined): LiveTunnel | undefined {
+  if (plan?.route.kind !== 'tunnel') return undefined;
+  const { tunnel } = plan.route;
+  return tunnel instanceof TunnelLookup ? tunnel.found : tunnel;
+}
+
+/**
+ * The path of a target, without what grants access. An invitation's token stays good after a request that was refused, was
+ * sent to the wrong host or was misspelled, so that every word that could be one is hidden, unless a tunnel serves the path.
+ *
+ * @param target as sent, in any form (RFC 9112 section 3.2)
+ */
+function pathOf(target: string, isTunnels: boolean): string {
+  const [sent = ''] = target.replace(ABSOLUTE_FORM, '').split('?', 1);
+  const path = sent === '' ? '/' : sent;
+  if (isTunnels) return path;
+  return path.replace(INVITATION, '$1…').replaceAll(LONG_WORD, (word) => (UUID.test(word) ? word : '…'));
+}

@@ -1,0 +1,445 @@
+/**
+ * One inbound connection: collects request heads, gets one request after the other served, and ends cleanly. The same
+ * connection may go from tunnel to tunnel and to the API.
+ */
+import type { Socket } from 'node:net';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { HeadReader } from '../../shared/http1/head.ts';
+import { TurnedReads } from '../../shared/scheduler/fair-reads.ts';
+import {
+  BODY_TIMEOUT_MS,
+  DRAIN_IDLE_MS,
+  HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LEAVE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+  REPLACED_IDLE_MS,
+  REQUEST_HEAD_MAX_BYTES,
+} from '../limits.ts';
+import { countApiRefusal } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import { upgradeRefusal } from './builtin-responses.ts';
+import type { Admission, LimitedConnection, Occupant } from './connection-limiter.ts';
+import type { Exchange } from './exchange.ts';
+import type { Peer } from './request-head.ts';
+import { oversizeFault, type Plan, planRequest } from './route.ts';
+import type { Origins } from './upstreams.ts';
+import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
+import { VisitorOutput, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
+
+/**
+ * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
+ * relay's own sockets is being decided. `lingering`: served for the last time, further input is discarded. `piped`: a
+ * WebSocket, out of this class's hands except for its end. `passed`: the same for a connection that another relay serves. `gone`:
+ * closed, or given away.
+ */
+type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering' | 'gone';
+
+/** What a connection asks of the edge that holds it. */
+export interface VisitorOwner {
+  /** Says for each of its requests whether it is let in. */
+  enter(visitor: Visitor): Admission;
+  /** Told once, when the connection is closed or given away. */
+  gone(visitor: Visitor): void;
+}
+
+export class Visitor implements Occupant, LimitedConnection, RequestsOwner, VisitorSocketHandler {
+  readonly #socket: VisitorSocket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  readonly #owner: VisitorOwner;
+  readonly #requests: VisitorRequests;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #state: State = 'head';
+  #processing = false;
+  #inputEnded = false;
+  #draining = false;
+  /** whether requests wait until it is known which relay serves them */
+  #isHeld = false;
+  /** the relay that serves requests in place of this one */
+  #onward: Onward | undefined;
+  /** whether it comes from the relay that this one has replaced */
+  readonly #isPassed: boolean;
+  /** Monotonic ms at which its current time limit ends. */
+  #deadline: number;
+
+  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner, isPassed = false) {
+    this.#isPassed = isPassed;
+    this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
+    this.#peer = peer;
+    this.#origins = origins;
+    this.#owner = owner;
+    this.#requests = new VisitorRequests(this.#socket, peer, origins, owner.enter(this), this);
+    this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
+  }
+
+  // What the edge asks
+
+  /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    this.#requests.tick(now);
+    if (now < this.#deadline) return;
+    // A reset: what it was sent, if it still reads, must not pass for a whole response.
+    if (this.#mayHaveLeft) return this.#socket.reset();
+    const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
+    const head = this.#state === 'head' ? this.#reader.text : undefined;
+    if (waitsForRequest && this.#requests.exchange?.committed !== true)
+      this.#requests.refuse('request-timeout', head);
+    else if ((this.#draining || this.#onward !== undefined) && this.#state === 'head') this.#end();
+    else this.#socket.destroy();
+  }
+
+  /**
+   * The relay is shutting down: the next response that can say so is the connection's last. If none is due, a request that
+   * may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   */
+  drain(): void {
+    this.#draining = true;
+    this.#requests.closeAfter();
+    if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
+  }
+
+  /** Requests that come now wait, and those to the relay itself whose turn has not come. */
+  hold(): void {
+    this.#isHeld = true;
+    if (this.#requests.isOwn && this.#requests.exchange?.hasStream !== true) this.#recall();
+  }
+
+  /** Requests are served again. */
+  goOn(): void {
+    this.#isHeld = false;
+    this.#process();
+  }
+
+  /** Another relay serves from now on; what has been handed to a tunnel or the API is finished here. */
+  leave(onward: Onward): void {
+    this.#onward = onward;
+    this.#recall();
+    this.#requests.closeAfter();
+    if (this.#state !== 'head') return;
+    if (this.#socket.hasInput || this.#reader.partial) this.#passOn(onward);
+    else this.#deadline = this.#origins.now() + REPLACED_IDLE_MS;
+  }
+
+  /** Takes a request back of which nobody has got anything. */
+  #recall(): void {
+    const head = this.#requests.recall();
+    if (head === undefined) return;
+    this.#state = 'head';
+    this.#socket.returnInput(head);
+  }
+
+  /** Whether the relay itself is at work on a request. `unread`: one whose body has not come to its end. */
+  get ownWork(): 'none' | 'unread' | 'read' {
+    if (!this.#requests.isOwn) return 'none';
+    return this.#requests.exchange?.requestDone === true ? 'read' : 'unread';
+  }
+
+  /** Responds to a request whose body does not come to its end while the relay waits for it. */
+  refuseUnread(): void {
+    this.#requests.refuse('relay-busy');
+  }
+
+  /** Whether none of its requests waits for a stream or is still to come. */
+  get isSettled(): boolean {
+    const { exchange } = this.#requests;
+    return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
+  }
+
+  /** Others may come into a tunnel than before. */
+  review(tunnel: LiveTunnel): void {
+    this.#requests.review(tunnel);
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
+  }
+
+  /** A visitor in the middle of a head is told why. */
+  giveWay(): void {
+    if (this.#state !== 'head') return;
+    if (this.#reader.partial) this.#requests.refuse('relay-busy', this.#reader.text);
+    else this.#end();
+  }
+
+  /** Cuts the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  // What comes in
+
+  onInput(): void {
+    this.#process();
+  }
+
+  /** Takes as much of the input as its state allows. */
+  #process(): void {
+    if (this.#processing) return;
+    if (this.#onward !== undefined && this.#state === 'head' && this.#socket.hasInput)
+      return this.#passOn(this.#onward);
+    this.#processing = true;
+    while (this.#takesInput()) {
+      const bytes = this.#socket.takeInput();
+      if (bytes === undefined) break;
+      const { exchange } = this.#requests;
+      if (exchange === undefined) this.#readHead(bytes);
+      else this.#readBody(exchange, bytes);
+    }
+    this.#processing = false;
+    if (this.#inputEnded && !this.#socket.hasInput) this.#inputIsOver();
+    if (this.#state !== 'piped' && this.#state !== 'passed' && this.#state !== 'gone')
+      this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
+  }
+
+  #takesInput(): boolean {
+    // A visitor that does not take its responses is not read on.
+    if (this.#state === 'head') return !this.#isHeld && !this.#socket.isFull;
+    return this.#state === 'exchange' && this.#requests.exchange?.takesBody === true;
+  }
+
+  #readHead(bytes: Buffer): void {
+    if (!this.#reader.partial) this.#deadline = this.#origins.now() + HEAD_TIMEOUT_MS;
+    const end = this.#reader.push(bytes);
+    if (end === undefined) return;
+    if (end === 'malformed') return this.#requests.refuse('bad-request', this.#reader.text);
+    if (end === 'too-large')
+      return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
+    if (end.rest.length > 0) this.#socket.returnInput(end.rest);
+    this.#deadline = this.#inputEnded ? this.#leaveBy : Infinity;
+    const plan = planRequest(end.head, this.#origins.context);
+    if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
+    this.#state = 'exchange';
+    this.#requests.begin(plan);
+    this.#watchBody();
+  }
+
+  #readBody(exchange: Exchange, bytes: Buffer): void {
+    if (!this.#inputEnded) this.#deadline = Infinity;
+    this.#requests.takeBody(exchange, bytes);
+    this.#watchBody();
+  }
+
+  /** A request body may be silent for this long, unless it is the other side that does not take it. */
+  #watchBody(): void {
+    const { exchange } = this.#requests;
+    if (exchange === undefined || this.#inputEnded) return;
+    if (exchange.requestDone || exchange.isBlocked) this.#deadline = Infinity;
+    else if (this.#deadline === Infinity) this.#deadline = this.#origins.now() + BODY_TIMEOUT_MS;
+  }
+
+  onInputEnd(): void {
+    this.#inputEnded = true;
+    // A WebSocket has no half: a peer that ends its side before it has one wants none.
+    if (this.#state === 'upgrading') return this.#socket.destroy();
+    this.#deadline = this.#mayHaveLeft ? this.#leaveBy : this.#deadline;
+    this.#process();
+  }
+
+  /**
+   * Whether the visitor has closed its side while a request is under way. It may wait for the response, or be gone. Only a write
+   * tells which: Node stops watching a socket after the end of its input.
+   */
+  get #mayHaveLeft(): boolean {
+    return this.#inputEnded && this.#state === 'exchange';
+  }
+
+  /** When such a visitor counts as gone unless it is sent something. A full socket has a time limit of its own. */
+  get #leaveBy(): number {
+    return this.#socket.isFull ? Infinity : this.#origins.now() + LEAVE_TIMEOUT_MS;
+  }
+
+  /** The visitor has half-closed and everything it sent has been taken. */
+  #inputIsOver(): void {
+    if (this.#state === 'head') this.#end();
+    else if (this.#requests.exchange?.requestDone === false) this.#socket.destroy();
+  }
+
+  onOutput(): void {
+    if (this.#mayHaveLeft) this.#deadline = this.#leaveBy;
+  }
+
+  onOutputTaken(): void {
+    this.onOutput();
+    this.#requests.exchange?.resumeResponse();
+    this.#process();
+  }
+
+  // What its requests report
+
+  flowChanged(): void {
+    this.#watchBody();
+    this.#process();
+  }
+
+  requestOver(close: boolean): void {
+    if (close) return this.#end();
+    this.#state = 'head';
+    this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
+    this.#process();
+  }
+
+  upgradeAsked(plan: Plan, target: string): void {
+    // Its connection would end with the relay before.
+    if (this.#isPassed)
+      return this.#requests.refuseUpgrade(
+        upgradeRefusal(new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' })),
+      );
+    this.#state = 'upgrading';
+    void this.#upgrade(plan, target);
+  }
+
+  async #upgrade(plan: Plan, target: string): Promise<void> {
+    try {
+      await this.#origins.upgrade(plan, target, this.#peer, () => this.#giveAway());
+    } catch (error) {
+      if (this.#state !== 'upgrading') return;
+      const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
+      countApiRefusal(refusal);
+      this.#requests.refuseUpgrade(upgradeRefusal(refusal));
+    }
+  }
+
+  #giveAway(): ReturnType<VisitorSocket['release']> | undefined {
+    if (this.#state !== 'upgrading') return undefined;
+    this.#requests.upgraded();
+    this.#leave();
+    return this.#socket.release();
+  }
+
+  switched(stream: ByteStream): void {
+    this.#state = 'piped';
+    this.#deadline = Infinity;
+    const { socket, head } = this.#socket.release();
+    pipe(socket, stream, this.#requests.target, () => this.#leave());
+    if (head.length > 0) socket.emit('data', head);
+    if (this.#inputEnded) socket.emit('end');
+  }
+
+  /** The rest of the connection is for another relay. */
+  #passOn(onward: Onward): void {
+    this.#state = 'passed';
+    this.#deadline = Infinity;
+    this.#requests.leave();
+    const begun = Buffer.from(this.#reader.text, 'latin1');
+    const { socket, head } = this.#socket.release();
+    const bytes = Buffer.concat([begun, head]);
+    void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => {
+      this.#state = 'gone';
+      this.#owner.gone(this);
+    });
+  }
+
+  // Endings
+
+  /** Ends the connection after what was sent; further input is discarded for a while. */
+  #end(): void {
+    if (this.#state === 'gone' || this.#state === 'lingering') return;
+    this.#state = 'lingering';
+    this.#requests.finish();
+    this.#deadline = Infinity;
+    this.#socket.end(() => {
+      this.#deadline = this.#origins.now() + LINGER_TIMEOUT_MS;
+    });
+  }
+
+  onClosed(): void {
+    this.#requests.abandon();
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#state = 'gone';
+    this.#deadline = Infinity;
+    this.#requests.leave();
+    this.#owner.gone(this);
+  }
+}
+
+/* Joins a visitor's connection and a stream once both speak WebSocket and there is nothing left to follow. */
+
+/**
+ * Passes bytes on in both directions until one side ends; then the other is ended too (docs/protocol.md section 6.3).
+ *
+ * @param socket with nothing listening to it but for errors
+ * @param group with whom it takes turns when it sends much
+ * @param onClosed called once, when the visitor's connection is closed
+ */
+export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
+  const output = new VisitorOutput(socket, () => stream.resume());
+  const reads = new TurnedReads(socket, () => group, {
+    onChunk(bytes) {
+      if (!stream.write(bytes)) reads.pause();
+    },
+    onEnd() {
+      stream.finish();
+      end();
+    },
+  });
+  socket.on('close', () => {
+    reads.flush();
+    stream.abort();
+    onClosed();
+  });
+  stream.attach({
+    onBytes(bytes) {
+      output.send(bytes);
+      if (output.isFull) stream.pause();
+    },
+    onRoom: () => reads.resume(),
+    onEnded(clean) {
+      if (clean) end();
+      else socket.destroy();
+    },
+  });
+
+  function end(): void {
+    output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+  }
+}
+
+/* The rest of a visitor's connection, for the relay that has replaced this one. */
+
+/**
+ * Opens a connection to the relay that serves in place of this one.
+ *
+ * @param onReset called when the visitor is to be cut in a way that cannot be mistaken for a clean end
+ */
+export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
+
+/** A visitor's connection with nothing under way on it. */
+export interface Rest {
+  readonly socket: Socket;
+  /** what the visitor has sent, and nobody has read */
+  readonly bytes: Buffer;
+  /** whether that is all the visitor will send */
+  readonly hasEnded: boolean;
+}
+
+/**
+ * Joins both until they end, each direction for itself. Where the other relay cannot be reached or breaks off, the visitor is
+ * cut.
+ *
+ * @param onClosed called once, when the visitor's connection is closed
+ */
+export async function passOn(
+  { socket, bytes, hasEnded }: Rest,
+  peer: Peer,
+  onward: Onward,
+  onClosed: () => void,
+): Promise<void> {
+  socket.pause();
+  socket.once('close', onClosed);
+  const next = await onward(peer, () => socket.resetAndDestroy()).catch(() => undefined);
+  if (next === undefined) return void socket.resetAndDestroy();
+  if (socket.destroyed) return void next.destroy();
+  next.once('close', () => {
+    if (!next.readableEnded) socket.resetAndDestroy();
+  });
+  socket.once('close', () => next.destroy());
+  next.write(bytes);
+  next.pipe(socket);
+  if (hasEnded) next.end();
+  else socket.pipe(next);
+}

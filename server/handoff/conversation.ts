@@ -1,0 +1,286 @@
+/** Messages between two relays: one JSON object a line, over a connection on this machine. */
+import type { Socket } from 'node:net';
+import { SUCCESSION_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
+import type { TrafficDelta } from '../store/parameters.ts';
+import type { EndReason } from '../tunnels/peers.ts';
+
+const LINE_FEED = 10;
+
+/** Messages of one kind are sent, those of another are received. */
+export class Conversation<Sent, Received> {
+  readonly #socket: Socket;
+  readonly #readMessage: (value: unknown) => Received | undefined;
+  readonly #received: Received[] = [];
+  #awaiting: ((message: Received | undefined) => void) | undefined;
+  #listener: ((message: Received) => void) | undefined;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #isOver = false;
+  readonly #over = Promise.withResolvers<void>();
+
+  /**
+   * @param socket with nothing read from it that belongs to a message
+   * @param read checks what has come as JSON; `undefined` for what is no message, which ends the conversation
+   */
+  constructor(socket: Socket, read: (value: unknown) => Received | undefined) {
+    this.#socket = socket;
+    this.#readMessage = read;
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    socket.on('end', () => socket.destroy());
+    socket.on('close', () => this.#end());
+    socket.resume();
+  }
+
+  /** Fulfilled when it is over, whoever ended it. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  send(message: Sent): void {
+    if (!this.#isOver) this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /**
+   * The next message.
+   *
+   * @param ms how long to wait for it
+   * @returns `undefined` when the other side has left without one
+   * @throws TimeoutError
+   */
+  async next(ms: number): Promise<Received | undefined> {
+    const first = this.#received.shift();
+    if (first !== undefined || this.#isOver) return first;
+    const { promise, resolve, reject } = Promise.withResolvers<Received | undefined>();
+    this.#awaiting = resolve;
+    const timer = setTimeout(() => reject(new TimeoutError(ms)), ms);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#awaiting = undefined;
+    }
+  }
+
+  /** From here on, all messages go to a listener. */
+  listen(listener: (message: Received) => void): void {
+    this.#listener = listener;
+    for (const message of this.#received.splice(0)) listener(message);
+  }
+
+  /** Ends it after what was sent. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  /** Ends it at once. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    let start = 0;
+    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+      const line = Buffer.concat([...this.#held, bytes.subarray(start, end)]);
+      this.#held = [];
+      this.#heldBytes = 0;
+      start = end + 1;
+      this.#hear(line.toString());
+    }
+    if (start === bytes.length) return;
+    this.#held.push(bytes.subarray(start));
+    this.#heldBytes += bytes.length - start;
+    if (this.#heldBytes > SUCCESSION_LINE_MAX_BYTES) this.#socket.destroy();
+  }
+
+  #hear(line: string): void {
+    let message: Received | undefined;
+    try {
+      message = this.#readMessage(JSON.parse(line));
+    } catch {
+      // As if it were no message.
+    }
+    // Messages that nobody awaits yet are few: each side says one, and waits for the other.
+    if (message === undefined || this.#received.length >= SUCCESSION_WAITING_MAX) {
+      this.#socket.destroy();
+      return;
+    }
+    const awaiting = this.#awaiting;
+    this.#awaiting = undefined;
+    if (this.#listener !== undefined) this.#listener(message);
+    else if (awaiting !== undefined) awaiting(message);
+    else this.#received.push(message);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#awaiting?.(undefined);
+    this.#over.resolve();
+  }
+}
+
+/** The other side is there and says nothing. */
+export class TimeoutError extends Error {
+  constructor(ms: number) {
+    super(`it has not answered within ${ms / 1000} s`);
+    this.name = 'TimeoutError';
+  }
+}
+
+/* What a relay and the one that replaces it say to each other (docs/decisions/0020-replacing-a-relay.md). */
+
+/** Of this conversation; a relay that speaks another one is not replaced. */
+export const SUCCESSION_VERSION = 1;
+
+/** The first line of every connection to a relay's meeting point: what it is for. */
+export type Hello =
+  /** A relay is to replace this one. `address`: where visitors are to come, as its settings say. */
+  | { readonly kind: 'replace'; readonly version: number; readonly address: string }
+  /** The listeners of this relay are to be sent over this connection. */
+  | { readonly kind: 'listeners' }
+  /** A visitor of the relay before: everything behind the line is what the visitor sends. */
+  | {
+      readonly kind: 'visitor';
+      readonly id: number;
+      readonly address: string;
+      readonly proto: 'http' | 'https';
+    };
+
+/** A tunnel whose client was there a moment ago. */
+export interface MissedClient {
+  readonly tunnelId: string;
+  /** ms since it has left; 0 for one that is still connected to the relay before */
+  readonly awayMs: number;
+}
+
+/** What the relay that is replaced says. */
+export type PredecessorMessage =
+  /** It agrees, and sends listeners of these names to whoever asks. */
+  | { readonly kind: 'welcome'; readonly listeners: readonly string[] }
+  /** It goes on alone: the other must not serve. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Everything is stored, the database is unlocked, and nobody new is served until one of the two goes on. */
+  | { readonly kind: 'moved'; readonly clients: readonly MissedClient[] }
+  /** The other may serve. */
+  | { readonly kind: 'go' }
+  /** It has stored traffic of the connections that it still has. */
+  | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
+
+/** What the relay that replaces it says. */
+export type SuccessorMessage =
+  /** Everything that could be loaded has been: the other is to let go. */
+  | { readonly kind: 'move' }
+  /** It has the database and knows its tunnels. */
+  | { readonly kind: 'ready' }
+  /** It takes connections, those that the other passes on included. */
+  | { readonly kind: 'serving' }
+  /** A tunnel has ended. */
+  | { readonly kind: 'ended'; readonly tunnelId: string; readonly reason: EndReason }
+  /** Others may come into a tunnel than before, as the store has it. */
+  | { readonly kind: 'access'; readonly tunnelId: string }
+  /** A visitor that was passed on is to be cut in a way that cannot be mistaken for a clean end. */
+  | { readonly kind: 'reset'; readonly id: number };
+
+/**
+ * Reads the first line of a connection, as JSON has it.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readHello(value: unknown): Hello | undefined {
+  const { kind, version, address, id, proto } = fieldsOf(value);
+  switch (kind) {
+    case 'replace':
+      return isWhole(version) && isText(address) ? { kind, version, address } : undefined;
+    case 'listeners':
+      return { kind };
+    case 'visitor':
+      return isWhole(id) && isText(address) && (proto === 'http' || proto === 'https')
+        ? { kind, id, address, proto }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads a message of the relay that is replaced.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readPredecessorMessage(value: unknown): PredecessorMessage | undefined {
+  const { kind, listeners, reason, clients, deltas } = fieldsOf(value);
+  switch (kind) {
+    case 'welcome':
+      return isListOf(listeners, isText) ? { kind, listeners } : undefined;
+    case 'refused':
+      return isText(reason) ? { kind, reason } : undefined;
+    case 'moved':
+      return isListOf(clients, isMissedClient) ? { kind, clients } : undefined;
+    case 'go':
+      return { kind };
+    case 'counted':
+      return isListOf(deltas, isDelta) ? { kind, deltas } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads a message of the relay that replaces another.
+ *
+ * @returns `undefined` for what no relay says
+ */
+export function readSuccessorMessage(value: unknown): SuccessorMessage | undefined {
+  const { kind, tunnelId, reason, id } = fieldsOf(value);
+  switch (kind) {
+    case 'move':
+    case 'ready':
+    case 'serving':
+      return { kind };
+    case 'ended':
+      return isText(tunnelId) && END_REASONS.has(reason)
+        ? { kind, tunnelId, reason: reason as EndReason }
+        : undefined;
+    case 'access':
+      return isText(tunnelId) ? { kind, tunnelId } : undefined;
+    case 'reset':
+      return isWhole(id) ? { kind, id } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Characters of the longest text in a message: the reason of a failure. */
+const TEXT_MAX_LENGTH = 8192;
+const END_REASONS: ReadonlySet<unknown> = new Set<EndReason>(['closed', 'expired', 'removed', 'displaced']);
+
+function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= TEXT_MAX_LENGTH;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** JSON has numbers that are infinite: `1e999`. */
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.every((item) => is(item));
+}
+
+function isMissedClient(value: unknown): value is MissedClient {
+  const { tunnelId, awayMs } = fieldsOf(value);
+  return isText(tunnelId) && isAmount(awayMs);
+}
+
+function isDelta(value: unknown): value is TrafficDelta {
+  const { id, bytesIn, bytesOut, requests, expiresAt, termsRevision } = fieldsOf(value);
+  return isText(id) && [bytesIn, bytesOut, requests, expiresAt, termsRevision].every(isAmount);
+}

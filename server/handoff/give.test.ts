@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { describeOnPosix } from '../../shared/testing/posix.ts';
+import { SUCCESSION_READY_MS, SUCCESSION_STEP_MS } from '../limits.ts';
+import { until } from '../testing/edge-fixture.ts';
+import {
+  Conversation,
+  type PredecessorMessage,
+  readPredecessorMessage,
+  SUCCESSION_VERSION,
+  type SuccessorMessage,
+} from './conversation.ts';
+import { Handover, type Replaceable, type Successor } from './give.ts';
+import { meet, meetingPath } from './handoff-socket.ts';
+
+const ADDRESS = '127.0.0.1:8080';
+
+/** A relay that notes what it is told. */
+class FakeRelay implements Replaceable {
+  readonly address = ADDRESS;
+  readonly descriptors = new Map([['visitors', 7]]);
+  readonly calls: string[] = [];
+  successor: Successor | undefined;
+  hasDatabase = true;
+
+  letGo() {
+    this.calls.push('letGo');
+    return Promise.resolve([{ tunnelId: 'one', awayMs: 0 }]);
+  }
+
+  goOn() {
+    this.calls.push('goOn');
+    return Promise.resolve(this.hasDatabase);
+  }
+
+  leave(successor: Successor) {
+    this.calls.push('leave');
+    this.successor = successor;
+  }
+
+  hearEnded(tunnelId: string, reason: string) {
+    this.calls.push(`ended ${tunnelId} ${reason}`);
+  }
+
+  hearAccess(tunnelId: string) {
+    this.calls.push(`access ${tunnelId}`);
+  }
+
+  adopt() {
+    this.calls.push('adopt');
+  }
+}
+
+describeOnPosix('the relay that is replaced', () => {
+  let folder: string;
+  let path: string;
+  let relay: FakeRelay;
+  let handover: Handover;
+  let talk: Conversation<SuccessorMessage, PredecessorMessage>;
+  let logged: string[];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-replace-'));
+    path = meetingPath(folder, 8080);
+    relay = new FakeRelay();
+    logged = [];
+    handover = await Handover.open(path, relay, (event) => void logged.push(event));
+    talk = await converse();
+  });
+
+  afterEach(() => {
+    mock.timers.reset();
+    talk.destroy();
+    handover.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function converse(changes: object = {}): Promise<typeof talk> {
+    const hello = { kind: 'replace', version: SUCCESSION_VERSION, address: ADDRESS, ...changes } as const;
+    const socket = await meet(path, hello);
+    assert.ok(socket);
+    return new Conversation(socket, readPredecessorMessage);
+  }
+
+  async function says(message: PredecessorMessage): Promise<void> {
+    assert.deepEqual(await talk.next(60_000), message);
+  }
+
+  it('lets go when it is told to, lets the other serve, and leaves when that does', async () => {
+    await says({ kind: 'welcome', listeners: ['visitors'] });
+    assert.deepEqual(relay.calls, []);
+    talk.send({ kind: 'move' });
+    await says({ kind: 'moved', clients: [{ tunnelId: 'one', awayMs: 0 }] });
+    talk.send({ kind: 'ready' });
+    await says({ kind: 'go' });
+    talk.send({ kind: 'serving' });
+    talk.send({ kind: 'ended', tunnelId: 'one', reason: 'closed' });
+    talk.send({ kind: 'access', tunnelId: 'two' });
+    await until(() => relay.calls.length === 4);
+    assert.deepEqual(relay.calls, ['letGo', 'leave', 'ended one closed', 'access two']);
+    const deltas = [{ id: 'one', bytesIn: 1, bytesOut: 2, requests: 1, expiresAt: 5, termsRevision: 0 }];
+    relay.successor?.tellCounted(deltas);
+    await says({ kind: 'counted', deltas });
+  });
+
+  it('refuses another version, another address, and a second one', async () => {
+    await says({ kind: 'welcome', listeners: ['visitors'] });
+    const reasons: unknown[] = [];
+    for (const changes of [{ version: 99 }, { address: '0.0.0.0:8080' }, {}]) {
+      const other = await converse(changes);
+      reasons.push(await other.next(60_000));
+      await other.over;
+    }
+    assert.deepEqual(reasons, [
+      { kind: 'refused', reason: 'its version cannot be replaced by this one; stop it, and start this one' },
+      {
+        kind: 'refused',
+        reason: `it listens on ${ADDRESS}, and this one is to listen on 0.0.0.0:8080; stop it, and start this one`,
+      },
+      { kind: 'refused', reason: 'another relay is replacing it' },
+    ]);
+  });
+
+  it('gives up on one that has not loaded within 60 s, without having let go', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const other = await converse();
+    talk.destroy();
+    await other.over;
+    await until(() => logged.includes('replacement failed'));
+    const slow = await converse();
+    assert.equal((await slow.next(SUCCESSION_READY_MS + 1))?.kind, 'welcome');
+    mock.timers.tick(SUCCESSION_READY_MS);
+    assert.equal((await slow.next(SUCCESSION_READY_MS + 1))?.kind, 'refused');
+    assert.deepEqual(relay.calls, []);
+  });
+
+  it('goes on when the other is silent for 10 s after it has let go', async () => {
+    await says({ kind: 'welcome', listeners: ['visitors'] });
+    mock.timers.enable({ apis: ['setTimeout'] });
+    talk.send({ kind: 'move' });
+    assert.equal((await talk.next(2 * SUCCESSION_STEP_MS))?.kind, 'moved');
+    mock.timers.tick(SUCCESSION_STEP_MS);
+    assert.equal((await talk.next(2 * SUCCESSION_STEP_MS))?.kind, 'refused');
+    assert.deepEqual(relay.calls, ['letGo', 'goOn']);
+  });
+
+  it('leaves when the other dies after it has taken the database', async () => {
+    relay.hasDatabase = false;
+    await says({ kind: 'welcome', listeners: ['visitors'] });
+    talk.send({ kind: 'move' });
+    assert.equal((await talk.next(60_000))?.kind, 'moved');
+    talk.destroy();
+    await until(() => relay.calls.length === 3);
+    assert.deepEqual(relay.calls, ['letGo', 'goOn', 'leave']);
+  });
+});

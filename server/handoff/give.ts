@@ -1,0 +1,220 @@
+/** Lets another relay take over from this one: what the old relay does (docs/decisions/0020-replacing-a-relay.md). */
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SUCCESSION_READY_MS, SUCCESSION_RETRY_MS, SUCCESSION_STEP_MS } from '../limits.ts';
+import { describeError, type Log } from '../log.ts';
+import type { TrafficDelta } from '../store/parameters.ts';
+import type { EndReason } from '../tunnels/peers.ts';
+import {
+  Conversation,
+  type Hello,
+  type MissedClient,
+  type PredecessorMessage,
+  readSuccessorMessage,
+  SUCCESSION_VERSION,
+  type SuccessorMessage,
+} from './conversation.ts';
+import { meet, MeetingPoint } from './handoff-socket.ts';
+import { sendListeners } from './listener-transfer.ts';
+
+/** What becomes of the relay, in this order; `goOn` undoes `letGo`. */
+export interface Replaceable {
+  /** where visitors come */
+  readonly address: string;
+  /** file descriptors of the listeners, by name */
+  readonly descriptors: ReadonlyMap<string, number>;
+  /**
+   * Serves nobody new, stores everything, and unlocks the database.
+   *
+   * @throws Error with the reason when it cannot
+   */
+  letGo(): Promise<readonly MissedClient[]>;
+  /** Serves on. @returns false when another relay has the database by now */
+  goOn(): Promise<boolean>;
+  /** Has been replaced: it passes on those who come, and ends when the rest has ended. */
+  leave(successor: Successor): void;
+  /** A tunnel has ended at the other relay. */
+  hearEnded(tunnelId: string, reason: EndReason): void;
+  /** Others may come into a tunnel than before. */
+  hearAccess(tunnelId: string): void;
+  /** A visitor from the relay before. */
+  adopt(socket: Socket, visitor: Extract<Hello, { kind: 'visitor' }>): void;
+}
+
+/** The relay that serves now, as the one before sees it. */
+export interface Successor {
+  /** Opens a connection that continues one of a visitor. `onReset`: it is to be cut. */
+  pass(
+    visitor: Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>,
+    onReset: () => void,
+  ): Promise<Socket>;
+  /** Says what has been stored. */
+  tellCounted(deltas: readonly TrafficDelta[]): void;
+  /** Ends the conversation. */
+  end(): void;
+}
+
+type Talk = Conversation<PredecessorMessage, SuccessorMessage>;
+
+export class Handover implements Successor {
+  readonly #path: string;
+  readonly #relay: Replaceable;
+  readonly #log: Log;
+  #meetingPoint: MeetingPoint | undefined;
+  #talk: Talk | undefined;
+  /** whether the other relay has begun to serve */
+  #isReplaced = false;
+  #passed = 0;
+  readonly #resets = new Map<number, () => void>();
+
+  private constructor(path: string, relay: Replaceable, log: Log) {
+    this.#path = path;
+    this.#relay = relay;
+    this.#log = log;
+  }
+
+  /**
+   * Opens the relay's meeting point, in place of that of the relay before.
+   *
+   * @throws Error with a text for the operator
+   */
+  static async open(path: string, relay: Replaceable, log: Log): Promise<Handover> {
+    const handover = new Handover(path, relay, log);
+    handover.#meetingPoint = await MeetingPoint.open(path, (hello, socket) =>
+      handover.#welcome(hello, socket),
+    );
+    return handover;
+  }
+
+  /** The relay ends: nobody can replace it any more. */
+  close(): void {
+    this.#meetingPoint?.close(this.#isReplaced);
+    if (!this.#isReplaced) this.#refuse('it is being stopped');
+  }
+
+  #welcome(hello: Hello, socket: Socket): void {
+    switch (hello.kind) {
+      case 'replace':
+        return void this.#converse(hello, new Conversation(socket, readSuccessorMessage));
+      case 'listeners':
+        if (this.#talk === undefined) socket.destroy();
+        else sendListeners(socket, this.#relay.descriptors);
+        return;
+      case 'visitor':
+        return this.#relay.adopt(socket, hello);
+      default:
+        socket.destroy();
+    }
+  }
+
+  async #converse({ version, address }: Extract<Hello, { kind: 'replace' }>, talk: Talk): Promise<void> {
+    const reason = this.#whyNot(version, address);
+    if (reason !== undefined) {
+      talk.send({ kind: 'refused', reason });
+      talk.end();
+      return;
+    }
+    this.#talk = talk;
+    try {
+      await this.#handOver(talk);
+    } catch (error) {
+      this.#log('replacement failed', { reason: describeError(error) });
+      talk.send({ kind: 'refused', reason: describeError(error) });
+    }
+    if (this.#isReplaced) return;
+    this.#talk = undefined;
+    talk.end();
+  }
+
+  #whyNot(version: number, address: string): string | undefined {
+    if (version !== SUCCESSION_VERSION)
+      return 'its version cannot be replaced by this one; stop it, and start this one';
+    if (address !== this.#relay.address)
+      return `it listens on ${this.#relay.address}, and this one is to listen on ${address}; stop it, and start this one`;
+    return this.#talk === undefined ? undefined : 'another relay is replacing it';
+  }
+
+  async #handOver(talk: Talk): Promise<void> {
+    talk.send({ kind: 'welcome', listeners: [...this.#relay.descriptors.keys()] });
+    this.#log('replacement begun');
+    // The other one loads what it needs meanwhile; it has its own limit for that.
+    await heard(talk, 'move', SUCCESSION_READY_MS);
+    const clients = await this.#relay.letGo();
+    try {
+      talk.send({ kind: 'moved', clients });
+      await heard(talk, 'ready', SUCCESSION_STEP_MS);
+      talk.send({ kind: 'go' });
+      await heard(talk, 'serving', SUCCESSION_STEP_MS);
+    } catch (error) {
+      if (await this.#relay.goOn()) throw error;
+    }
+    this.#leave(talk);
+  }
+
+  #leave(talk: Talk): void {
+    this.#isReplaced = true;
+    this.#meetingPoint?.close(true);
+    this.#relay.leave(this);
+    talk.listen((message) => this.#hear(message));
+  }
+
+  #hear(message: SuccessorMessage): void {
+    switch (message.kind) {
+      case 'ended':
+        return this.#relay.hearEnded(message.tunnelId, message.reason);
+      case 'access':
+        return this.#relay.hearAccess(message.tunnelId);
+      case 'reset':
+        return this.#resets.get(message.id)?.();
+      case 'move':
+      case 'ready':
+      case 'serving':
+    }
+  }
+
+  #refuse(reason: string): void {
+    this.#talk?.send({ kind: 'refused', reason });
+    this.#talk?.end();
+  }
+
+  // As the relay sees the one that replaces it
+
+  async pass({ address, proto }: Parameters<Successor['pass']>[0], onReset: () => void): Promise<Socket> {
+    this.#passed += 1;
+    const id = this.#passed;
+    const socket = await meetSoon(this.#path, { kind: 'visitor', id, address, proto });
+    if (socket === undefined) throw new Error('the relay that has replaced this one is gone');
+    this.#resets.set(id, onReset);
+    socket.once('close', () => this.#resets.delete(id));
+    return socket;
+  }
+
+  tellCounted(deltas: readonly TrafficDelta[]): void {
+    this.#talk?.send({ kind: 'counted', deltas });
+  }
+
+  end(): void {
+    this.#talk?.end();
+  }
+}
+
+/** Connects as soon as there is room for one more. @throws the system's error */
+async function meetSoon(path: string, hello: Hello): ReturnType<typeof meet> {
+  const until = performance.now() + SUCCESSION_STEP_MS;
+  for (;;) {
+    try {
+      return await meet(path, hello);
+    } catch (error) {
+      const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+      if (!isFull || performance.now() > until) throw error;
+    }
+    await sleep(SUCCESSION_RETRY_MS);
+  }
+}
+
+/** @throws Error unless the other relay says that in time */
+async function heard(talk: Talk, kind: SuccessorMessage['kind'], ms: number): Promise<void> {
+  const message = await talk.next(ms);
+  if (message === undefined) throw new Error('the relay that was to replace this one has ended');
+  if (message.kind !== kind) throw new Error(`the relay that was to replace this one says "${message.kind}"`);
+}

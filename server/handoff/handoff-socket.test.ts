@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { describeOnPosix } from '../../shared/testing/posix.ts';
+import { SUCCESSION_HELLO_MS } from '../limits.ts';
+import type { Hello } from './conversation.ts';
+import { meet, meetingPath, MeetingPoint } from './handoff-socket.ts';
+
+const HELLO: Hello = { kind: 'listeners' };
+
+describeOnPosix('a meeting point', () => {
+  let folder: string;
+  let path: string;
+  let heard: Hello[];
+  let points: MeetingPoint[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-meet-'));
+    path = meetingPath(folder, 8080);
+    heard = [];
+    points = [];
+  });
+
+  afterEach(() => {
+    for (const point of points) point.close(false);
+    rmSync(folder, { recursive: true });
+  });
+
+  async function open(): Promise<MeetingPoint> {
+    const point = await MeetingPoint.open(path, (hello, socket) => {
+      heard.push(hello);
+      socket.resume().on('end', () => socket.end('bye'));
+    });
+    points.push(point);
+    return point;
+  }
+
+  async function say(): Promise<string> {
+    const socket = await meet(path, HELLO);
+    assert.ok(socket);
+    socket.end();
+    const [answer] = (await once(socket.resume(), 'data')) as [Buffer];
+    return String(answer);
+  }
+
+  it('is met by its path, for its own user only, with nothing beside it', async () => {
+    await open();
+    assert.equal(await say(), 'bye');
+    assert.deepEqual(heard, [HELLO]);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(folder), ['relay-8080.sock']);
+  });
+
+  it('takes the place of another, which no longer removes it', async () => {
+    const before = await open();
+    await open();
+    before.close(true);
+    assert.equal(await say(), 'bye');
+  });
+
+  it('is nowhere before it is opened and after it is closed', async () => {
+    assert.equal(await meet(path, HELLO), undefined);
+    (await open()).close(false);
+    assert.equal(await meet(path, HELLO), undefined);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('says when its path is too long for a socket', async () => {
+    const deep = join(folder, 'x'.repeat(100));
+    mkdirSync(deep);
+    await assert.rejects(
+      MeetingPoint.open(meetingPath(deep, 8080), () => {}),
+      /too long for a socket/,
+    );
+    assert.deepEqual(readdirSync(deep), []);
+  });
+
+  it('lets go of whoever says nothing for 5 s, or nothing that it knows', async () => {
+    await open();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const silent = connect(path);
+      await once(silent, 'connect');
+      const closed = once(silent.resume(), 'close');
+      // Accepted by now, in the same process.
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      mock.timers.tick(SUCCESSION_HELLO_MS);
+      await closed;
+    } finally {
+      mock.timers.reset();
+    }
+    const stranger = connect(path);
+    stranger.write('GET / HTTP/1.1\r\n');
+    await once(stranger.resume(), 'close');
+    assert.deepEqual(heard, []);
+  });
+});

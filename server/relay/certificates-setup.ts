@@ -1,0 +1,131 @@
+/** The certificates of a relay that gets its own. */
+import { createHash } from 'node:crypto';
+import { uriHost } from '../../shared/host.ts';
+import { Certificates } from '../certificates/certificates.ts';
+import { type ChallengeSolver, eachForItself, type Planning } from '../certificates/challenge-solver.ts';
+import { Authority, dnsSolver, textOf, Zones } from '../certificates/dns/authority.ts';
+import { delegationLookup, Delegations, Wildcards } from '../certificates/dns/delegation.ts';
+import { DnsServer } from '../certificates/dns/dns-server.ts';
+import { PresentedChallenges } from '../certificates/known-certificates.ts';
+import { systemClock as clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { VerifiedDomains } from '../domains/verified-domains.ts';
+import { boundPort, readAuthorities } from '../edge/listener.ts';
+import type { Listeners } from '../listeners.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import type { Names } from './relay-names.ts';
+
+export interface CertificatesParts {
+  readonly store: Store;
+  readonly log: Log;
+  readonly names: Pick<Names, 'mayHave' | 'holderOf' | 'isServed'>;
+  readonly verified: Pick<VerifiedDomains, 'onGone'>;
+  readonly listeners: Listeners;
+  /** whether no other relay on the database orders certificates; one that is being replaced may */
+  readonly alone: boolean;
+}
+
+/**
+ * Opens the port for plain HTTP.
+ *
+ * @returns not started; `undefined` if certificates, if there are any, come from elsewhere
+ * @throws TlsFileError, StoreError, or the system's error when the address is taken or not ours
+ */
+export async function openCertificates(
+  config: Config,
+  { store, log, names, verified, listeners, alone }: CertificatesParts,
+): Promise<Certificates | undefined> {
+  const { acme, publicUrl, host, reusePort } = config;
+  if (acme === undefined) return undefined;
+  const ca = acme.ca && (await readAuthorities(acme.ca));
+  const publicPort = publicUrl?.port === '' ? undefined : Number(publicUrl?.port);
+  const { email, directory, ordersPerHour, httpPort, dnsPort, host: own } = acme;
+  const challenges = new PresentedChallenges(store, clock, alone);
+  const direct = [challenges.solver('tls-alpn-01'), challenges.solver('http-01')];
+  const dns =
+    dnsPort === undefined
+      ? undefined
+      : await openDns(config, { nameServer: own, port: dnsPort, listeners, store, log, challenges, direct });
+  const planning = dns?.planning ?? eachForItself(direct);
+  const mayHaveAny = (name: string): boolean | Promise<boolean> =>
+    name.startsWith('*.') ? isNeeded(name.slice(2), config, store) : names.mayHave(name);
+  const certificates = new Certificates(
+    { email, directory, ca, ordersPerHour },
+    {
+      store,
+      clock,
+      log,
+      own,
+      alone,
+      challenges,
+      planning,
+      mayHave: mayHaveAny,
+      holderOf: (name) => names.holderOf(name),
+      isServed: (name) => names.isServed(name),
+      dns: dns?.server,
+      publicPort,
+    },
+  );
+  verified.onGone = (domain) => void certificates.release(domain);
+  await certificates.prepare();
+  await listeners.open('http', certificates.http, { host, port: httpPort, reusePort });
+  log('http listening', { url: `http://${uriHost(host)}:${boundPort(certificates.http)}` });
+  return certificates;
+}
+
+/** Whether tunnels have addresses below a domain: the tunnel domain, or that of an account. */
+async function isNeeded(
+  domain: string,
+  { tunnelDomain, serviceDomain }: Config,
+  store: Pick<Store, 'listAccounts'>,
+): Promise<boolean> {
+  if (domain === tunnelDomain) return true;
+  const accounts = await store.listAccounts();
+  return accounts.some(({ subdomain }) => subdomain !== null && domain === `${subdomain}.${serviceDomain}`);
+}
+
+/* Certificates by DNS: the relay answers for the challenges of its domains, where they are delegated to it. */
+
+export interface DnsParts {
+  /** of the relay */
+  readonly nameServer: string;
+  /** 0 for a free one */
+  readonly port: number;
+  readonly listeners: Listeners;
+  readonly store: Pick<Store, 'relaySecret'>;
+  readonly log: Log;
+  readonly challenges: PresentedChallenges;
+  /** ways to prove a host alone */
+  readonly direct: readonly ChallengeSolver[];
+}
+
+export interface Dns {
+  readonly planning: Planning;
+  readonly server: DnsServer;
+}
+
+/** @throws the system's error when the port is taken or not ours, or StoreError */
+export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
+  const { host, tunnelDomain, serviceDomain, resolver } = config;
+  const { nameServer, port, listeners, store, log, challenges, direct } = parts;
+  const mark = await zoneMark(store);
+  const authority = new Authority({ zones: new Zones([tunnelDomain], [serviceDomain]), nameServer, mark });
+  const load = async () => (await challenges.all('dns-01')).map(textOf);
+  const server = await DnsServer.start({ host, port, listeners, authority, load, clock, log });
+  const lookUp = delegationLookup(mark, resolver);
+  const planning = new Wildcards({
+    delegations: new Delegations({ lookUp, nameServer, clock, log }),
+    dns: dnsSolver(challenges.solver('dns-01'), clock),
+    direct,
+    tunnelDomain,
+    serviceDomain,
+  });
+  return { planning, server };
+}
+
+/** The same for all relays on a database, and for no others. */
+async function zoneMark(store: Pick<Store, 'relaySecret'>): Promise<string> {
+  const secret = await store.relaySecret('dns zones', clock.now());
+  return `culvert-${createHash('sha256').update(secret).digest('hex').slice(0, 16)}`;
+}

@@ -1,0 +1,263 @@
+/** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
+import type { RequestListener } from 'node:http';
+import type { Server } from 'node:net';
+import { uriHost } from '../../shared/host.ts';
+import type { KeyRing } from '../access/passes.ts';
+import type { PasswordHashes } from '../access/password-hashes.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { Invitations } from '../accounts/invitations.ts';
+import { Turns, Writes } from '../api/scheduler.ts';
+import type { MayHave } from '../certificates/challenge-solver.ts';
+import type { Upgrades } from '../clients/upgrades.ts';
+import { systemClock as clock } from '../clock.ts';
+import type { Peering } from '../cluster/peering.ts';
+import { type Config, publicUrlOf, schemeOf } from '../config.ts';
+import { InProcessApi } from '../edge/api-upstream.ts';
+import type { HandshakeGuide } from '../edge/client-hello.ts';
+import { AddressLimits } from '../edge/connection-limiter.ts';
+import { Edge } from '../edge/edge.ts';
+import {
+  boundPort,
+  type CertificateWatch,
+  listen,
+  type Listening,
+  type Pair,
+  TicketKeys,
+} from '../edge/listener.ts';
+import { Notice } from '../edge/notice.ts';
+import { HostResolver } from '../edge/route.ts';
+import { Origins } from '../edge/upstreams.ts';
+import {
+  CREATE_BURST,
+  CREATES_PER_MINUTE,
+  DOMAIN_CALLS_BURST,
+  DOMAIN_CALLS_PER_MINUTE,
+  NEWCOMERS_MAX,
+} from '../limits.ts';
+import { traffic } from '../observe/counters.ts';
+import { RateLimiter } from '../rate-limiter.ts';
+import type { Store } from '../store/store.ts';
+import { TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
+import { TunnelLinks } from '../tunnels/tunnel-links.ts';
+import { openDoor } from './access-setup.ts';
+import type { Domains } from './domains-setup.ts';
+import type { Operator, Unexpected } from './operator.ts';
+import type { Tunnels } from './tunnels-setup.ts';
+
+/** What the listener's connections are handed to. */
+export interface EntranceDependencies {
+  readonly store: Store;
+  readonly tunnels: Tunnels;
+  readonly domains: Domains;
+  readonly authenticator: Authenticator;
+  readonly hashes: PasswordHashes;
+  readonly upgrades: Upgrades;
+  readonly peering: Peering;
+  readonly unexpected: Unexpected;
+  /** who knows the relay's own certificates, if it has any */
+  readonly guide: HandshakeGuide | undefined;
+  /** its certificate, if it has one already */
+  readonly ownPair: Pair | undefined;
+  /** whether a host is served here */
+  readonly mayHave: MayHave;
+}
+
+export interface Entrance {
+  readonly url: string;
+  /** that is bound */
+  readonly port: number;
+  readonly edge: Edge;
+  /** keeps the certificate up to date; `undefined` without TLS */
+  readonly certificate: CertificateWatch | undefined;
+  /** the key of session tickets; `undefined` without TLS */
+  readonly tickets: TicketKeys | undefined;
+  /** Makes handshakes that name no other host get this. */
+  readonly useOwn: Listening['useOwn'];
+  /** keys of visitors' passes, and of signed links */
+  readonly accessKeys: readonly KeyRing[];
+  /** Loads the API, which the first request would have to wait for. */
+  readonly loadApi: () => Promise<void>;
+  /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
+  readonly beginToDrain: () => void;
+}
+
+/**
+ * @param open binds the listener, when everything else is there
+ * @throws Error with a text for the operator when the address cannot be bound
+ */
+export async function openEntrance(
+  config: Config,
+  dependencies: EntranceDependencies,
+  { log, accessLog }: Operator,
+  open: (server: Server) => Promise<void>,
+): Promise<Entrance> {
+  const { store, tunnels, domains, authenticator, hashes } = dependencies;
+  const { upgrades, peering, unexpected, guide, ownPair, mayHave } = dependencies;
+  const { registry, service, hub, waits } = tunnels;
+  const knocks = new TunnelKnocks({ tunnels: service, store, clock, log });
+  const notice = config.notice ? await openNotice(config, store) : undefined;
+  const secure = isSecure(config);
+  const doorway = await openDoor({
+    store,
+    clock,
+    hashes,
+    registry,
+    knocks,
+    waits,
+    secure,
+    contact: config.abuseContact,
+  });
+  const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
+  const { server, certificate, useOwn } = await listen(config, { tickets, guide, pair: ownPair }, log, open);
+  // Nothing is awaited between this and the edge, or the first connections would find nobody.
+  const port = boundPort(server);
+  const publicUrl = publicUrlOf(config, port);
+  const { tunnelDomain, serviceDomain, pathForm, trustedProxies } = config;
+  const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
+  const ownCreates = new RateLimiter(clock, rate);
+  let draining = false;
+  const turns = new Turns({
+    clock,
+    visitorsWork: () => traffic.bytesIn + traffic.bytesOut,
+    nextTurn: (first, second) => {
+      setImmediate(first);
+      setImmediate(second);
+    },
+  });
+  const writes = new Writes();
+  const resources = {
+    authenticator,
+    tunnels: service,
+    knocks,
+    links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
+    store,
+    turns,
+    hashes,
+    writes,
+    clients: hub,
+    creates: peering.limit(ownCreates, rate),
+    ttl: config,
+    addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
+    clock,
+    invitations: new Invitations({ store, clock, log }),
+    contact: config.abuseContact,
+    downloadPage: config.downloadPage,
+    admin: { store, nameHold: config.nameHold, own: config },
+    isDraining: () => draining,
+    mayHave,
+  };
+  const domainRate = { perMinute: DOMAIN_CALLS_PER_MINUTE, burst: DOMAIN_CALLS_BURST };
+  const domainCalls = peering.limit(new RateLimiter(clock, domainRate), domainRate);
+  const api = new LateListener(async () => {
+    const [{ createApi }, { DomainService }] = await Promise.all([
+      import('../api/app.ts'),
+      import('../domains/domain-service.ts'),
+    ]);
+    const { own, lookup, held } = domains;
+    const domainService = new DomainService({
+      store,
+      clock,
+      log,
+      lookup,
+      own,
+      held,
+      calls: domainCalls,
+      writes,
+    });
+    return createApi({ ...resources, domains: domainService }, log);
+  });
+  const origins = new Origins({
+    context: {
+      hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
+      tunnels: {
+        bySlug: (slug) => registry.bySlug(slug),
+        find: service.coordination.find,
+        byDomain: (domain) => {
+          const tunnel = registry.byDomain(domain);
+          // News that the previous owner's tunnel has ended may still be on its way from another relay.
+          return tunnel?.account.id === domains.verified.ownerOf(domain) ? tunnel : undefined;
+        },
+        findByDomain: service.coordination.findByDomain,
+        isVerified: (domain) => domains.verified.has(domain),
+      },
+      pathForm,
+      trustedProxies,
+      abuseContact: config.abuseContact,
+    },
+    dialer: hub,
+    api: new InProcessApi(api.handle, turns),
+    endpoints: upgrades,
+    indexed: config.indexed,
+    // Certificates of the operator's own may be good for his tests only.
+    secureOnly: guide !== undefined,
+    door: doorway.door,
+    notice,
+    now: () => clock.monotonic(),
+    unexpected,
+    accessLog,
+  });
+  return {
+    url: `${schemeOf(config)}://${uriHost(config.host)}:${port}`,
+    port,
+    edge: new Edge(
+      server,
+      origins,
+      { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX },
+      new AddressLimits(config.address, trustedProxies, clock),
+    ),
+    certificate,
+    tickets,
+    useOwn,
+    accessKeys: doorway.keys,
+    loadApi: () => api.load(),
+    beginToDrain: () => {
+      draining = true;
+      waits.release();
+    },
+  };
+}
+
+async function openNotice(config: Config, store: Store): Promise<Notice> {
+  return new Notice({
+    secret: await store.relaySecret('notice', clock.now()),
+    secure: isSecure(config),
+    contact: config.abuseContact,
+    now: () => clock.now(),
+  });
+}
+
+/** Whether tunnels are visited with https. */
+function isSecure(config: Config): boolean {
+  return (config.publicUrl?.protocol ?? `${schemeOf(config)}:`) === 'https:';
+}
+
+/*
+ * A listener whose code is loaded when the relay already listens, or with the first request that comes before: visitors of
+ * tunnels do not wait for what only the API needs.
+ */
+
+export class LateListener {
+  readonly #load: () => Promise<RequestListener>;
+  #loading: Promise<void> | undefined;
+  #listener: RequestListener | undefined;
+
+  constructor(load: () => Promise<RequestListener>) {
+    this.#load = load;
+  }
+
+  /** Loads it now. */
+  load(): Promise<void> {
+    return (this.#loading ??= this.#take());
+  }
+
+  /** Takes a request, which waits while the listener is being loaded. */
+  readonly handle: RequestListener = (request, response) => {
+    if (this.#listener !== undefined) return this.#listener(request, response);
+    // Where it cannot be loaded the relay ends, since the program is not whole.
+    void this.load().then(() => this.#listener?.(request, response));
+  };
+
+  async #take(): Promise<void> {
+    this.#listener = await this.#load();
+  }
+}

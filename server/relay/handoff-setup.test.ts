@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import type { Replaceable } from '../handoff/give.ts';
+import { replaceable } from './handoff-setup.ts';
+
+describe('replaceable', () => {
+  let calls: string[];
+  /** whether all requests to the relay itself end in time */
+  let isIdle: boolean;
+  let isLocked: boolean;
+  let relay: Replaceable;
+
+  beforeEach(() => {
+    [calls, isIdle, isLocked] = [[], true, false];
+    const noted = (name: string) => (): void => {
+      calls.push(name);
+    };
+    const soon = (name: string) => async (): Promise<void> => {
+      await Promise.resolve();
+      calls.push(name);
+    };
+    relay = replaceable({
+      address: '127.0.0.1:8080',
+      listeners: { descriptors: new Map() },
+      edge: {
+        hold: async () => {
+          await soon('edge held')();
+          return isIdle;
+        },
+        goOn: noted('edge goes on'),
+        leave: noted('edge leaves'),
+      },
+      hub: { missed: [] },
+      service: {
+        pause: soon('service paused'),
+        resume: noted('service resumed'),
+        leave: noted('service leaves'),
+        endElsewhere: noted('ended elsewhere'),
+        followStored: soon('followed'),
+      },
+      domains: { pause: soon('domains paused'), resume: noted('domains resumed') },
+      state: {
+        lock: () => (isLocked ? Promise.reject(new Error('locked')) : soon('locked')()),
+        unlock: noted('unlocked'),
+      },
+      log: () => {},
+      adopt: () => {},
+      onReplaced: noted('replaced'),
+    });
+  });
+
+  it('stores nothing of domains or tunnels any more once another relay may have the database', async () => {
+    await relay.letGo();
+    assert.deepEqual(calls, ['edge held', 'domains paused', 'service paused', 'unlocked']);
+  });
+
+  it('goes on with everything', async () => {
+    await relay.letGo();
+    calls = [];
+    assert.equal(await relay.goOn(), true);
+    assert.deepEqual(calls, ['locked', 'service resumed', 'domains resumed', 'edge goes on']);
+  });
+
+  it('goes on with nothing when another relay has the database', async () => {
+    await relay.letGo();
+    [calls, isLocked] = [[], true];
+    assert.equal(await relay.goOn(), false);
+    assert.deepEqual(calls, []);
+  });
+
+  it('keeps the database when it cannot let go', async () => {
+    isIdle = false;
+    await assert.rejects(relay.letGo(), /does not answer/);
+    assert.deepEqual(calls, ['edge held', 'domains paused', 'domains resumed', 'edge goes on']);
+  });
+});

@@ -1,0 +1,127 @@
+/** What a relay does when another one takes over from it, step by step (docs/decisions/0020-replacing-a-relay.md). */
+import { uriHost } from '../../shared/host.ts';
+import type { Hub } from '../clients/hub.ts';
+import type { Config } from '../config.ts';
+import type { Edge } from '../edge/edge.ts';
+import { Handover, type Replaceable, type Successor } from '../handoff/give.ts';
+import { meetingPath } from '../handoff/handoff-socket.ts';
+import { Takeover, TakeoverError } from '../handoff/take.ts';
+import type { Listeners } from '../listeners.ts';
+import { describeError, errorFields, type Log } from '../log.ts';
+import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import type { Domains } from './domains-setup.ts';
+import type { State } from './state-setup.ts';
+
+export interface ReplaceableParts {
+  /** where visitors come */
+  readonly address: string;
+  readonly listeners: Pick<Listeners, 'descriptors'>;
+  readonly edge: Pick<Edge, 'hold' | 'goOn' | 'leave'>;
+  readonly hub: Pick<Hub, 'missed'>;
+  readonly service: Pick<TunnelService, 'pause' | 'resume' | 'leave' | 'endElsewhere' | 'followStored'>;
+  readonly domains: Pick<Domains, 'pause' | 'resume'>;
+  readonly state: Pick<State, 'lock' | 'unlock'>;
+  readonly log: Log;
+  /** Takes a connection from the relay before. */
+  readonly adopt: Replaceable['adopt'];
+  /** told once, when another relay serves */
+  readonly onReplaced: (successor: Successor) => void;
+}
+
+/** @returns the relay as the one that replaces it has to know it */
+export function replaceable(parts: ReplaceableParts): Replaceable {
+  const { address, listeners, edge, hub, service, domains, state, log, adopt, onReplaced } = parts;
+  return {
+    address,
+    adopt,
+    get descriptors() {
+      return listeners.descriptors;
+    },
+    async letGo() {
+      const [isIdle] = await Promise.all([edge.hold(), domains.pause()]);
+      if (!isIdle) {
+        domains.resume();
+        edge.goOn();
+        throw new Error('its database does not answer');
+      }
+      await service.pause();
+      state.unlock();
+      return hub.missed;
+    },
+    async goOn() {
+      try {
+        await state.lock();
+      } catch {
+        return false;
+      }
+      service.resume();
+      domains.resume();
+      edge.goOn();
+      return true;
+    },
+    leave(successor) {
+      service.leave((deltas) => successor.tellCounted(deltas));
+      edge.leave(({ address: visitor, proto }, onReset) =>
+        successor.pass({ address: visitor, proto }, onReset),
+      );
+      onReplaced(successor);
+    },
+    hearEnded: (tunnelId, reason) => service.endElsewhere(tunnelId, reason),
+    hearAccess: (tunnelId) => {
+      service
+        .followStored(tunnelId)
+        .catch((error: unknown) => log('internal error', { at: 'replacement', ...errorFields(error) }));
+    },
+  };
+}
+
+/** Lets those who are left finish. @returns fulfilled when nobody is left; the caller limits how long that may take */
+export async function leave(hub: Hub, edge: Edge): Promise<void> {
+  hub.askToMove();
+  await hub.moved();
+  hub.drain();
+  await edge.empty();
+}
+
+/* A relay and the one before or after it on the same data folder and port: where they meet, or why not. */
+
+/** As both relays must write it. */
+export function addressOf(host: string, port: number): string {
+  return `${uriHost(host)}:${port}`;
+}
+
+/**
+ * Looks for the relay that serves the same data folder and port.
+ *
+ * @returns `undefined` where there is none
+ * @throws TakeoverError when it cannot be replaced
+ */
+export async function takeOver(config: Config, log: Log): Promise<Takeover | undefined> {
+  if (config.cluster !== undefined)
+    throw new TakeoverError(
+      'relays of a cluster are not replaced: stop one of them, which hands its clients to the others, and start it again',
+    );
+  if (config.port === 0)
+    throw new TakeoverError('without a port there is no relay to find; set CULVERT_PORT');
+  const path = meetingPath(config.dataDir, config.port);
+  const takeover = await Takeover.begin(path, addressOf(config.host, config.port));
+  if (takeover !== undefined) log('taking over');
+  return takeover;
+}
+
+/** Lets `serve --replace` find this relay. Where that cannot be, it serves nevertheless. */
+export async function beReplaceable(
+  path: string,
+  relay: Replaceable,
+  { cluster }: Config,
+  log: Log,
+): Promise<Handover | undefined> {
+  // Relays of a cluster take each other's place.
+  if (cluster !== undefined) return undefined;
+  try {
+    return await Handover.open(path, relay, log);
+  } catch (error) {
+    log('not replaceable', { reason: describeError(error) });
+    return undefined;
+  }
+}

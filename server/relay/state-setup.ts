@@ -1,0 +1,148 @@
+/** What the relay keeps beyond its own life: opened, locked, and with a first key. */
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureKey } from '../accounts/bootstrap.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import { countStoreOperation } from '../observe/counters.ts';
+import { lockDatabase, openServingStore } from '../store/open-store.ts';
+import { makeFolder } from '../store/sqlite/sqlite-files.ts';
+import type { RelayLock } from '../store/sqlite/sqlite-lock.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import type { Operator } from './operator.ts';
+
+export interface State {
+  readonly store: Store;
+  /** whether there was no key before, so that one was made */
+  readonly isNew: boolean;
+  /**
+   * Takes the database for this relay alone.
+   *
+   * @throws Error with a text for the operator when another relay has it
+   */
+  lock(): Promise<void>;
+  /** Lets another relay in; the store stays open. */
+  unlock(): void;
+  /** Releases the database for another relay. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store.
+ *
+ * @param isShared whether another relay still has the database; otherwise it is locked first
+ * @throws Error with a text for the operator when another relay has the database, or it cannot be opened
+ */
+export async function openState(
+  { database, cluster, bootstrapKey, dataDir }: Config,
+  operator: Operator,
+  isShared: boolean,
+): Promise<State> {
+  const { log } = operator;
+  const take = (): Promise<RelayLock> =>
+    lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
+  let lock = isShared ? undefined : await take();
+  const store = observeStore(await openServingStore(database, systemClock, log), systemClock, log);
+  for (const slug of await store.nameClashes()) log('name clash', { slug });
+  let isNew = false;
+  await ensureKey(store, systemClock, bootstrapKey, (key) => {
+    handOutFirstKey(key, dataDir, operator);
+    isNew = true;
+  });
+  return {
+    store,
+    isNew,
+    async lock() {
+      lock = await take();
+    },
+    unlock() {
+      lock?.release();
+      lock = undefined;
+    },
+    async close() {
+      await store.close();
+      lock?.release();
+    },
+  };
+}
+
+/*
+ * How the operator gets the first API key (docs/operating.md): a terminal shows it. Otherwise stderr may lead to a journal or
+ * a log collector, which keeps what it gets and shows it to others, so the key goes to a file.
+ */
+
+const FILE_NAME = 'first-key';
+
+/** @throws Error with a text for the operator when the file cannot be written */
+export function handOutFirstKey(
+  key: string,
+  dataDir: string,
+  { log, tell }: Pick<Operator, 'log' | 'tell'>,
+): void {
+  if (tell !== undefined) {
+    log('first key made', { account: 'default' });
+    tell(`API key for the account "default", shown only now: ${key}`);
+    return;
+  }
+  const file = join(dataDir, FILE_NAME);
+  try {
+    makeFolder(dataDir);
+    // A file that is there, from an earlier relay or from somebody else, must not decide who may read the new one.
+    rmSync(file, { force: true });
+    writeNew(file, `${key}\n`);
+  } catch (error) {
+    throw new Error(
+      `the first API key cannot be written to ${file}; choose another folder with CULVERT_DATA_DIR, or give a key with CULVERT_BOOTSTRAP_KEY`,
+      { cause: error },
+    );
+  }
+  log('first key made', { account: 'default', file });
+}
+
+/** Writes a file that must not exist yet, for its owner only. It is on the disk when this returns. */
+function writeNew(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/* A store whose every operation is timed, counted and, if slow, reported. */
+
+/** @returns the store, to be used in place of the given one */
+export function observeStore(store: Store, clock: Clock, log: Log): Store {
+  let lastReport = -Infinity;
+
+  async function time(operation: string, run: () => Promise<unknown>): Promise<unknown> {
+    const start = clock.monotonic();
+    let failed = false;
+    try {
+      return await run();
+    } catch (error) {
+      failed = error instanceof StoreError;
+      throw error;
+    } finally {
+      const now = clock.monotonic();
+      countStoreOperation(operation, (now - start) / 1000, failed);
+      if (now - start >= STORE_SLOW_MS && now - lastReport >= LOG_REPEAT_MS) {
+        lastReport = now;
+        log('store slow', { operation, ms: Math.round(now - start) });
+      }
+    }
+  }
+
+  // A proxy, because every method is treated alike, including those added later.
+  return new Proxy(store, {
+    get(target, property: keyof Store) {
+      const method: unknown = target[property];
+      if (typeof method !== 'function') return method;
+      return (...args: unknown[]) => time(property, () => method.apply(target, args) as Promise<unknown>);
+    },
+  });
+}

@@ -1,0 +1,124 @@
+/** Node's own SQLite. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type * as sqlite from 'node:sqlite';
+
+/**
+ * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those who
+ * run a relay can do nothing about it. Other warnings pass.
+ *
+ * @throws Error if this Node has none
+ */
+export function loadSqlite(): typeof sqlite {
+  const emitWarning = process.emitWarning.bind(process);
+  process.emitWarning = (...args: unknown[]) => {
+    if (!String(args[0]).startsWith('SQLite is an experimental feature')) {
+      Reflect.apply(emitWarning, process, args);
+    }
+  };
+  try {
+    const module: typeof sqlite | undefined = process.getBuiltinModule('node:sqlite');
+    if (module === undefined)
+      throw new Error(`Node ${process.versions.node} has no SQLite; use Node 22.13 or newer`);
+    return module;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/* Notices that the files of an open database are not where they were. */
+
+/**
+ * A database that is deleted or replaced while it is open continues as a file without a name: everything written to it is
+ * gone with the process. What is acknowledged must not be lost like that.
+ */
+export class FileGuard {
+  readonly #files: readonly { readonly path: string; readonly identity: string | undefined }[];
+
+  /** @param path of a database that is open in WAL mode */
+  constructor(path: string) {
+    this.#files = [path, `${path}-wal`].map((file) => ({ path: file, identity: identityOf(file) }));
+  }
+
+  /** @throws Error with a text for the operator unless every file is the one it was */
+  check(): void {
+    for (const { path, identity } of this.#files) {
+      const now = identityOf(path);
+      if (now === identity) continue;
+      const what = now === undefined ? 'is missing' : 'was replaced';
+      throw new Error(
+        `${path} ${what}; put the file back, or restart the relay to begin with what is there now`,
+      );
+    }
+  }
+}
+
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+}
+
+/* The folder a database file is kept in. */
+
+/**
+ * Creates a folder and those above it, if missing, for the relay's own user only. Node's own recursive `mkdir` never returns
+ * if a file system refuses with ENOENT, as /proc does.
+ *
+ * @throws the system's error
+ */
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/*
+ * Database files that only the relay's own user may read: they contain hashes of keys, and whoever may read them may lock
+ * them.
+ */
+
+const OWNER_ONLY = 0o600;
+
+/**
+ * Creates an empty file for its owner only, before SQLite would create it for everybody; an existing file is restricted
+ * likewise, with the log and the index that SQLite keeps beside it. Files of another user, whose permissions this one may not
+ * change, are left as they are. If the folder refuses, SQLite reports that.
+ *
+ * @param path of a database
+ */
+export function makePrivate(path: string): void {
+  try {
+    // Opened only if it is new: closing a file that is in use would end the locks this process has on it.
+    closeSync(openSync(path, 'ax', OWNER_ONLY));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') return;
+  }
+  for (const suffix of ['', '-wal', '-shm']) restrict(path + suffix);
+}
+
+/**
+ * Creates an empty file for its owner only under a name that nobody can guess, so that no file or link that somebody else has
+ * put there is filled or followed.
+ *
+ * @param path how the name begins
+ * @returns its name
+ * @throws Error when the folder refuses
+ */
+export function createPart(path: string): string {
+  const part = `${path}.${randomBytes(12).toString('hex')}.part`;
+  closeSync(openSync(part, 'wx', OWNER_ONLY));
+  return part;
+}
+
+function restrict(file: string): void {
+  try {
+    chmodSync(file, OWNER_ONLY);
+  } catch (error) {
+    if (!['ENOENT', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onPosix } from '../../../shared/testing/posix.ts';
+import { openSqlite } from './open-sqlite.ts';
+import { lockDatabase, type RelayLock } from './sqlite-lock.ts';
+
+describe('lockDatabase', () => {
+  let folder: string;
+  let locks: RelayLock[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    locks = [];
+  });
+
+  afterEach(() => {
+    for (const taken of locks) taken.release();
+    rmSync(folder, { recursive: true });
+  });
+
+  function lock(...path: string[]): RelayLock {
+    const taken = lockDatabase(join(folder, ...path));
+    locks.push(taken);
+    return taken;
+  }
+
+  it('creates the folder, and leaves the database to whoever opens it without a lock', async () => {
+    lock('data', 'culvert.db');
+    await (await openSqlite(join(folder, 'data', 'culvert.db'), () => {})).close();
+    assert.ok(existsSync(join(folder, 'data', 'culvert.db')));
+  });
+
+  it('locks each database for one relay', () => {
+    lock('one.db');
+    assert.doesNotThrow(() => lock('two.db'));
+  });
+
+  it('lets the next one in when it is released', () => {
+    locks.splice(locks.indexOf(lock('culvert.db')), 1)[0]?.release();
+    assert.doesNotThrow(() => lock('culvert.db'));
+  });
+
+  onPosix('is nothing that another user could take', () => {
+    lock('culvert.db');
+    assert.equal(statSync(join(folder, 'culvert.db.lock')).mode & 0o777, 0o600);
+  });
+
+  it('says which folder cannot be used', () => {
+    writeFileSync(join(folder, 'file'), '');
+    assert.throws(() => lock('file', 'culvert.db'), /^Error: cannot lock the database .*culvert\.db$/);
+  });
+
+  onPosix('knows a database by any of its names', () => {
+    symlinkSync(folder, `${folder}-other`);
+    try {
+      lock('culvert.db');
+      assert.throws(
+        () => lockDatabase(join(`${folder}-other`, 'culvert.db'), 0),
+        /another relay uses the database .*culvert\.db; stop that relay first, or give this one its own with/,
+      );
+    } finally {
+      rmSync(`${folder}-other`);
+    }
+  });
+
+  it('has nothing to lock in memory', () => {
+    const [one, two] = [lockDatabase(':memory:'), lockDatabase(':memory:')];
+    for (const taken of [one, two]) assert.doesNotThrow(() => taken.release());
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount, aTunnel } from '../testing/fixtures.ts';
+import { Expiry } from './lifecycle.ts';
+import { LiveTunnel } from './live-tunnel.ts';
+
+const DAY = 86_400_000;
+
+describe('Expiry', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let expired: LiveTunnel[];
+  let expiry: Expiry;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    expired = [];
+    expiry = new Expiry(clock, (tunnel) => expired.push(tunnel));
+  });
+
+  function watched(life: number, idle = false): LiveTunnel {
+    const times = { createdAt: clock.now(), expiresAt: clock.now() + life, ttl: life / 1000 };
+    const tunnel = new LiveTunnel(
+      { tunnel: aTunnel(account.id, { ...times, idle }), account },
+      clock,
+      () => {},
+    );
+    expiry.watch(tunnel);
+    return tunnel;
+  }
+
+  it('ends a tunnel at its deadline, once', () => {
+    const tunnel = watched(1000);
+    clock.advance(999);
+    assert.deepEqual(expired, []);
+    clock.advance(1);
+    assert.deepEqual(expired, [tunnel]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it('ends a tunnel that was prolonged later, without another timer meanwhile', () => {
+    const tunnel = watched(1000);
+    tunnel.prolong(tunnel.expiresAt + 500);
+    assert.equal(clock.pending, 1);
+    clock.advance(1499);
+    assert.deepEqual(expired, []);
+    clock.advance(1);
+    assert.deepEqual(expired, [tunnel]);
+  });
+
+  it('never ends an idle tunnel with traffic, and keeps one timer for it', () => {
+    const tunnel = watched(1000, true);
+    for (let i = 0; i < 100; i += 1) {
+      clock.advance(900);
+      tunnel.countIn(1);
+      assert.equal(clock.pending, 1);
+    }
+    assert.deepEqual(expired, []);
+    clock.advance(1000);
+    assert.deepEqual(expired, [tunnel]);
+  });
+
+  it('waits longer than a Node timer can', () => {
+    const tunnel = watched(400 * DAY);
+    clock.advance(400 * DAY - 1);
+    assert.deepEqual(expired, []);
+    clock.advance(1);
+    assert.deepEqual(expired, [tunnel]);
+  });
+
+  it('ends nothing because the wall clock was set', () => {
+    watched(1000);
+    clock.jump(DAY);
+    clock.advance(999);
+    assert.deepEqual(expired, []);
+  });
+
+  it('revives nothing because the wall clock was set back', () => {
+    const tunnel = watched(1000);
+    clock.jump(-DAY);
+    clock.advance(1000);
+    assert.deepEqual(expired, [tunnel]);
+  });
+
+  it('forgets what was closed', () => {
+    expiry.forget(watched(1000));
+    watched(1000);
+    expiry.stop();
+    clock.advance(2000);
+    assert.deepEqual(expired, []);
+    assert.equal(clock.pending, 0);
+  });
+});

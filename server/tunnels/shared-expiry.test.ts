@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { EXPIRED_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { OverdueSweep } from './shared-expiry.ts';
+
+const HOLD = 3_600_000;
+
+/** Lets what the store was asked arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('OverdueSweep', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let test: TestStore;
+  /** the times at which the store was asked to remove some */
+  let limits: number[];
+  let sweep: OverdueSweep;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    test = await aStore(account);
+    limits = [];
+    const store: Pick<Store, 'ping' | 'releaseOverdue'> = {
+      ping: () => test.store.ping(),
+      releaseOverdue(overdue) {
+        limits.push(overdue.limit);
+        return test.store.releaseOverdue(overdue);
+      },
+    };
+    sweep = new OverdueSweep(store, clock, HOLD);
+    sweep.start();
+  });
+
+  afterEach(() => sweep.stop());
+
+  async function pass(intervals: number): Promise<void> {
+    for (let left = intervals; left > 0; left -= 1) {
+      clock.advance(SWEEP_INTERVAL_MS);
+      await settled();
+    }
+  }
+
+  async function leave(slug: string): Promise<void> {
+    await test.store.insertTunnel(aTunnel(account.id, { slug, expiresAt: clock.now() }));
+  }
+
+  async function slugs(): Promise<string[]> {
+    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.slug);
+  }
+
+  it('looks every 60 s, and removes what nobody has ended a minute after its time', async () => {
+    await pass(1);
+    clock.advance(SWEEP_INTERVAL_MS - EXPIRED_GRACE_MS + 1);
+    await leave('web');
+    clock.advance(SWEEP_INTERVAL_MS - 1);
+    await settled();
+    assert.deepEqual(await slugs(), ['web']);
+    await pass(1);
+    assert.deepEqual(await slugs(), []);
+    assert.equal(await test.store.nameHolder('web', clock.now()), account.id);
+  });
+
+  it('leaves relays a minute to store what they could not while the store was away', async () => {
+    await pass(1);
+    await leave('web');
+    test.down = true;
+    await pass(3);
+    test.down = false;
+    await pass(1);
+    assert.deepEqual(await slugs(), ['web']);
+    await pass(1);
+    assert.deepEqual(await slugs(), []);
+  });
+
+  it('removes 500 at a time, as many as there are', async () => {
+    for (let left = 2 * SWEEP_BATCH + 1; left > 0; left -= 1) await leave(`web-${left}`);
+    await pass(2);
+    assert.deepEqual(await slugs(), []);
+    assert.deepEqual(limits, [500, 500, 500]);
+  });
+
+  it('ends when it is stopped', async () => {
+    await leave('web');
+    sweep.stop();
+    await pass(3);
+    assert.deepEqual([await slugs(), clock.pending], [['web'], 0]);
+  });
+});

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
+import { HeldKnocks } from '../access/approval-requests.ts';
+import { KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccess, anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import type { TunnelNews } from './peers.ts';
+import { TunnelRegistry } from './registry.ts';
+import { AdmissionEnds, TunnelKnocks } from './tunnel-approvals.ts';
+import { TunnelService } from './tunnel-service.ts';
+
+const WANTED = {
+  localPort: 3000,
+  name: 'web',
+  ttl: 3600,
+  idleTtl: false,
+  access: anAccess({ knock: true }),
+  domain: '',
+};
+
+/** A relay, as far as knocks are concerned. */
+interface Side {
+  readonly service: TunnelService;
+  readonly knocks: TunnelKnocks;
+  /** who waits, each time that somebody was told */
+  readonly told: number[];
+}
+
+describe('TunnelKnocks', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let test: TestStore;
+  let posted: TunnelNews[];
+  let sides: Side[];
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    test = await aStore(account);
+    posted = [];
+    sides = [];
+  });
+
+  afterEach(async () => {
+    for (const { service } of sides) await service.stop();
+  });
+
+  /** @param shared whether it has its database with others */
+  async function start(shared = true, store: Store = test.store): Promise<Side> {
+    const told: number[] = [];
+    const service = new TunnelService({
+      store,
+      registry: new TunnelRegistry(new Set()),
+      clock,
+      log: () => {},
+      ttl: { defaultTtl: 3600, maxTtl: 7200 },
+      nameHold: 0,
+      peers: shared ? { tell: (news) => posted.push(news) } : undefined,
+      onAccess: ({ knocks }) => told.push(knocks.waiting(clock.now()).length),
+      onEnd: () => {},
+    });
+    await service.start();
+    const side = {
+      service,
+      knocks: new TunnelKnocks({ tunnels: service, store, clock, log: () => {} }),
+      told,
+    };
+    sides.push(side);
+    return side;
+  }
+
+  /** The tunnel as that relay has it. */
+  async function on({ service }: Side, { id }: LiveTunnel): Promise<LiveTunnel> {
+    await service.coordination.followTunnel(id);
+    return service.get(account, id);
+  }
+
+  it('knock on one relay, are answered on another, and known to the third', async () => {
+    const [one, two, three] = [await start(), await start(), await start()];
+    const tunnel = await one.service.create(account, WANTED);
+    const [there, elsewhere] = [await on(two, tunnel), await on(three, tunnel)];
+    const { id } = await one.knocks.knock(tunnel, '192.0.2.1', 'a');
+    assert.deepEqual(posted.at(-1), { kind: 'access', id: tunnel.id });
+    await two.knocks.answer(account, tunnel.id, id, { admit: true, seconds: 60 });
+    for (const each of [tunnel, there, elsewhere]) await on(one, each);
+    await on(three, tunnel);
+    for (const each of [tunnel, there, elsewhere])
+      assert.equal(each.knocks.isAdmitted(id, clock.now()), true);
+    assert.deepEqual([one.told, two.told, three.told], [[1, 0], [1, 0], [0]]);
+  });
+
+  it('lose nothing when two relays write at once', async () => {
+    const [one, two] = [await start(), await start()];
+    const tunnel = await one.service.create(account, WANTED);
+    const there = await on(two, tunnel);
+    await Promise.all([
+      one.knocks.knock(tunnel, '192.0.2.1', 'a'),
+      two.knocks.knock(there, '192.0.2.2', 'b'),
+      one.knocks.knock(tunnel, '192.0.2.3', 'c'),
+    ]);
+    const listed = await two.knocks.list(account, tunnel.id);
+    assert.deepEqual(listed.map(({ address }) => address).toSorted(), [
+      '192.0.2.1',
+      '192.0.2.2',
+      '192.0.2.3',
+    ]);
+  });
+
+  it('gives up after five times that another relay was faster', async () => {
+    const tried: string[] = [];
+    const setKnocks = (id: string): Promise<undefined> => Promise.resolve(void tried.push(id));
+    const one = await start(true, { ...test.store, setKnocks });
+    const tunnel = await one.service.create(account, WANTED);
+    await assert.rejects(one.knocks.knock(tunnel, '192.0.2.1', ''), { status: 503 });
+    assert.equal(tried.length, KNOCK_WRITE_ATTEMPTS);
+  });
+
+  it('go on after a write whose answer was lost, also on a relay of its own', async () => {
+    const { store } = test;
+    let isLost = true;
+    const setKnocks: Store['setKnocks'] = async (...given) => {
+      const revision = await store.setKnocks(...given);
+      if (!isLost) return revision;
+      isLost = false;
+      test.down = true;
+      return await store.setKnocks(...given);
+    };
+    const one = await start(false, { ...store, setKnocks });
+    const tunnel = await one.service.create(account, WANTED);
+    await assert.rejects(one.knocks.knock(tunnel, '192.0.2.1', ''), { status: 503 });
+    test.down = false;
+    await one.knocks.knock(tunnel, '192.0.2.2', '');
+    assert.equal((await one.knocks.list(account, tunnel.id)).length, 2);
+  });
+
+  it('are there after a restart, and whoever is to be told is', async () => {
+    const one = await start(false);
+    const tunnel = await one.service.create(account, WANTED);
+    const { id } = await one.knocks.knock(tunnel, '192.0.2.1', 'a');
+    const again = await start(false);
+    assert.deepEqual(again.told, [1]);
+    await again.knocks.answer(account, tunnel.id, id, { admit: false });
+    assert.equal(again.service.get(account, tunnel.id).knocks.stateOf(id, clock.now()), 'refused');
+  });
+});
+
+function aTunnel(...answers: (number | false | null)[]): LiveTunnel {
+  const knocks = answers.map((answer, number) => ({
+    id: String(number),
+    address: '192.0.2.1',
+    agent: '',
+    at: 0,
+    answer,
+  }));
+  return { id: 'one', knocks: new HeldKnocks({ version: '', knocks }) } as unknown as LiveTunnel;
+}
+
+describe('AdmissionEnds', () => {
+  let clock: FakeClock;
+  let ends: AdmissionEnds;
+  let told: number[];
+
+  beforeEach(() => {
+    clock = new FakeClock(0);
+    told = [];
+    ends = new AdmissionEnds(clock, () => told.push(clock.now()));
+  });
+
+  it('tells of each who is out again, at that moment', () => {
+    ends.watch(aTunnel(3000, null, 1000, false));
+    clock.advance(5000);
+    assert.deepEqual(told, [1000, 3000]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it('begins anew with those who are in now, and ends with the tunnel', () => {
+    ends.watch(aTunnel(1000));
+    ends.watch(aTunnel(2000));
+    clock.advance(1500);
+    assert.deepEqual([told, clock.pending], [[], 1]);
+    ends.forget(aTunnel());
+    assert.equal(clock.pending, 0);
+  });
+
+  it('waits for longer than a timer can', () => {
+    const end = TIMER_STEP_MAX_MS + 1000;
+    ends.watch(aTunnel(end));
+    clock.advance(end);
+    assert.equal(told.at(-1), end);
+  });
+});

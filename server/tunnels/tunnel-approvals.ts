@@ -1,0 +1,196 @@
+/** What can be done with knocks at tunnels (docs/protocol.md section 11.3): the store is told first. */
+import { randomBytes } from 'node:crypto';
+import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
+import { API_ERRORS, ApiError, tooManyAdmitted } from '../../shared/errors.ts';
+import type { KnockAnswer } from '../../shared/knocks.ts';
+import { replaceUnprintable } from '../../shared/unprintable.ts';
+import { endOf, type HeldKnocks } from '../access/approval-requests.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { ADMITTED_MAX, KNOCK_WRITE_ATTEMPTS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { AccountRecord, StoredKnock } from '../store/records.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
+import type { TunnelService } from './tunnel-service.ts';
+
+/** More than can be guessed, though nobody comes in for an id alone. */
+const ID_BYTES = 8;
+
+export interface TunnelKnocksDeps {
+  readonly tunnels: Pick<TunnelService, 'get' | 'coordination'>;
+  readonly store: Pick<Store, 'setKnocks' | 'findTunnel'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** As many knock as may. */
+export class TooManyKnocksError extends Error {
+  /** until there may be room */
+  readonly ms: number;
+
+  constructor(ms: number) {
+    super('too many visitors knock');
+    this.name = 'TooManyKnocksError';
+    this.ms = ms;
+  }
+}
+
+/** What is to be stored in place of what a tunnel has; what it throws refuses the change. */
+type Change = (knocks: HeldKnocks, now: number) => StoredKnock;
+
+export class TunnelKnocks {
+  readonly #deps: TunnelKnocksDeps;
+  /** the last write of a tunnel that is under way */
+  readonly #writes = new WeakMap<LiveTunnel, Promise<unknown>>();
+  /** addresses of those whose knock is being stored */
+  readonly #arriving = new WeakMap<LiveTunnel, string[]>();
+
+  constructor(deps: TunnelKnocksDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Somebody knocks. With as many as may wait, the store is not asked.
+   *
+   * @param agent his `User-Agent`
+   * @throws TooManyKnocksError; ApiError 404 if the tunnel is gone, 503
+   */
+  async knock(tunnel: LiveTunnel, address: string, agent: string): Promise<StoredKnock> {
+    const { clock, log } = this.#deps;
+    const arriving = this.#arriving.get(tunnel) ?? [];
+    const must = (knocks: HeldKnocks, others: readonly string[], now: number): void => {
+      const ms = knocks.wait(address, others, now);
+      if (ms > 0) throw new TooManyKnocksError(ms);
+    };
+    must(tunnel.knocks, arriving, clock.now());
+    arriving.push(address);
+    this.#arriving.set(tunnel, arriving);
+    const id = randomBytes(ID_BYTES).toString('hex');
+    const said = replaceUnprintable(agent, '').slice(0, KNOCK_AGENT_MAX_LENGTH);
+    try {
+      const knock = await this.#write(tunnel, (knocks, now) => {
+        must(knocks, [], now);
+        return { id, address, agent: said, at: now, answer: null };
+      });
+      log('visitor knocked', { ...tunnelFields(tunnel), knock: id });
+      return knock;
+    } finally {
+      arriving.splice(arriving.indexOf(address), 1);
+    }
+  }
+
+  /**
+   * @returns those who wait, are in, or were refused lately, oldest first
+   * @throws ApiError 404; 503
+   */
+  async list(account: AccountRecord, tunnelId: string): Promise<StoredKnock[]> {
+    const tunnel = await this.#get(account, tunnelId);
+    return tunnel.knocks.current(this.#deps.clock.now());
+  }
+
+  /**
+   * Lets a visitor in, or does not; or sends him out, who was let in before.
+   *
+   * @throws ApiError 404, also for a knock that is over; 409 for more visitors than may be in; 503
+   */
+  async answer(
+    account: AccountRecord,
+    tunnelId: string,
+    id: string,
+    answer: KnockAnswer,
+  ): Promise<StoredKnock> {
+    const tunnel = await this.#get(account, tunnelId);
+    const answered = await this.#write(tunnel, (knocks, now) => {
+      const knock = knocks.find(id, now);
+      if (knock === undefined) throw new ApiError(API_ERRORS.knockNotFound);
+      if (!answer.admit) return { ...knock, answer: false };
+      mustHaveRoom(knocks, knock, now);
+      return { ...knock, answer: now + answer.seconds * 1000 };
+    });
+    this.#deps.log('knock answered', { ...tunnelFields(tunnel), knock: id, admitted: answer.admit });
+    return answered;
+  }
+
+  async #get(account: AccountRecord, tunnelId: string): Promise<LiveTunnel> {
+    const { tunnels } = this.#deps;
+    await tunnels.coordination.followTunnel(tunnelId);
+    return tunnels.get(account, tunnelId);
+  }
+
+  /** One after the other: each begins with what the one before has left. */
+  async #write(tunnel: LiveTunnel, change: Change): Promise<StoredKnock> {
+    const write = (): Promise<StoredKnock> => this.#writeNow(tunnel, change);
+    const written = (this.#writes.get(tunnel) ?? Promise.resolve()).then(write, write);
+    this.#writes.set(tunnel, written);
+    return await written;
+  }
+
+  async #writeNow(tunnel: LiveTunnel, change: Change): Promise<StoredKnock> {
+    const { tunnels, store, clock } = this.#deps;
+    const { lifecycle } = tunnels.coordination;
+    for (let attempt = 0; attempt < KNOCK_WRITE_ATTEMPTS; attempt += 1) {
+      const { id, access, knocks, revisions } = tunnel;
+      const now = clock.now();
+      const changed = change(knocks, now);
+      const stored = { version: access?.version ?? '', knocks: knocks.with(changed, now) };
+      const revision = await orUnavailable(store.setKnocks(id, stored, revisions));
+      if (revision !== undefined) {
+        lifecycle.setKnocks(tunnel, stored, revision);
+        tunnels.coordination.tell({ kind: 'access', id });
+        return changed;
+      }
+      // Another relay was faster, or a write of before has taken effect though its answer was lost.
+      const owned = await orUnavailable(store.findTunnel(id));
+      if (owned === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+      lifecycle.follow(tunnel, owned.tunnel);
+    }
+    throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
+  }
+}
+
+function mustHaveRoom(knocks: HeldKnocks, { id }: StoredKnock, now: number): void {
+  const others = knocks.admitted(now).filter((knock) => knock.id !== id);
+  const [first] = others;
+  if (first === undefined || others.length < ADMITTED_MAX) return;
+  throw new ApiError(tooManyAdmitted(ADMITTED_MAX, new Date(endOf(first)).toISOString()));
+}
+
+/* Visitors who were let in by their knock are out again at a time; whoever is in a WebSocket then has to be told. */
+
+export class AdmissionEnds {
+  readonly #clock: Clock;
+  readonly #onEnd: (tunnel: LiveTunnel) => void;
+  /** by the tunnel's id: tunnels with somebody who was let in */
+  readonly #timers = new Map<string, Timer>();
+
+  /** @param onEnd told when one of them is out */
+  constructor(clock: Clock, onEnd: (tunnel: LiveTunnel) => void) {
+    this.#clock = clock;
+    this.#onEnd = onEnd;
+  }
+
+  /** Those who are in may be others than before. */
+  watch(tunnel: LiveTunnel): void {
+    this.forget(tunnel);
+    const now = this.#clock.now();
+    const [first] = tunnel.knocks.admitted(now);
+    if (first === undefined) return;
+    this.#timers.set(
+      tunnel.id,
+      this.#clock.setTimeout(
+        () => {
+          this.watch(tunnel);
+          this.#onEnd(tunnel);
+        },
+        endOf(first) - now,
+      ),
+    );
+  }
+
+  /** The tunnel is gone. */
+  forget({ id }: LiveTunnel): void {
+    this.#timers.get(id)?.cancel();
+    this.#timers.delete(id);
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { limitOldGeneration, limitYoungGeneration } from './heap.ts';
+
+const MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
+/** Makes garbage that outlives young objects, beside data that stays, and prints the most memory it takes later on. */
+const PROGRAM = `
+  import { setFlagsFromString } from 'node:v8';
+  import { limitOldGeneration } from ${JSON.stringify(MODULE)};
+  if (process.argv[1] === 'limited') limitOldGeneration(100, process.execArgv, setFlagsFromString);
+  const things = (count) => Array.from({ length: count }, (_, index) => ({ index, more: [index] }));
+  const kept = things(100_000);
+  const recent = [];
+  let most = 0;
+  for (let round = 0; round < 3000; round += 1) {
+    recent.push(things(1000));
+    if (recent.length > 50) recent.shift();
+    if (round > 2000) most = Math.max(most, process.memoryUsage().heapUsed);
+  }
+  console.log(most / 1024 ** 2, kept.length);
+`;
+
+/** The most MiB of heap that the program above takes. */
+async function most(which: 'limited' | 'alone'): Promise<number> {
+  const options = ['--max-semi-space-size=4', '--input-type=module', '--eval', PROGRAM, which];
+  const { stdout } = await promisify(execFile)(process.execPath, options);
+  return Number.parseFloat(stdout);
+}
+
+describe('limitOldGeneration', () => {
+  it('lets the heap grow by so much; V8 accepts that while it runs', async () => {
+    const [limited, alone] = [await most('limited'), await most('alone')];
+    assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
+  });
+
+  it('leaves the setting of the operator alone', () => {
+    const flags: string[] = [];
+    const setFlag = (flag: string): void => void flags.push(flag);
+    limitOldGeneration(100, ['--heap-growing-percent=300'], setFlag);
+    assert.deepEqual(flags, []);
+    limitOldGeneration(100, ['--max-semi-space-size=4'], setFlag);
+    assert.deepEqual(flags, ['--heap-growing-percent=100']);
+  });
+});
+
+const YOUNG_GENERATION_MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
+/** Makes young objects, some of which live on, and prints what V8 holds for them. */
+const YOUNG_GENERATION_PROGRAM = `
+  import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+  import { limitYoungGeneration } from ${JSON.stringify(YOUNG_GENERATION_MODULE)};
+  if (process.argv[1] === 'limited') limitYoungGeneration(process, setFlagsFromString);
+  const recent = [];
+  for (let index = 0; index < 1_000_000; index += 1) recent[index % 20_000] = { index, more: [index] };
+  const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+  console.log(young.space_size / 1024 ** 2, recent.length);
+`;
+
+/** MiB that the program above holds for young objects. */
+async function held(which: 'limited' | 'alone'): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    YOUNG_GENERATION_PROGRAM,
+    which,
+  ]);
+  return Number.parseFloat(stdout);
+}
+
+describe('limitYoungGeneration', () => {
+  it('keeps the memory for young objects about as it begins; V8 accepts that while it runs', async () => {
+    const [limited, alone] = [await held('limited'), await held('alone')];
+    // A start may have let it grow once or twice.
+    assert.ok(limited <= 8 && limited < alone / 2, `${limited} MiB, and ${alone} without the limit`);
+  });
+
+  it('leaves the setting of the operator alone', () => {
+    const flags: string[] = [];
+    const setFlag = (flag: string): void => void flags.push(flag);
+    limitYoungGeneration({ execArgv: ['--max-semi-space-size=16'], env: {} }, setFlag);
+    limitYoungGeneration({ execArgv: [], env: { NODE_OPTIONS: '--max-semi-space-size=16' } }, setFlag);
+    assert.deepEqual(flags, []);
+    limitYoungGeneration({ execArgv: ['--no-warnings'], env: {} }, setFlag);
+    assert.deepEqual(flags, ['--semi-space-growth-factor=1']);
+  });
+});

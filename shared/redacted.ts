@@ -1,2 +1,0 @@
-/** What is shown in place of a secret. */
-export const REDACTED = '[redacted]';

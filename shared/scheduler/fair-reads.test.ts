@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { BULK_READ_BYTES, BULK_TURN_MS, LoopTurns, TurnedReads } from './fair-reads.ts';
+
+describe('LoopTurns', () => {
+  let now: number;
+  /** what is to happen in the next turn of the loop */
+  let coming: (() => void)[];
+  /** the groups that have worked, in order */
+  let order: string;
+  let turns: LoopTurns;
+
+  beforeEach(() => {
+    now = 0;
+    coming = [];
+    order = '';
+    turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
+  });
+
+  /** Work of a group that takes this many ms. */
+  function work(group: string, ms: number): ReturnType<LoopTurns['run']> {
+    return turns.run(group, () => {
+      order += group;
+      now += ms;
+    });
+  }
+
+  function turn(): void {
+    for (const callback of coming.splice(0)) callback();
+  }
+
+  it('does at once what there is time for', () => {
+    for (let piece = 0; piece < 4; piece += 1) assert.equal(work('a', BULK_TURN_MS / 5), 'begun');
+    assert.equal(order, 'aaaa');
+  });
+
+  it('leaves the rest to later turns, one turn each if each takes that long', () => {
+    for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
+    assert.equal(order, 'a');
+    turn();
+    assert.equal(order, 'aa');
+    turn();
+    turn();
+    assert.equal(order, 'aaaa');
+  });
+
+  it('lets those who wait work one after the other, however many pieces one of them has', () => {
+    for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
+    work('b', BULK_TURN_MS);
+    work('c', BULK_TURN_MS);
+    for (let left = 0; left < 5; left += 1) turn();
+    assert.equal(order, 'aabcaa');
+  });
+
+  it('lets nobody pass who comes while others wait', () => {
+    work('a', BULK_TURN_MS);
+    work('a', BULK_TURN_MS);
+    turn();
+    work('a', BULK_TURN_MS);
+    work('b', 0);
+    assert.equal(order, 'aa');
+    turn();
+    assert.equal(order, 'aaa');
+    turn();
+    assert.equal(order, 'aaab');
+  });
+
+  it('begins each turn with all of its time, and uses no turn of the loop when nothing comes', () => {
+    work('a', BULK_TURN_MS);
+    turn();
+    assert.equal(coming.length, 0);
+    assert.equal(work('b', 0), 'begun');
+    assert.equal(coming.length, 1);
+  });
+
+  it('does nothing for those who have left', () => {
+    work('a', BULK_TURN_MS);
+    const leave = work('b', 0);
+    assert.notEqual(leave, 'begun');
+    if (leave !== 'begun') leave();
+    turn();
+    assert.equal(order, 'a');
+    assert.equal(coming.length, 0);
+  });
+});
+
+const MUCH = 'x'.repeat(BULK_READ_BYTES);
+const LITTLE = MUCH.slice(1);
+
+describe('TurnedReads', () => {
+  let now: number;
+  /** what is to happen in the next turn of the loop */
+  let coming: (() => void)[];
+  let turns: LoopTurns;
+  let socket: PassThrough;
+  let came: string;
+  let hasEnded: boolean;
+  let reads: TurnedReads;
+
+  beforeEach(() => {
+    now = 0;
+    coming = [];
+    came = '';
+    hasEnded = false;
+    turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
+    socket = new PassThrough();
+    reads = new TurnedReads(
+      socket,
+      () => 'a',
+      { onChunk: (chunk) => (came += chunk.toString()), onEnd: () => (hasEnded = true) },
+      turns,
+    );
+  });
+
+  /** Others use up the time of this turn. */
+  function occupy(): void {
+    turns.run('others', () => (now += BULK_TURN_MS));
+  }
+
+  function turn(): void {
+    for (const callback of coming.splice(0)) callback();
+  }
+
+  it('hands over small pieces at once, whoever else has used up the turn', () => {
+    occupy();
+    socket.emit('data', Buffer.from(LITTLE));
+    assert.equal(came, LITTLE);
+    assert.equal(socket.isPaused(), false);
+  });
+
+  it('hands over much at once while the turn has time', () => {
+    socket.emit('data', Buffer.from(MUCH));
+    assert.equal(came, MUCH);
+  });
+
+  it('holds much back for its turn and reads nothing until then', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    assert.equal(came, '');
+    assert.ok(socket.isPaused());
+    turn();
+    assert.equal(came, MUCH);
+    assert.equal(socket.isPaused(), false);
+  });
+
+  it('keeps the order if more comes that had been read before', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    socket.emit('data', Buffer.from('end'));
+    assert.equal(came, '');
+    turn();
+    assert.equal(came, `${MUCH}end`);
+  });
+
+  it('does not read on in its turn while its owner does not want it to, nor for its owner before its turn', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    reads.pause();
+    assert.ok(reads.isPaused);
+    turn();
+    assert.equal(came, MUCH);
+    assert.ok(socket.isPaused());
+    reads.resume();
+    assert.equal(socket.isPaused(), false);
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    reads.resume();
+    assert.ok(socket.isPaused());
+  });
+
+  it('reports the end at once if nothing is held back', () => {
+    socket.emit('data', Buffer.from(MUCH));
+    socket.emit('end');
+    assert.ok(hasEnded);
+  });
+
+  it('reports the end after what is held back', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    socket.emit('end');
+    assert.equal(hasEnded, false);
+    turn();
+    assert.equal(came, MUCH);
+    assert.ok(hasEnded);
+  });
+
+  it('hands over what is held back when it is told to, and not again in the turn', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    reads.flush();
+    assert.equal(came, MUCH);
+    turn();
+    assert.equal(came, MUCH);
+  });
+
+  it('leaves the socket alone that was given away because of what was held back', () => {
+    const given: string[] = [];
+    const other = new TurnedReads(
+      socket,
+      () => 'b',
+      {
+        onChunk(chunk) {
+          given.push(chunk.toString());
+          other.stop();
+          socket.pause();
+        },
+      },
+      turns,
+    );
+    reads.stop();
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    turn();
+    assert.deepEqual(given, [MUCH]);
+    assert.ok(socket.isPaused());
+  });
+
+  it('takes nothing more once it has stopped, and keeps nothing back', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    reads.stop();
+    assert.equal(came, MUCH);
+    socket.emit('data', Buffer.from('more'));
+    assert.equal(came, MUCH);
+  });
+});

@@ -1,0 +1,183 @@
+/**
+ * When data that was read in bulk is processed: for a limited time in each turn of the event loop, and for one owner after
+ * the other. So nobody's flood delays what others send and ask for in small pieces, or their floods.
+ */
+import type { Duplex } from 'node:stream';
+import { joined } from '../http1/fields.ts';
+import type { SocketReads } from '../socket-reads.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** @limit ms of a turn of the event loop after which no more of those are begun in it. */
+export const BULK_TURN_MS = 1;
+
+export interface LoopTurnsDeps {
+  /** monotonic ms */
+  readonly now: () => number;
+  /** Calls back in the next turn of the loop. */
+  readonly nextTurn: (callback: () => void) => void;
+}
+
+/** Either the work has begun, or a function that takes it out of the line. */
+export type Begun = 'begun' | (() => void);
+
+export class LoopTurns {
+  readonly #now: () => number;
+  readonly #nextTurn: LoopTurnsDeps['nextTurn'];
+  /** groups, told apart by whom the work is for */
+  readonly #queue = new FairQueue<() => void, unknown>();
+  /** ms used in this turn */
+  #spent = 0;
+  #turnComes = false;
+
+  constructor({ now, nextTurn }: LoopTurnsDeps) {
+    this.#now = now;
+    this.#nextTurn = nextTurn;
+  }
+
+  /**
+   * Does the work now, or in a later turn if this one has no time left for it.
+   *
+   * @param group whose work it is, by identity: a tunnel, or the address of a visitor that has asked for none yet
+   * @returns `'begun'` if it has been done, otherwise a function that gives it up
+   */
+  run(group: unknown, work: () => void): Begun {
+    if (!this.#turnComes) {
+      this.#turnComes = true;
+      this.#nextTurn(this.#begin);
+    }
+    if (this.#queue.size > 0 || this.#spent >= BULK_TURN_MS) return this.#queue.push(group, work);
+    this.#do(work);
+    return 'begun';
+  }
+
+  #do(work: () => void): void {
+    const begin = this.#now();
+    work();
+    this.#spent += this.#now() - begin;
+  }
+
+  readonly #begin = (): void => {
+    this.#spent = 0;
+    while (this.#spent < BULK_TURN_MS) {
+      const next = this.#queue.shift();
+      if (next === undefined) break;
+      this.#do(next.item);
+    }
+    this.#turnComes = this.#queue.size > 0;
+    if (this.#turnComes) this.#nextTurn(this.#begin);
+  };
+}
+
+/** The turns of this program's event loop. */
+export const loopTurns = new LoopTurns({
+  now: () => performance.now(),
+  nextTurn: (callback) => void setImmediate(callback),
+});
+
+/*
+ * Reads a socket so that bulk data takes turns with what others send; while data waits for its turn, nothing more is read.
+ */
+
+/**
+ * @limit Bytes read from a socket at once from which on they take turns with those of others
+ * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
+ */
+export const BULK_READ_BYTES = 4096;
+
+export interface ReadsHandler {
+  onChunk(chunk: Buffer): void;
+  /** The other side sends nothing more, and everything it has sent was handed over. */
+  onEnd?(): void;
+}
+
+export class TurnedReads implements SocketReads {
+  readonly #socket: Duplex;
+  readonly #group: () => unknown;
+  readonly #handler: ReadsHandler;
+  readonly #turns: LoopTurns;
+  /** data that waits for its turn */
+  #held: Buffer | undefined;
+  #leave: (() => void) | undefined;
+  #paused = false;
+  /** Whether the end has come after what waits: a socket ends even while it is paused. */
+  #endWaits = false;
+
+  /**
+   * @param socket nobody else reads it
+   * @param group whose turn it is, asked for each chunk
+   */
+  constructor(socket: Duplex, group: () => unknown, handler: ReadsHandler, turns: LoopTurns = loopTurns) {
+    this.#socket = socket;
+    this.#group = group;
+    this.#handler = handler;
+    this.#turns = turns;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+  }
+
+  get isPaused(): boolean {
+    return this.#paused;
+  }
+
+  /** Whether something has come that waits for its turn. */
+  get holds(): boolean {
+    return this.#held !== undefined;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#held === undefined && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  flush(): void {
+    const held = this.#takeHeld();
+    if (held !== undefined) this.#handler.onChunk(held);
+    if (!this.#endWaits) return;
+    this.#endWaits = false;
+    this.#handler.onEnd?.();
+  }
+
+  stop(): void {
+    this.flush();
+    // What was held may have been what its owner let go at: the socket is somebody else's by now.
+    this.#paused = true;
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#held !== undefined) this.#held = joined(this.#held, chunk);
+    else if (chunk.length < BULK_READ_BYTES) this.#handler.onChunk(chunk);
+    else this.#waitForTurn(chunk);
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#held === undefined) this.#handler.onEnd?.();
+    else this.#endWaits = true;
+  };
+
+  #waitForTurn(chunk: Buffer): void {
+    const begun = this.#turns.run(this.#group(), () => {
+      if (this.#held === undefined) return this.#handler.onChunk(chunk);
+      this.flush();
+      if (!this.#paused) this.#socket.resume();
+    });
+    if (begun === 'begun') return;
+    this.#held = chunk;
+    this.#leave = begun;
+    this.#socket.pause();
+  }
+
+  #takeHeld(): Buffer | undefined {
+    const held = this.#held;
+    this.#held = undefined;
+    this.#leave?.();
+    this.#leave = undefined;
+    return held;
+  }
+}
