@@ -155,21 +155,21 @@ export const NOTIFY_TIMEOUT_MS = 5000;
 /** ms for a relay that is started with `--detach` to serve. */
 export const DETACHED_START_MS = 120_000;
 /** ms a relay and the one that replaces it wait for each other's next step. */
-export const SUCCESSION_STEP_MS = 10_000;
+export const HANDOFF_STEP_MS = 10_000;
 /** ms for the new one to load what it needs, while the other serves: its database may have to be brought up to date. */
-export const SUCCESSION_READY_MS = 60_000;
+export const HANDOFF_READY_MS = 60_000;
 /** ms the body of a request to the API may take to arrive while a replacement waits for it. */
-export const SUCCESSION_SETTLE_MS = 2000;
+export const HANDOFF_SETTLE_MS = 2000;
 /** ms for the first line of a connection between the two. */
-export const SUCCESSION_HELLO_MS = 5000;
+export const HANDOFF_HELLO_MS = 5000;
 /** Bytes of a message between the two: the clients of 100,000 tunnels. */
-export const SUCCESSION_LINE_MAX_BYTES = 16 * 1024 * 1024;
+export const HANDOFF_LINE_MAX_BYTES = 16 * 1024 * 1024;
 /** Messages between two relays that wait to be asked for. */
 export const SUCCESSION_WAITING_MAX = 64;
 /** ms a relay that was replaced keeps a connection on which no request comes. */
 export const REPLACED_IDLE_MS = 10_000;
 /** ms after a refused connection to the relay that has replaced this one until the next try: its queue was full. */
-export const SUCCESSION_RETRY_MS = 20;
+export const HANDOFF_RETRY_MS = 20;
 
 // ## Largest values of settings
 
@@ -298,7 +298,7 @@ export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /** Field lines of one. One policy field of each kind is some fifty; browsers keep 180 cookies of a site. */
 export const RESPONSE_FIELDS_MAX = 500;
 /** Interim responses (1xx) in a row before a final one. Servers send one or two, and Go's client takes five. */
-export const INTERIM_RESPONSES_MAX = 64;
+export const INFORMATIONAL_RESPONSES_MAX = 64;
 /**
  * Values of `Host` for which the relay remembers what they name, in each of two generations; visitors send few different
  * ones.
@@ -355,7 +355,7 @@ export const REDIS_RETRY_MAX_MS = 2000;
 /** ms of silence after which TCP asks whether Redis is still there: nothing is sent on the connection for messages. */
 export const REDIS_KEEP_ALIVE_MS = 10_000;
 /** ms between two looks at what is to be told to Redis. */
-export const UPKEEP_TICK_MS = 500;
+export const RENEWAL_TICK_MS = 500;
 /** ms for which others take a relay to be alive without hearing from it: three renewals, and then some. */
 export const RELAY_LEASE_MS = 10_000;
 /** Relays with another secret that the log names once and then not again. */
@@ -365,13 +365,13 @@ export const LEASE_RENEW_MS = 3000;
 /** Numbers that a relay tries if some are taken: of 65,535, so none is free only if something is very wrong. */
 export const RELAY_NUMBER_ATTEMPTS = 20;
 /** ms after which Redis is told of every control socket again. */
-export const PRESENCE_REPEAT_MS = 5 * 60_000;
+export const OWNERSHIP_REPEAT_MS = 5 * 60_000;
 /** ms for which Redis keeps what it was told of one: three times as long. */
-export const PRESENCE_KEEP_MS = 15 * 60_000;
+export const OWNERSHIP_KEEP_MS = 15 * 60_000;
 /** ms between two looks at how much time has passed. */
-export const PULSE_MS = 500;
+export const CHANGE_POLL_MS = 500;
 /** ms for which the process may stand still before others may have taken over what it holds; far below the lease. */
-export const PULSE_LEAP_MS = 3000;
+export const CHANGE_LEAP_MS = 3000;
 /** ms for which a relay that was paused tries to find out what has moved. */
 export const LEAP_CHECK_MS = 5000;
 /** ms between two such attempts. */
@@ -381,7 +381,7 @@ export const CLAIM_GRACE_MS = 1000;
 /** ms before another relay is asked a second time for a client that opens a trunk, for the same reason. */
 export const CLAIM_LOOK_MS = 100;
 /** Tunnels told to Redis in one command, which delays everybody else's. */
-export const PRESENCE_BATCH = 500;
+export const OWNERSHIP_BATCH = 500;
 /** ms after which others are asked again not to use data sockets that pass through a relay that shuts down. */
 export const LEAVING_REPEAT_MS = 500;
 /** ms to connect to another relay: they are close to each other. */
@@ -458,13 +458,13 @@ export const STORE_RETRY_MS = 10_000;
 // ## Visitors who knock
 
 /** Visitors of a tunnel who knock and wait for an answer. */
-export const KNOCKS_WAITING_MAX = 32;
+export const APPROVALS_WAITING_MAX = 32;
 /** Those among them from one address (a /64 for IPv6), with those who were refused lately. */
-export const KNOCKS_PER_ADDRESS_MAX = 3;
+export const APPROVALS_PER_ADDRESS_MAX = 3;
 /** Visitors of a tunnel who were refused and are remembered; the oldest goes when there are more. */
-export const KNOCKS_REFUSED_MAX = 32;
+export const APPROVALS_REFUSED_MAX = 32;
 /** Visitors of a tunnel who were let in by their knock, at a time. */
-export const ADMITTED_MAX = 100;
+export const APPROVED_MAX = 100;
 /** ms for which a response is held back until there is an answer: shorter than the time limits of the proxies in front. */
 export const KNOCK_HOLD_MS = 25_000;
 /** Responses that are held back for one knock: some browser tabs. */

@@ -13,16 +13,16 @@ import type { Config } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
 import type { Successor } from './handoff/give.ts';
-import { meetingPath } from './handoff/handoff-socket.ts';
-import type { Takeover } from './handoff/take.ts';
+import { handoffSocketPath } from './handoff/handoff-socket.ts';
+import type { HandoffReceiver } from './handoff/take.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import { Listeners } from './listeners.ts';
-import { LoopWatch } from './observe/loop-watch.ts';
+import { StallDetector } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
 import { openCertificates } from './relay/certificates-setup.ts';
 import { openDomains } from './relay/domains-setup.ts';
 import { drain } from './relay/drain.ts';
-import { openEntrance } from './relay/edge-setup.ts';
+import { setUpEdge } from './relay/edge-setup.ts';
 import { addressOf, beReplaceable, leave, replaceable, takeOver } from './relay/handoff-setup.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
 import { openState } from './relay/state-setup.ts';
@@ -67,7 +67,7 @@ export async function startRelay(
 async function startParts(
   config: Config,
   operator: Operator,
-  takeover: Takeover | undefined,
+  takeover: HandoffReceiver | undefined,
 ): Promise<RunningRelay> {
   const { log } = operator;
   const unexpected = reportTo(log);
@@ -110,7 +110,7 @@ async function startParts(
   const certificates = await openCertificates(config, { store, log, names, verified, listeners, alone });
   const census = {
     tunnels: () => registry.size,
-    links: () => hub.census(),
+    links: () => hub.gauges(),
     visitors: () => inside.edge?.visitors ?? 0,
     certificates: () => ({
       stored: certificates?.size ?? 0,
@@ -120,7 +120,7 @@ async function startParts(
   };
   // Before the entrance, behind which a relay that takes over from another must not fail.
   const metrics = config.metrics && (await startMetrics(config.metrics, census, log, listeners));
-  const entrance = await openEntrance(
+  const entrance = await setUpEdge(
     config,
     {
       store,
@@ -145,7 +145,7 @@ async function startParts(
   const { url, port, edge, certificate, tickets, accessKeys, loadApi, beginToDrain } = entrance;
   inside.edge = edge;
   certificates?.start(entrance.useOwn);
-  const loopWatch = new LoopWatch(clock, log);
+  const loopWatch = new StallDetector(clock, log);
   loopWatch.start();
   const access = new PolledAccessFeed(store, clock);
   const accessWatch = new AccessWatch(store, hub, service, clock, log);
@@ -170,7 +170,7 @@ async function startParts(
   let successor: Successor | undefined;
   let certificatesLeft: Promise<void> | undefined;
   const handover = await beReplaceable(
-    meetingPath(config.dataDir, port),
+    handoffSocketPath(config.dataDir, port),
     replaceable({
       address: addressOf(config.host, port),
       listeners,

@@ -1,6 +1,6 @@
 /** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
 import { checkKey } from '../client/config/relay-access.ts';
-import { examine } from '../client/diagnostics/diagnose.ts';
+import { diagnose } from '../client/diagnostics/diagnose.ts';
 import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { localPort } from '../client/local/local-dialer.ts';
@@ -21,7 +21,7 @@ export async function runDoctor(
 ): Promise<ExitCode> {
   if (!command.json) output.out(`Relay ${command.relay.origin}, from ${command.relayFrom}\n`);
   const failed: string[] = [];
-  await examine(subjectOf(command), interrupted, (result) => {
+  await diagnose(subjectOf(command), interrupted, (result) => {
     if (result.result === 'failed') failed.push(result.hop);
     output.out(command.json ? jsonLine(inEnglish(result)) : resultLines(inEnglish(result)));
   });

@@ -51,19 +51,19 @@ describe('reporters of a tunnel with a knock', () => {
 
   it('say how it is answered, and let the visitor write nothing else', () => {
     const { printed, output } = record();
-    new TextReporter(output, new FakeClock(), SPEC).knock(knock, TUNNEL);
+    new TextReporter(output, new FakeClock(), SPEC).approvalRequest(knock, TUNNEL);
     assert.equal(
       printed.out,
       '192.0.2.7 (curl/8.5 \\u{202e}) knocks: "culvert knock my-app k1 --admit" or --refuse answers.\n',
     );
     printed.out = '';
-    new TextReporter(output, new FakeClock(), SPEC).knock({ ...knock, agent: '' }, TUNNEL);
+    new TextReporter(output, new FakeClock(), SPEC).approvalRequest({ ...knock, agent: '' }, TUNNEL);
     assert.match(printed.out, /^192\.0\.2\.7 knocks: /);
   });
 
   it('give programs what they need to answer', () => {
     const { printed, output } = record();
-    new JsonReporter(output, { ...SPEC, label: 'web' }).knock(knock, TUNNEL);
+    new JsonReporter(output, { ...SPEC, label: 'web' }).approvalRequest(knock, TUNNEL);
     const { type: _type, ...rest } = knock;
     assert.deepEqual(JSON.parse(printed.out), { event: 'knock', name: 'web', tunnel: TUNNEL.id, ...rest });
   });

@@ -21,7 +21,7 @@ export interface Reporter {
   reconnecting(attempt: number, retryInMs: number, why: string): void;
   problem(problem: ConnectionProblem): void;
   /** A visitor waits to be let in. The relay may say so again on another control connection. */
-  knock(knock: KnockMessage, tunnel: Tunnel): void;
+  approvalRequest(knock: KnockMessage, tunnel: Tunnel): void;
   /** The tunnel ends soon, unless somebody extends it. @param leftMs ms until then */
   expiring(tunnel: Tunnel, leftMs: number): void;
   offline(reason: EndReason, why: string): void;
@@ -81,7 +81,7 @@ export class JsonReporter implements Reporter {
     this.#print({ event: 'problem', ...this.#name, code, message: textOf(text) });
   }
 
-  knock({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
+  approvalRequest({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
     this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at });
   }
 
@@ -145,7 +145,7 @@ export class TextReporter implements Reporter {
     if (summary.durationMs !== undefined || summary.status === 101) this.#output.out(summaryLine(summary));
   }
 
-  knock({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
+  approvalRequest({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
     const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
     this.#output.out(`${who} knocks: "culvert knock ${slug} ${id} --admit" or --refuse answers.\n`);
   }

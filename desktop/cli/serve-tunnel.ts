@@ -107,7 +107,7 @@ function serve(
       recorder: log,
       onState,
       onProblem: (problem) => reporter.problem(problem),
-      onKnock: (knock) => reporter.knock(knock, tunnel),
+      onKnock: (knock) => reporter.approvalRequest(knock, tunnel),
     });
     const stop = (): void => session.stop();
     interrupted.addEventListener('abort', stop, { once: true });

@@ -152,7 +152,7 @@ export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
 export const IMPORTED_REQUESTS_MAX = 100;
 
 /** For how many seconds the traffic of a tunnel is counted. */
-export const PULSE_SECONDS = 60;
+export const SPARKLINE_SECONDS = 60;
 
 /** How far the time of a signature may be from the time at which its request came, in s: what Stripe, Slack and Svix document. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;

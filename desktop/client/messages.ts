@@ -2,9 +2,9 @@
  * What the engine says to people: in English, as the command prints it, and with its code and values, by which the app says it
  * in its user's language.
  */
-export interface Said {
-  readonly code: SayingCode;
-  readonly values: Readonly<Record<string, Sayable | number>>;
+export interface Message {
+  readonly code: MessageCode;
+  readonly values: Readonly<Record<string, MessageValue | number>>;
   /** in English */
   readonly text: string;
 }
@@ -22,11 +22,11 @@ export interface Accepted {
 }
 
 /** A saying, a relay's words, or text of somebody else, such as the system, which is shown as it is; several are lines. */
-export type Sayable = Said | Refused | Accepted | readonly Sayable[] | string;
+export type MessageValue = Message | Refused | Accepted | readonly MessageValue[] | string;
 
 /** @param values for the places of the saying */
-export function say(code: SayingCode, values: Said['values'] = {}): Said {
-  const text = SAYINGS[code].replace(/\{(\w+)\}/g, (_place, name: string) => {
+export function toMessage(code: MessageCode, values: Message['values'] = {}): Message {
+  const text = MESSAGES[code].replace(/\{(\w+)\}/g, (_place, name: string) => {
     const value = values[name];
     if (value === undefined) throw new TypeError(`"${code}" has no ${name}`);
     return typeof value === 'number' ? String(value) : textOf(value);
@@ -35,34 +35,34 @@ export function say(code: SayingCode, values: Said['values'] = {}): Said {
 }
 
 /** In English. */
-export function textOf(said: Sayable): string {
+export function textOf(said: MessageValue): string {
   if (typeof said === 'string') return said;
   if (isLines(said)) return said.map(textOf).join('\n');
   return 'accepted' in said ? said.accepted : said.text;
 }
 
-export function isLines(said: Sayable): said is readonly Sayable[] {
+export function isLines(said: MessageValue): said is readonly MessageValue[] {
   return Array.isArray(said);
 }
 
 /** A failure that is told to people. */
-export class SaidError extends Error {
-  readonly said: Sayable;
+export class MessageError extends Error {
+  readonly said: MessageValue;
 
-  constructor(said: Sayable, options?: ErrorOptions) {
+  constructor(said: MessageValue, options?: ErrorOptions) {
     super(textOf(said), options);
     this.said = said;
   }
 }
 
 /** What an error tells people; the message of one that nothing has been said of. */
-export function saidOf(error: unknown): Sayable {
-  if (error instanceof SaidError) return error.said;
+export function messageOf(error: unknown): MessageValue {
+  if (error instanceof MessageError) return error.said;
   return error instanceof Error ? error.message : String(error);
 }
 
 /** Of the check of the way to a relay and back, hop by hop. */
-export const DOCTOR_SAYINGS = {
+export const DIAGNOSTICS_MESSAGES = {
   'doctor.notTried': 'not tried without "{hop}"',
   'doctor.isAddress': '{host} is an address',
   'doctor.proxyLooksUp': '{host} is looked up by the proxy {proxy}',
@@ -124,14 +124,14 @@ export const DOCTOR_SAYINGS = {
 } as const;
 
 /** Of a folder that is shared. */
-export const FOLDER_SAYINGS = {
+export const FOLDER_MESSAGES = {
   'folder.none': '"{folder}" is not a folder.',
   'folder.silent': 'The folder "{folder}" does not answer: the drive or server that it is on may be gone.',
   'folder.unreadable': 'The folder "{folder}" cannot be read ({code}).',
 } as const;
 
 /** Of connections, relays, and requests that are sent again. */
-export const NETWORK_SAYINGS = {
+export const NETWORK_MESSAGES = {
   'network.refused': 'nothing is listening there',
   'network.reset': 'the connection was reset',
   'network.closed': 'the connection was closed',
@@ -193,7 +193,7 @@ export const NETWORK_SAYINGS = {
 } as const;
 
 /** Of `culvert.yml`; most are told with the line and the field before them. */
-export const PROJECT_SAYINGS = {
+export const PROJECT_MESSAGES = {
   'project.problem': '{path}:{line}: {problem}',
   'project.fieldProblem': '{path}:{line}: {field}: {problem}',
   'project.sentence': '{clause}.',
@@ -238,7 +238,7 @@ export const PROJECT_SAYINGS = {
 } as const;
 
 /** Of requests that people write, or bring from elsewhere. */
-export const REQUEST_SAYINGS = {
+export const REQUEST_MESSAGES = {
   'edit.method': 'The method takes 1 to {max} letters, digits and hyphens, such as POST.',
   'edit.connect': 'The method takes any but CONNECT, which is for proxies.',
   'edit.longPath': 'The path takes {max} characters with its query; this one has {length}.',
@@ -283,7 +283,7 @@ export const REQUEST_SAYINGS = {
 } as const;
 
 /** Of a tunnel: why it is not online, and what its visitors and its local service run into. */
-export const TUNNEL_SAYINGS = {
+export const TUNNEL_MESSAGES = {
   'tunnel.lost': 'No connection to the relay: {why}.',
   'tunnel.keyExpired': 'The API key has expired.',
   'tunnel.keyRevoked': 'The API key was revoked.',
@@ -317,13 +317,13 @@ export const TUNNEL_SAYINGS = {
 
 /* What the engine says, in English; each `{…}` is a place. Its other languages are in the catalogue of the app. */
 
-export const SAYINGS = {
-  ...DOCTOR_SAYINGS,
-  ...FOLDER_SAYINGS,
-  ...NETWORK_SAYINGS,
-  ...PROJECT_SAYINGS,
-  ...REQUEST_SAYINGS,
-  ...TUNNEL_SAYINGS,
+export const MESSAGES = {
+  ...DIAGNOSTICS_MESSAGES,
+  ...FOLDER_MESSAGES,
+  ...NETWORK_MESSAGES,
+  ...PROJECT_MESSAGES,
+  ...REQUEST_MESSAGES,
+  ...TUNNEL_MESSAGES,
 } as const;
 
-export type SayingCode = keyof typeof SAYINGS;
+export type MessageCode = keyof typeof MESSAGES;

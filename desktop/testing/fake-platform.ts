@@ -14,7 +14,7 @@ import type { Notice } from '../app/main/notices.ts';
 import type { Platform } from '../app/main/platform.ts';
 import type { Encryption } from '../app/main/session/key-vault.ts';
 import { projectLinks } from '../app/main/system/deep-link.ts';
-import { SummonKey } from '../app/main/system/global-shortcut.ts';
+import { GlobalShortcutKey } from '../app/main/system/global-shortcut.ts';
 import { shownAccess } from '../app/main/tunnels/access.ts';
 import type { TunnelLog } from '../app/main/tunnels/engine-log.ts';
 import type { Serve, ServeOptions } from '../app/main/tunnels/folder-service.ts';
@@ -337,7 +337,7 @@ export function fakeSystem(
     chooseHarToRead: () => Promise.resolve(answers.harToRead),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),
-    summonKey: new SummonKey({ register: () => true, unregister: () => undefined }),
+    summonKey: new GlobalShortcutKey({ register: () => true, unregister: () => undefined }),
     setTheme: (theme) => void seen.themes.push(theme),
     report: (what, error) => void seen.reports.push(`${what}: ${String(error)}`),
   };

@@ -68,7 +68,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     },
     tunnels: [],
     others: [],
-    checkup: undefined,
+    diagnostics: undefined,
     invitation: undefined,
     drop: undefined,
     project: undefined,

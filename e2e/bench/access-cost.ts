@@ -2,8 +2,8 @@
  * `node e2e/bench/access-cost.ts`: ns that the gate takes to decide about a request, for each way in (docs/access.md), and what a
  * tunnel pays that is open to everybody. Medians of rounds in which all take turns.
  */
-import { type Arrival, Gate, PassedPasswords } from '../../server/access/access-check.ts';
-import { HeldAccess } from '../../server/access/access-policy.ts';
+import { type Arrival, AccessCheck, PassedPasswords } from '../../server/access/access-check.ts';
+import { AccessPolicy } from '../../server/access/access-policy.ts';
 import { LinkTokens, Passes } from '../../server/access/passes.ts';
 import type { StoredAccess } from '../../server/store/records.ts';
 import { parseRequestHead } from '../../shared/http1/head.ts';
@@ -25,15 +25,15 @@ const STORED: StoredAccess = {
 const secret = 'k'.repeat(43);
 const passes = new Passes('visit', () => ({ current: secret, others: [] }));
 const lastingPasses = new Passes('lasting', () => ({ current: secret, others: [] }));
-const gate = new Gate({
+const gate = new AccessCheck({
   passes,
   lastingPasses,
   links: new LinkTokens(() => ({ current: secret, others: [] })),
   cookieName: () => '__Host-culvert-pass',
   isGood: () => true,
 });
-const users = new HeldAccess(STORED);
-const networks = new HeldAccess({ ...STORED, basic: [], allow: ['10.0.0.0/8', '127.0.0.0/8', '::1'] });
+const users = new AccessPolicy(STORED);
+const networks = new AccessPolicy({ ...STORED, basic: [], allow: ['10.0.0.0/8', '127.0.0.0/8', '::1'] });
 const passed = new PassedPasswords();
 passed.add(ID, STORED.version, { user: 'ann', password: 'mild oak fern' });
 
@@ -46,7 +46,7 @@ const withPassword = arrival(
   `Authorization: Basic ${Buffer.from('ann:mild oak fern').toString('base64')}\r\n`,
 );
 const without = arrival('');
-const open: { readonly access: HeldAccess | undefined } = { access: undefined };
+const open: { readonly access: AccessPolicy | undefined } = { access: undefined };
 let done = 0;
 
 const ways: readonly [what: string, decide: () => unknown][] = [

@@ -10,9 +10,9 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from '../../server/handoff/conversation.ts';
-import { meet, meetingPath, MeetingPoint } from '../../server/handoff/handoff-socket.ts';
+import { meet, handoffSocketPath, HandoffSocket } from '../../server/handoff/handoff-socket.ts';
 import { sendListeners, takeListeners } from '../../server/handoff/listener-transfer.ts';
-import { LISTEN_BACKLOG, SUCCESSION_SETTLE_MS, SUCCESSION_STEP_MS } from '../../server/limits.ts';
+import { LISTEN_BACKLOG, HANDOFF_SETTLE_MS, HANDOFF_STEP_MS } from '../../server/limits.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
@@ -55,7 +55,7 @@ describe('serve --replace when something goes wrong', () => {
       version: SUCCESSION_VERSION,
       address: `127.0.0.1:${relay.port}`,
     } as const;
-    const socket = await meet(meetingPath(relay.dataDirectory, relay.port), hello);
+    const socket = await meet(handoffSocketPath(relay.dataDirectory, relay.port), hello);
     assert.ok(socket);
     scope.defer(() => socket.destroy());
     const talk: Talk = new Conversation(socket, readPredecessorMessage);
@@ -79,7 +79,10 @@ describe('serve --replace when something goes wrong', () => {
   it('starts as usual where there is nothing to replace, and after a relay that was killed', async () => {
     const relay = await RelayProgram.start(scope);
     await relay.stop('SIGKILL');
-    assert.ok(statSync(meetingPath(relay.dataDirectory, relay.port)).isSocket(), 'nothing is left behind');
+    assert.ok(
+      statSync(handoffSocketPath(relay.dataDirectory, relay.port)).isSocket(),
+      'nothing is left behind',
+    );
     assert.deepEqual(await (await relay.replace()).exit(), { code: null, signal: 'SIGKILL' });
     assert.doesNotMatch(relay.child.stderr, /taking over/);
     await assertGoesOn(relay);
@@ -87,14 +90,14 @@ describe('serve --replace when something goes wrong', () => {
 
   it('lets nobody but its own user meet it', async () => {
     const relay = await RelayProgram.start(scope);
-    assert.equal(statSync(meetingPath(relay.dataDirectory, relay.port)).mode & 0o777, 0o600);
+    assert.equal(statSync(handoffSocketPath(relay.dataDirectory, relay.port)).mode & 0o777, 0o600);
     await relay.stop();
-    assert.throws(() => statSync(meetingPath(relay.dataDirectory, relay.port)), { code: 'ENOENT' });
+    assert.throws(() => statSync(handoffSocketPath(relay.dataDirectory, relay.port)), { code: 'ENOENT' });
   });
 
   it('ends with code 1 where a relay serves that it cannot find', async () => {
     const relay = await RelayProgram.start(scope);
-    unlinkSync(meetingPath(relay.dataDirectory, relay.port));
+    unlinkSync(handoffSocketPath(relay.dataDirectory, relay.port));
     const next = replacing(relay);
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
     assert.match(next.stderr, /another relay uses the database/);
@@ -140,7 +143,7 @@ describe('serve --replace when something goes wrong', () => {
     const exit = await next.exit(60_000);
     relay.child.kill('SIGCONT');
     assert.deepEqual(exit, { code: 1, signal: null });
-    assertAtLimit(performance.now() - begin, SUCCESSION_STEP_MS);
+    assertAtLimit(performance.now() - begin, HANDOFF_STEP_MS);
     assert.match(next.stderr, /it has not answered within 10 s/);
     await assertGoesOn(relay);
   });
@@ -150,7 +153,7 @@ describe('serve --replace when something goes wrong', () => {
       const relay = await RelayProgram.start(scope);
       const talk = await successorOf(relay);
       if (step !== 'welcome') {
-        const channel = await meet(meetingPath(relay.dataDirectory, relay.port), { kind: 'listeners' });
+        const channel = await meet(handoffSocketPath(relay.dataDirectory, relay.port), { kind: 'listeners' });
         assert.ok(channel);
         const taken = await takeListeners(channel, [visitorsOf(relay)]);
         for (const handle of taken.values()) (handle as { close(): void }).close();
@@ -184,7 +187,7 @@ describe('serve --replace when something goes wrong', () => {
       const begin = performance.now();
       const { text } = await visit(relay.port, { host: hostOf(tunnel, relay) });
       assert.equal(text, 'served');
-      assertAtLimit(performance.now() - begin, SUCCESSION_STEP_MS);
+      assertAtLimit(performance.now() - begin, HANDOFF_STEP_MS);
       await assertGoesOn(relay);
     },
   );
@@ -200,7 +203,7 @@ describe('serve --replace when something goes wrong', () => {
     const begin = performance.now();
     const before = await relay.replace();
     assert.equal((await connection.response('POST')).status, 503);
-    assertAtLimit(performance.now() - begin, SUCCESSION_SETTLE_MS);
+    assertAtLimit(performance.now() - begin, HANDOFF_SETTLE_MS);
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
@@ -250,7 +253,7 @@ describe('serve --replace when something goes wrong', () => {
     const port = await closedPort();
     const listener = createServer().listen(port, '127.0.0.1');
     await once(listener, 'listening');
-    const point = await MeetingPoint.open(meetingPath(relay.dataDirectory, port), (hello, socket) => {
+    const point = await HandoffSocket.open(handoffSocketPath(relay.dataDirectory, port), (hello, socket) => {
       if (hello.kind === 'listeners') {
         const { _handle: handle } = listener as unknown as { readonly _handle: { readonly fd: number } };
         sendListeners(socket, new Map([['visitors', handle.fd]]));

@@ -23,12 +23,12 @@ type Take = (bytes: Buffer) => void;
 const counter = new StepCounter();
 const { ResponseRelay } = await import('../../server/edge/response.ts');
 const { PLAIN_ENDING } = await import('../../server/edge/response.ts');
-const { planRequest } = await import('../../server/edge/route.ts');
+const { parseRequest } = await import('../../server/edge/route.ts');
 const { tunnelRequestHead, relayRequestHead } = await import('../../server/edge/request-head.ts');
 const { belowPrefix } = await import('../../server/edge/path-form.ts');
-const { Place, Seats } = await import('../../server/edge/connection-limiter.ts');
+const { Slot, ConnectionSlots } = await import('../../server/edge/connection-limiter.ts');
 const { AddressCount } = await import('../../server/edge/connection-limiter.ts');
-const { Admission } = await import('../../server/edge/connection-limiter.ts');
+const { ConnectionLimiter } = await import('../../server/edge/connection-limiter.ts');
 const { ownCookies } = await import('../../server/edge/path-form.ts');
 const { Visitor } = await import('../../server/edge/visitor.ts');
 const { prefersHtml } = await import('../../shared/http1/fields.ts');
@@ -107,7 +107,7 @@ function planner(): Take {
   return (piece) => {
     const end = reader.push(piece);
     if (typeof end !== 'object') return;
-    planRequest(end.head, context);
+    parseRequest(end.head, context);
     // With any number of fields: the limit of a request would hide how the work grows.
     const head = parseRequestHead(end.head, { target: UNLIMITED, fields: UNLIMITED });
     if (typeof head === 'string') throw new Error(head);
@@ -127,9 +127,9 @@ function planner(): Take {
 function visitor(): Take {
   const fixture = new EdgeFixture();
   const peer = { address: '203.0.113.9', proto: 'http', trusted: false } as const;
-  const place = new Seats({ visitors: 1, newcomers: 1 });
+  const place = new ConnectionSlots({ visitors: 1, newcomers: 1 });
   const enter = (entering: Entering) =>
-    new Admission(new Place(place, entering), new AddressCount(fixture.addresses, peer, entering));
+    new ConnectionLimiter(new Slot(place, entering), new AddressCount(fixture.addresses, peer, entering));
   const socket = new FakeSocket(UNLIMITED);
   void new Visitor(socket as never, peer, fixture.origins, { enter, gone() {} });
   return (piece) => void socket.emit('data', piece);

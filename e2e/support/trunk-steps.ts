@@ -16,7 +16,7 @@ const FRAMES = 1500;
 const STREAMS = 900;
 
 const counter = new StepCounter();
-const { FakeTurns } = await import('../../shared/testing/fake-turns.ts');
+const { FakeScheduler } = await import('../../shared/testing/fake-turns.ts');
 const { TrunkEnd } = await import('../../shared/testing/trunk-end.ts');
 const { abort, data, end, open, window } = await import('../../shared/testing/trunk-frames.ts');
 
@@ -59,7 +59,7 @@ const FLOODS: Readonly<Record<string, Flood>> = {
 
 /** Steps for so many of the frames in one message, and for what is sent then. */
 function stepsOf({ streams, count, frame, isPaused = false }: Flood, times: number): number {
-  const turns = new FakeTurns();
+  const turns = new FakeScheduler();
   const near = new TrunkEnd(turns, 'peer');
   const opened = streams(count * times);
   near.hear(frames(opened, (index) => Buffer.concat([open(index + 1), data(index + 1, '?')])));
@@ -76,7 +76,7 @@ function stepsOf({ streams, count, frame, isPaused = false }: Flood, times: numb
 
 /** Windows of a byte for uploads, of which as much leaves. */
 function windowSteps(times: number): number {
-  const turns = new FakeTurns();
+  const turns = new FakeScheduler();
   const near = new TrunkEnd(turns, 'this');
   const { stream } = near.open();
   stream.write(Buffer.alloc(128 * 1024));

@@ -1,7 +1,7 @@
 /** Visitors who wait, as the window shows them and answers (main is scripted). */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import type { KnockView } from '../../desktop/app/ipc/tunnel-views.ts';
+import type { ApprovalRequestView } from '../../desktop/app/ipc/tunnel-views.ts';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
@@ -11,8 +11,12 @@ import { ScriptedMain } from './support/scripted-main.ts';
 import { focused, focusedName } from './support/visit.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 22, 30);
-const ANN: KnockView = { id: 'n1', address: '203.0.113.7', agent: 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };
-const BEN: KnockView = { id: 'n2', address: '2001:db8::7', agent: 'curl/8.18.0' };
+const ANN: ApprovalRequestView = {
+  id: 'n1',
+  address: '203.0.113.7',
+  agent: 'Mozilla/5.0 (X11; Linux) Firefox/150.0',
+};
+const BEN: ApprovalRequestView = { id: 'n2', address: '2001:db8::7', agent: 'curl/8.18.0' };
 const TUNNEL = exampleTunnel({
   key: 'shop',
   slug: 'shop',
@@ -21,7 +25,7 @@ const TUNNEL = exampleTunnel({
 });
 
 /** Those who wait from now on. */
-async function knocking(main: ScriptedMain, ...knocks: KnockView[]): Promise<void> {
+async function knocking(main: ScriptedMain, ...knocks: ApprovalRequestView[]): Promise<void> {
   await main.show({ tunnels: [{ ...TUNNEL, knocks }] });
 }
 
@@ -36,7 +40,7 @@ function asked(main: ScriptedMain, count: number): Promise<ScriptedMain['calls']
 describe('visitors who knock', () => {
   const scope = testScope();
 
-  async function open(...knocks: KnockView[]): Promise<{ page: Page; main: ScriptedMain }> {
+  async function open(...knocks: ApprovalRequestView[]): Promise<{ page: Page; main: ScriptedMain }> {
     const main = new ScriptedMain(exampleSnapshot({ tunnels: [{ ...TUNNEL, knocks }] }));
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, main, { now: NOW, timezoneId: 'UTC' });

@@ -3,14 +3,14 @@ import { parseRequestHead } from '../../shared/http1/head.ts';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import type { StoredAccess } from '../store/records.ts';
 import {
-  Gate,
+  AccessCheck,
   linkIdOf,
   PassedPasswords,
   shownVisitor,
   type Verdict,
   visitorByLink,
 } from './access-check.ts';
-import { HeldAccess } from './access-policy.ts';
+import { AccessPolicy } from './access-policy.ts';
 import { LinkTokens, Passes } from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
@@ -49,14 +49,14 @@ describe('Gate', () => {
   let lastingPasses: Passes;
   let links: LinkTokens;
   let revoked: Set<string>;
-  let gate: Gate;
+  let gate: AccessCheck;
 
   beforeEach(() => {
     passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     lastingPasses = new Passes('lasting', () => ({ current: 'other key', others: [] }));
     links = new LinkTokens(() => ({ current: 'other key', others: [] }));
     revoked = new Set();
-    gate = new Gate({
+    gate = new AccessCheck({
       passes,
       lastingPasses,
       links,
@@ -71,7 +71,7 @@ describe('Gate', () => {
     const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
-    return gate.decide(new HeldAccess({ ...CLOSED, ...access }), {
+    return gate.decide(new AccessPolicy({ ...CLOSED, ...access }), {
       head,
       hasBody,
       upgrade,

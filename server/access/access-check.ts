@@ -8,7 +8,7 @@ import { cookieValues, type Field, fieldValue } from '../../shared/http1/fields.
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import { TenantCache } from '../tenant-cache.ts';
-import type { HeldAccess } from './access-policy.ts';
+import type { AccessPolicy } from './access-policy.ts';
 import type { LinkTokens, Passes, PassScope, SignedLink } from './passes.ts';
 
 /** A request at the gate. */
@@ -62,7 +62,7 @@ export type Verdict =
   /** not from there, whatever he shows */
   | { readonly kind: 'address' };
 
-export interface GateOptions {
+export interface AccessCheckOptions {
   readonly passes: Passes;
   /** those of who has come with a link or has knocked, which live longer */
   readonly lastingPasses: Passes;
@@ -75,18 +75,18 @@ export interface GateOptions {
 
 const NOTHING: Kept = { authorization: false };
 
-export class Gate {
-  readonly #options: GateOptions;
+export class AccessCheck {
+  readonly #options: AccessCheckOptions;
 
-  constructor(options: GateOptions) {
+  constructor(options: AccessCheckOptions) {
     this.#options = options;
   }
 
-  decide(access: HeldAccess, arrival: Arrival): Verdict {
+  decide(access: AccessPolicy, arrival: Arrival): Verdict {
     const { fields } = arrival.head;
     if (!access.allows(arrival.address)) return { kind: 'address' };
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
-    const credentials = gateCredentials(fields, access);
+    const credentials = accessCredentials(fields, access);
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
     // A browser adds cookies and passwords by itself, also to the WebSocket of another origin's page.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
@@ -109,7 +109,7 @@ export class Gate {
   }
 
   /** The link that is followed, if it is good. */
-  #link(access: HeldAccess, arrival: Arrival): SignedLink | undefined {
+  #link(access: AccessPolicy, arrival: Arrival): SignedLink | undefined {
     const { head, hasBody, tunnelId, createdAt, link: token, now } = arrival;
     // The request that follows a preflight is asked for its own.
     if (token === undefined || !access.takesLinks || isPreflight(head, hasBody)) return undefined;
@@ -120,7 +120,7 @@ export class Gate {
 
   /** Who has a pass that is good; or who has knocked, and is not in. */
   #bearer(
-    access: HeldAccess,
+    access: AccessPolicy,
     { head, tunnelId, account, prefix, now }: Arrival,
   ): {
     readonly pass?: { readonly visitor: string; readonly until?: number };
@@ -137,7 +137,7 @@ export class Gate {
       // A password stays valid after its pass has ended; a link ends with its pass.
       if (isGood(tunnelId, visitor))
         return { pass: { visitor, ...(linkIdOf(visitor) !== undefined && { until: end }) } };
-      knock ??= knockIdOf(visitor);
+      knock ??= approvalIdOf(visitor);
     }
     return { knock };
   }
@@ -156,7 +156,7 @@ export interface Credentials {
 const BASIC = /^basic +([\w+/=-]+) *$/i;
 
 /** @returns those that a request carries, where the gate asks for any; `undefined` for none, or for another scheme's */
-export function gateCredentials(fields: readonly Field[], access: HeldAccess): Credentials | undefined {
+export function accessCredentials(fields: readonly Field[], access: AccessPolicy): Credentials | undefined {
   if (!access.hasUsers) return undefined;
   const [, encoded] = BASIC.exec(fieldValue(fields, 'authorization') ?? '') ?? [];
   if (encoded === undefined) return undefined;
@@ -255,12 +255,12 @@ export function linkIdOf(visitor: string): string | undefined {
 const KNOCK = /^knock:([\da-f]{16})$/;
 
 /** Who has knocked: he is in once its owner has let him in. */
-export function visitorByKnock(id: string): string {
+export function approvedVisitor(id: string): string {
   return `knock:${id}`;
 }
 
 /** @returns id of the knock of a visitor; `undefined` for anybody else */
-export function knockIdOf(visitor: string): string | undefined {
+export function approvalIdOf(visitor: string): string | undefined {
   return KNOCK.exec(visitor)?.[1];
 }
 

@@ -32,7 +32,7 @@ export async function storedAccess(
   };
 }
 
-export class HeldAccess {
+export class AccessPolicy {
   readonly stored: StoredAccess;
   readonly #networks: BlockList | undefined;
   readonly #users: ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ export class HeldAccess {
     return this.stored.links;
   }
 
-  get takesKnocks(): boolean {
+  get takesApprovalRequests(): boolean {
     return this.stored.knock;
   }
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 import {
   KNOCK_HOLDS_MAX,
-  KNOCKS_PER_ADDRESS_MAX,
-  KNOCKS_REFUSED_MAX,
-  KNOCKS_WAITING_MAX,
+  APPROVALS_PER_ADDRESS_MAX,
+  APPROVALS_REFUSED_MAX,
+  APPROVALS_WAITING_MAX,
 } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { HeldKnocks, KnockWaits } from './approval-requests.ts';
+import { ApprovalRequests, ApprovalWaits } from './approval-requests.ts';
 
 const MS = KNOCK_SECONDS * 1000;
 
@@ -17,8 +17,8 @@ function aKnock(number: number, fields: Partial<StoredKnock> = {}): StoredKnock 
   return { id, address: `192.0.2.${number}`, agent: '', at: number, answer: null, ...fields };
 }
 
-function heldKnocksHeld(knocks: readonly StoredKnock[]): HeldKnocks {
-  return new HeldKnocks({ version: 'v1', knocks });
+function heldKnocksHeld(knocks: readonly StoredKnock[]): ApprovalRequests {
+  return new ApprovalRequests({ version: 'v1', knocks });
 }
 
 describe('HeldKnocks', () => {
@@ -32,17 +32,17 @@ describe('HeldKnocks', () => {
     assert.deepEqual(states(2 * MS), ['unanswered', undefined, undefined]);
     assert.equal(all.stateOf('ffffffffffffffff', 0), undefined);
     assert.deepEqual(
-      knocks.map(({ id }) => all.isAdmitted(id, 2 * MS - 1)),
+      knocks.map(({ id }) => all.isApproved(id, 2 * MS - 1)),
       [false, false, true],
     );
-    assert.equal(all.isAdmitted(knocks[2]?.id ?? '', 2 * MS), false);
+    assert.equal(all.isApproved(knocks[2]?.id ?? '', 2 * MS), false);
   });
 
   it('lets three from an address wait, with those who were refused lately', () => {
     const near = ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3'].map((address, index) =>
       aKnock(index, { address, answer: index === 0 ? false : null }),
     );
-    assert.equal(near.length, KNOCKS_PER_ADDRESS_MAX);
+    assert.equal(near.length, APPROVALS_PER_ADDRESS_MAX);
     assert.equal(heldKnocksHeld(near).wait('2001:db8::4', [], 0), MS);
     assert.equal(heldKnocksHeld(near).wait('2001:db8:0:1::4', [], 0), 0);
     assert.equal(heldKnocksHeld(near.slice(1)).wait('2001:db8::4', ['2001:db8::5'], 0), MS);
@@ -53,7 +53,7 @@ describe('HeldKnocks', () => {
   });
 
   it('lets 32 wait, besides those who have an answer', () => {
-    const waiting = Array.from({ length: KNOCKS_WAITING_MAX }, (_, index) => aKnock(index));
+    const waiting = Array.from({ length: APPROVALS_WAITING_MAX }, (_, index) => aKnock(index));
     const [first = aKnock(0), ...rest] = waiting;
     assert.equal(heldKnocksHeld(waiting).wait('198.51.100.1', [], 10), MS - 10);
     assert.equal(heldKnocksHeld(rest).wait('198.51.100.1', ['198.51.100.2'], 10), MS - 9);
@@ -62,7 +62,7 @@ describe('HeldKnocks', () => {
   });
 
   it('forgets what is over, and the oldest of more than 32 who were refused', () => {
-    const refused = Array.from({ length: KNOCKS_REFUSED_MAX }, (_, index) =>
+    const refused = Array.from({ length: APPROVALS_REFUSED_MAX }, (_, index) =>
       aKnock(index, { answer: false }),
     );
     const one = aKnock(99);
@@ -77,11 +77,11 @@ describe('HeldKnocks', () => {
 
 describe('KnockWaits', () => {
   let clock: FakeClock;
-  let waits: KnockWaits;
+  let waits: ApprovalWaits;
 
   beforeEach(() => {
     clock = new FakeClock();
-    waits = new KnockWaits(clock);
+    waits = new ApprovalWaits(clock);
   });
 
   it('wakes those of one tunnel, and lets the others wait for as long as they want', async () => {

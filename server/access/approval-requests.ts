@@ -4,20 +4,20 @@ import { networkOf } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
 import {
   KNOCK_HOLDS_MAX,
-  KNOCKS_PER_ADDRESS_MAX,
-  KNOCKS_REFUSED_MAX,
-  KNOCKS_WAITING_MAX,
+  APPROVALS_PER_ADDRESS_MAX,
+  APPROVALS_REFUSED_MAX,
+  APPROVALS_WAITING_MAX,
 } from '../limits.ts';
 import type { StoredKnock, StoredKnocks } from '../store/records.ts';
 
-export type KnockState = 'waiting' | 'admitted' | 'refused' | 'unanswered';
+export type ApprovalState = 'waiting' | 'admitted' | 'refused' | 'unanswered';
 
 /** Wall time in ms at which it is over: nobody answers any more, the visitor is out again, or may knock again. */
 export function endOf({ at, answer }: StoredKnock): number {
   return typeof answer === 'number' ? answer : at + KNOCK_SECONDS * 1000;
 }
 
-export class HeldKnocks {
+export class ApprovalRequests {
   /** of the `access` that they have met */
   readonly version: string;
   readonly #knocks: ReadonlyMap<string, StoredKnock>;
@@ -34,7 +34,7 @@ export class HeldKnocks {
   }
 
   /** @returns `undefined` for one that is forgotten, as all are some time after they are over */
-  stateOf(id: string, now: number): KnockState | undefined {
+  stateOf(id: string, now: number): ApprovalState | undefined {
     const knock = this.#knocks.get(id);
     if (knock === undefined) return undefined;
     if (endOf(knock) > now) return stateOf(knock);
@@ -42,7 +42,7 @@ export class HeldKnocks {
   }
 
   /** Whether the owner has let him in. */
-  isAdmitted(id: string, now: number): boolean {
+  isApproved(id: string, now: number): boolean {
     const answer = this.#knocks.get(id)?.answer;
     return typeof answer === 'number' && answer > now;
   }
@@ -58,7 +58,7 @@ export class HeldKnocks {
   }
 
   /** Those who are in, the first to leave first. */
-  admitted(now: number): StoredKnock[] {
+  approved(now: number): StoredKnock[] {
     const admitted = this.current(now).filter(({ answer }) => typeof answer === 'number');
     return admitted.toSorted((a, b) => endOf(a) - endOf(b));
   }
@@ -76,8 +76,8 @@ export class HeldKnocks {
     const near = unlet.filter((knock) => networkOf(knock.address) === network);
     const nearArriving = arriving.filter((other) => networkOf(other) === network);
     const isFull =
-      waiting.length + arriving.length >= KNOCKS_WAITING_MAX ||
-      near.length + nearArriving.length >= KNOCKS_PER_ADDRESS_MAX;
+      waiting.length + arriving.length >= APPROVALS_WAITING_MAX ||
+      near.length + nearArriving.length >= APPROVALS_PER_ADDRESS_MAX;
     if (!isFull) return 0;
     const ends = (near.length > 0 ? near : waiting).map(endOf);
     return Math.min(...ends, now + KNOCK_SECONDS * 1000) - now;
@@ -88,7 +88,7 @@ export class HeldKnocks {
     const others = this.current(now).filter(({ id }) => id !== knock.id);
     const all = [...others, knock].toSorted((a, b) => a.at - b.at);
     const refused = all.filter(({ answer }) => answer === false);
-    const forgotten = new Set(refused.slice(0, Math.max(0, refused.length - KNOCKS_REFUSED_MAX)));
+    const forgotten = new Set(refused.slice(0, Math.max(0, refused.length - APPROVALS_REFUSED_MAX)));
     return all.filter((each) => !forgotten.has(each));
   }
 }
@@ -99,7 +99,7 @@ export function stateOf({ answer }: StoredKnock): 'waiting' | 'admitted' | 'refu
   return answer === false ? 'refused' : 'admitted';
 }
 
-export const NO_KNOCKS = new HeldKnocks({ version: '', knocks: [] });
+export const NO_APPROVALS = new ApprovalRequests({ version: '', knocks: [] });
 
 /* Responses that are held back until somebody has answered a knock. */
 
@@ -114,7 +114,7 @@ interface Wait {
   readonly end: (why: WaitEnd) => void;
 }
 
-export class KnockWaits {
+export class ApprovalWaits {
   readonly #clock: Clock;
   /** by the tunnel's id */
   readonly #waits = new Map<string, Set<Wait>>();

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import type { StoredAccess } from '../store/records.ts';
-import { Gate, type Verdict } from './access-check.ts';
-import { HeldAccess } from './access-policy.ts';
+import { AccessCheck, type Verdict } from './access-check.ts';
+import { AccessPolicy } from './access-policy.ts';
 import { LinkTokens, Passes } from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
@@ -21,7 +21,7 @@ const links = new LinkTokens(() => ({ current: 'lasting key', others: [] }));
 /** of somebody else, or of a relay with other secrets */
 const foreign = new Passes('visit', () => ({ current: 'foreign key', others: [] }));
 const foreignLinks = new LinkTokens(() => ({ current: 'foreign key', others: [] }));
-const gate = new Gate({
+const gate = new AccessCheck({
   passes,
   lastingPasses,
   links,
@@ -95,7 +95,7 @@ function ask(
   assert.ok(typeof head === 'object', text);
   const { address, link } = how;
   const request = { head, hasBody: false, upgrade: false, way: { trusted: false, secure: false } };
-  return gate.decide(new HeldAccess(stored), {
+  return gate.decide(new AccessPolicy(stored), {
     ...request,
     address,
     tunnelId: 'one',

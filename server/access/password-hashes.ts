@@ -186,7 +186,7 @@ async function deriveWithScrypt(password: string, salt: Buffer): Promise<Buffer>
  *
  * @throws ApiError 503 when too many wait
  */
-export async function orBusy<T>(result: Promise<T>): Promise<T> {
+export async function mapBusyError<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {

@@ -5,7 +5,7 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { storedAccess } from '../access/access-policy.ts';
-import { orBusy, type PasswordHashes } from '../access/password-hashes.ts';
+import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
@@ -13,7 +13,7 @@ import type { DomainService } from '../domains/domain-service.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, KeyScope, StoredAccess } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
-import type { Turns } from './scheduler.ts';
+import type { RequestScheduler } from './scheduler.ts';
 
 /**
  * 401 unless the request carries a key, 403 if that is for something else; leaves `state.account` and `state.scope`.
@@ -60,7 +60,7 @@ export function reachTunnel(tunnels: TunnelService): ApiMiddleware {
 }
 
 /** Lets a request continue in its account's turn: many bodies that were held back may all end at once. */
-export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
+export function waitForTurn(turns: Pick<RequestScheduler, 'next'>): ApiMiddleware {
   return async function takeTurn(ctx, next) {
     await turns.next(ctx.state.account.id);
     await next();
@@ -88,7 +88,7 @@ export function hashPasswords(
   read: (ctx: ApiContext) => Access,
 ): ApiMiddleware {
   return async function hashGivenPasswords(ctx, next) {
-    ctx.state.access = await orBusy(storedAccess(read(ctx), hashes, ctx.state.account.id));
+    ctx.state.access = await mapBusyError(storedAccess(read(ctx), hashes, ctx.state.account.id));
     await next();
   };
 }
@@ -118,7 +118,7 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
     const { account, wanted } = ctx.state;
     await tunnels.coordination.followAccount(account);
-    if (tunnels.meantBy(account, wanted) === undefined) tunnels.mustHaveRoom(account);
+    if (tunnels.findExisting(account, wanted) === undefined) tunnels.assertCapacity(account);
     await next();
   };
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
-import { ADMITTED_MAX } from '../limits.ts';
+import { APPROVED_MAX } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { TooManyKnocksError } from '../tunnels/tunnel-approvals.ts';
+import { TooManyApprovalRequestsError } from '../tunnels/tunnel-approvals.ts';
 
 describe('the REST interface of knocks', () => {
   const owner = anAccount({ plan: 'dev' });
@@ -65,7 +65,7 @@ describe('the REST interface of knocks', () => {
   });
 
   it('lets 100 in at a time, and says when the first is out', async () => {
-    for (let number = 0; number < ADMITTED_MAX; number += 1) {
+    for (let number = 0; number < APPROVED_MAX; number += 1) {
       const { id } = await knock(`10.0.0.${number}`);
       assert.equal((await send('PUT', id, { admit: true, for: `${number + 10}m` })).status, 200);
     }
@@ -73,7 +73,7 @@ describe('the REST interface of knocks', () => {
     const full = await send('PUT', id, { admit: true });
     assert.deepEqual([full.status, full.body['code']], [409, 'too-many-admitted']);
     assert.match(String(full.body['error']), new RegExp(new Date(api.clock.now() + 600_000).toISOString()));
-    const [first] = tunnel.knocks.admitted(api.clock.now());
+    const [first] = tunnel.knocks.approved(api.clock.now());
     assert.equal((await send('PUT', first?.id, { admit: true })).status, 200);
     assert.equal((await send('PUT', first?.id, { admit: false })).status, 200);
     assert.equal((await send('PUT', id, { admit: true })).status, 200);
@@ -85,7 +85,7 @@ describe('the REST interface of knocks', () => {
     );
     const failed = all.filter((result) => result.status === 'rejected');
     assert.equal(failed.length, 968);
-    for (const { reason } of failed) assert.ok(reason instanceof TooManyKnocksError);
+    for (const { reason } of failed) assert.ok(reason instanceof TooManyApprovalRequestsError);
     assert.equal(tunnel.knocks.waiting(api.clock.now()).length, 32);
     assert.equal(tunnel.revisions.knocksRevision, 32);
   });

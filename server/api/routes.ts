@@ -23,7 +23,7 @@ import type { DomainRecord } from '../store/records.ts';
 import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Addresses, LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
+import type { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import { addAdminRoutes, type AdminRoutesOptions } from './admin-routes.ts';
@@ -59,18 +59,18 @@ import {
   viewNewLink,
   viewTunnel,
 } from './resources.ts';
-import type { Turns, Writes } from './scheduler.ts';
+import type { RequestScheduler, Writes } from './scheduler.ts';
 
 export interface ApiDeps {
   readonly authenticator: Authenticator;
   readonly tunnels: TunnelService;
   readonly links: TunnelLinks;
-  readonly knocks: Pick<TunnelKnocks, 'list' | 'answer'>;
+  readonly knocks: Pick<TunnelApprovals, 'list' | 'answer'>;
   readonly domains: DomainService;
   readonly creates: CreateLimiter;
   /** knows whose client is there */
   readonly clients: Pick<Hub, 'online'>;
-  readonly turns: Pick<Turns, 'next'>;
+  readonly turns: Pick<RequestScheduler, 'next'>;
   readonly writes: Writes;
   /** makes hashes of passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
@@ -116,7 +116,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   async function create(ctx: ApiContext): Promise<void> {
     const { account, access } = ctx.state;
     const wanted = { ...ctx.state.wanted, access };
-    const meant = tunnels.meantBy(account, wanted);
+    const meant = tunnels.findExisting(account, wanted);
     if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted)))) {
       ctx.body = await view(meant);
       return;

@@ -8,7 +8,7 @@ import {
   VISITORS_RECENT_MS,
 } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { LoopShare, Turns, Writes } from './scheduler.ts';
+import { LoopShare, RequestScheduler, Writes } from './scheduler.ts';
 
 /** ms that a request in these tests takes before it waits for the store. */
 const COST_MS = 1;
@@ -20,7 +20,7 @@ describe('Turns', () => {
   let work: number;
   /** the requests that have begun, in order */
   let begun: string[];
-  let turns: Turns;
+  let turns: RequestScheduler;
 
   beforeEach(() => {
     clock = new FakeClock();
@@ -28,7 +28,7 @@ describe('Turns', () => {
     work = 0;
     begun = [];
     const nextTurn = (first: () => void, second: () => void) => void coming.push(first, second);
-    turns = new Turns({ clock, visitorsWork: () => work, nextTurn });
+    turns = new RequestScheduler({ clock, visitorsWork: () => work, nextTurn });
     // What visitors have used before anybody looks.
     clock.advance(VISITORS_RECENT_MS);
   });

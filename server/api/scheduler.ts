@@ -13,7 +13,7 @@ import {
   VISITORS_RECENT_MS,
 } from '../limits.ts';
 
-export interface TurnsDeps {
+export interface RequestSchedulerDeps {
   readonly clock: Clock;
   /** a number that has changed if visitors have used the loop */
   readonly visitorsWork: () => number;
@@ -21,10 +21,10 @@ export interface TurnsDeps {
   readonly nextTurn: (first: () => void, second: () => void) => void;
 }
 
-export class Turns {
+export class RequestScheduler {
   readonly #clock: Clock;
   readonly #visitorsWork: () => number;
-  readonly #nextTurn: TurnsDeps['nextTurn'];
+  readonly #nextTurn: RequestSchedulerDeps['nextTurn'];
   readonly #queue = new FairQueue<() => void>();
   readonly #share = new LoopShare(API_LOOP_SHARE, API_LOOP_BURST_MS);
   /** whether a turn is coming */
@@ -33,7 +33,7 @@ export class Turns {
   #seenWork = 0;
   #seenAt = -Infinity;
 
-  constructor({ clock, visitorsWork, nextTurn }: TurnsDeps) {
+  constructor({ clock, visitorsWork, nextTurn }: RequestSchedulerDeps) {
     this.#clock = clock;
     this.#visitorsWork = visitorsWork;
     this.#nextTurn = nextTurn;

@@ -67,9 +67,9 @@ describe('the REST interface of tunnels', () => {
   it('takes over without a place in the plan, and makes the tunnel where there is none', async () => {
     const made = await create({ name: 'web', take_over: true });
     assert.equal(made.status, 201);
-    const room = api.tunnels.mustHaveRoom.bind(api.tunnels);
+    const room = api.tunnels.assertCapacity.bind(api.tunnels);
     let asked = 0;
-    api.tunnels.mustHaveRoom = (given) => {
+    api.tunnels.assertCapacity = (given) => {
       asked += 1;
       room(given);
     };

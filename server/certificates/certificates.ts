@@ -20,7 +20,7 @@ import type { HolderOf, IsServed, MayHave, PlanFor, Planning } from './challenge
 import type { DnsServer } from './dns/dns-server.ts';
 import { CertifiedHandshakes } from './handshakes.ts';
 import { certifiable, KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
-import { CertificateUpkeep } from './renewal.ts';
+import { CertificateRenewal } from './renewal.ts';
 
 /** ms that orders get to end when the relay does. */
 const CERTIFICATES_STOP_MS = 2000;
@@ -71,7 +71,7 @@ export class Certificates {
   readonly #known: KnownCertificates;
   readonly #account: AcmeAccount;
   readonly #orders: Orders;
-  readonly #upkeep: CertificateUpkeep;
+  readonly #upkeep: CertificateRenewal;
   readonly #close: () => void;
   /** the relay's own certificate, if it was there at the start */
   ownPair: Pair | undefined;
@@ -96,7 +96,7 @@ export class Certificates {
     const serveOwn = (): Promise<void> => this.#serveOwn();
     const common = { known, orders: this.#orders, planFor, clock };
     this.handshakes = new CertifiedHandshakes({ ...common, holderOf, isServed, own, challenges, serveOwn });
-    this.#upkeep = new CertificateUpkeep({ ...common, mayHave, own, always, looked: serveOwn });
+    this.#upkeep = new CertificateRenewal({ ...common, mayHave, own, always, looked: serveOwn });
     this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
   }
 

@@ -6,7 +6,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { Orders } from './acme-orders.ts';
 import { KnownCertificates } from './known-certificates.ts';
-import { CertificateUpkeep } from './renewal.ts';
+import { CertificateRenewal } from './renewal.ts';
 
 const HOUR = 3_600_000;
 
@@ -18,7 +18,7 @@ describe('the upkeep of certificates', () => {
   let stored: string[];
   let alive: Set<string>;
   let always: string[];
-  let upkeep: CertificateUpkeep;
+  let upkeep: CertificateRenewal;
 
   beforeEach(async () => {
     clock = new FakeClock();
@@ -32,7 +32,7 @@ describe('the upkeep of certificates', () => {
       ordered.push(`${subject} ${cause} ${ignoreWait ?? false}`);
       return Promise.resolve();
     };
-    upkeep = new CertificateUpkeep({
+    upkeep = new CertificateRenewal({
       own: 'relay.test',
       always: () => Promise.resolve(always),
       known,

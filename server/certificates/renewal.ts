@@ -14,7 +14,7 @@ const CERTIFICATE_STORE_RETRY_MS = 60_000;
 /** ms between two looks at which certificates are to be renewed, and what other relays have stored. */
 const CERTIFICATE_LOOK_MS = 10_000;
 
-export interface UpkeepDeps {
+export interface CertificateRenewalDeps {
   /** the relay's own name, which always has a certificate */
   readonly own: string;
   /** see {@link Planning} */
@@ -28,15 +28,15 @@ export interface UpkeepDeps {
   readonly clock: Clock;
 }
 
-export class CertificateUpkeep {
-  readonly #deps: UpkeepDeps;
+export class CertificateRenewal {
+  readonly #deps: CertificateRenewalDeps;
   #timer: Timer | undefined;
   #stopped = false;
   /** by name, the wall time in ms until which nobody has needed a renewal */
   readonly #unneeded = new Map<string, number>();
   #storeAt = 0;
 
-  constructor(deps: UpkeepDeps) {
+  constructor(deps: CertificateRenewalDeps) {
     this.#deps = deps;
   }
 

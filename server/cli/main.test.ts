@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
-import { TakeoverError } from '../handoff/take.ts';
+import { HandoffError } from '../handoff/take.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { SETTING_NAMES, variableOf } from '../settings.ts';
@@ -222,7 +222,7 @@ describe('culvert-relay', () => {
     });
 
     it('says why the relay that is there is not replaced', async () => {
-      const error = new TakeoverError('another relay is replacing it');
+      const error = new HandoffError('another relay is replacing it');
       assert.equal(await main(shell, ['--replace'], () => Promise.reject(error)), 1);
       assert.deepEqual(shell.logged.at(-1), [
         'start refused',

@@ -5,7 +5,7 @@ import { namesMuchOfTheInternet } from '../address-network.ts';
 import { StrangerError } from '../cluster/members.ts';
 import type { Config } from '../config.ts';
 import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener.ts';
-import { TakeoverError } from '../handoff/take.ts';
+import { HandoffError } from '../handoff/take.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
@@ -143,7 +143,7 @@ async function start(
   } catch (error) {
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
-    if (error instanceof TakeoverError) {
+    if (error instanceof HandoffError) {
       operator.log('start refused', { reason: `the relay that is there goes on: ${describeError(error)}` });
       throw new CommandError(ExitCode.failed, []);
     }

@@ -9,7 +9,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type LargeStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import type { HeldControl, Presence } from './ownership.ts';
+import type { HeldControl, Ownership } from './ownership.ts';
 import { type ConnectionIds, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
 /** The client's control socket on another relay, as this one has found it. */
@@ -21,12 +21,12 @@ interface RemoteControl {
   readonly until: number;
 }
 
-export interface TunnelLinkOptions {
+export interface ConnectedClientOptions {
   readonly clock: Clock;
   /** since when the client is missed, monotonic ms */
   readonly leftAt: number;
   /** where the client may be instead */
-  readonly presence: Presence;
+  readonly presence: Ownership;
   readonly owner: TunnelLinkOwner;
 }
 
@@ -38,10 +38,10 @@ export interface TunnelLinkOwner extends ConnectionIds {
   large(tunnel: LiveTunnel, stream: LargeStream): void;
 }
 
-export class TunnelLink {
+export class ConnectedClient {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
-  readonly #presence: Presence;
+  readonly #presence: Ownership;
   readonly #owner: TunnelLinkOwner;
   #control: ControlSocket | undefined;
   /** The control socket as other relays know it. */
@@ -54,7 +54,7 @@ export class TunnelLink {
   /** `undefined` before there is one: most tunnels rest */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: TunnelLinkOptions) {
+  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: ConnectedClientOptions) {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#presence = presence;

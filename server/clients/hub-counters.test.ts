@@ -113,12 +113,12 @@ describe('Hub, as the operator sees it', () => {
     await offerTrunk();
     const streams = [await visit(), await visit()];
     assertGrown({ trunkStreams: 2 });
-    assert.deepEqual([hub.census().trunks, hub.census().trunkStreams, hub.census().streams], [1, 2, 2]);
+    assert.deepEqual([hub.gauges().trunks, hub.gauges().trunkStreams, hub.gauges().streams], [1, 2, 2]);
     streams[0]?.abort();
     await settled();
-    assert.equal(hub.census().trunkStreams, 1);
+    assert.equal(hub.gauges().trunkStreams, 1);
     attach();
-    assert.deepEqual([hub.census().trunks, hub.census().trunkStreams], [0, 1]);
+    assert.deepEqual([hub.gauges().trunks, hub.gauges().trunkStreams], [0, 1]);
   });
 
   it('counts a stream that moves, and its data socket', async () => {
@@ -149,8 +149,8 @@ describe('Hub, as the operator sees it', () => {
     hub.open(hub.awaiting(id) ?? assert.fail(), new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
     trunk.moves[0]?.[0].moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
     await settled();
-    assert.deepEqual([hub.census().trunkStreams, hub.census().streams], [0, 1]);
+    assert.deepEqual([hub.gauges().trunkStreams, hub.gauges().streams], [0, 1]);
     hub.end(tunnel, { code: CloseCode.tunnelClosed });
-    assert.deepEqual([hub.census().trunkStreams, hub.census().streams], [0, 0]);
+    assert.deepEqual([hub.gauges().trunkStreams, hub.gauges().streams], [0, 0]);
   });
 });

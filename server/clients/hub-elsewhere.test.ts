@@ -7,7 +7,7 @@ import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
-import { ALONE, type Announced, type Announcement, type Found, type Presence } from './ownership.ts';
+import { ALONE, type Announced, type Announcement, type Found, type Ownership } from './ownership.ts';
 
 const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
 
@@ -27,7 +27,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
 
   beforeEach(() => {
     asked = [];
-    const presence: Presence = {
+    const presence: Ownership = {
       ...ALONE,
       hasOthers: true,
       announce: (_tunnel, announcement) => asked.push(announcement),

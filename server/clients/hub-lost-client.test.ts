@@ -109,7 +109,7 @@ describe('A client whose control socket was lost', () => {
     assert.deepEqual(frozen.visitor.events, []);
     await pass(1000);
     assert.deepEqual([alive.visitor.events, frozen.visitor.events], [[], ['closed lost']]);
-    assert.equal(hub.census().streams, 1);
+    assert.equal(hub.gauges().streams, 1);
   });
 
   it('is asked again and again until it is back', async () => {

@@ -179,16 +179,16 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     const most = PLAN_RULES.free.maxConnections ?? 0;
     tunnel.account = anAccount({ plan: 'free' });
     for (let count = 1; count < most; count += 1) await visit();
-    assert.equal(hub.census().streams, most);
+    assert.equal(hub.gauges().streams, most);
     openData();
-    assert.equal(hub.census().streams, most);
+    assert.equal(hub.gauges().streams, most);
     await settled();
-    assert.equal(hub.census().streams, most);
+    assert.equal(hub.gauges().streams, most);
     const another = visit();
     clock.advance(1);
     await assert.rejects(another, /plan-limit/);
     visitor.stream.finish();
-    assert.equal(hub.census().streams, most - 1);
+    assert.equal(hub.gauges().streams, most - 1);
     await visit();
   });
 

@@ -392,7 +392,7 @@ describe('Hub', () => {
       const trunk = offerTrunk();
       dial().cancel();
       await settled();
-      assert.deepEqual([results, trunk.received, hub.census().streams], [[], [], 0]);
+      assert.deepEqual([results, trunk.received, hub.gauges().streams], [[], [], 0]);
     });
 
     it('welcomes as many as the limit allows, and none without a control socket', async () => {
@@ -423,7 +423,7 @@ describe('Hub', () => {
       await settled();
       clock.advance(1);
       assert.deepEqual([trunk.received.length, results], [FREE_CONNECTIONS, ['plan-limit']]);
-      assert.equal(hub.census().streams, FREE_CONNECTIONS);
+      assert.equal(hub.gauges().streams, FREE_CONNECTIONS);
       visitors[0]?.streams[0]?.finish();
       visit();
       await settled();

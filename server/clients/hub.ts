@@ -3,13 +3,13 @@ import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
 import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS, HOLD_OVER_MS } from '../limits.ts';
-import type { LinkCensus } from '../observe/counters.ts';
+import type { ClientGauges } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { type LargeStream, Move } from './client-streams.ts';
-import { TunnelLink, type TunnelLinkOwner } from './client.ts';
+import { ConnectedClient, type TunnelLinkOwner } from './client.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import type { Presence } from './ownership.ts';
+import type { Ownership } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
@@ -20,7 +20,7 @@ export interface HubOptions {
   /** how many trunks a client may have for each tunnel */
   readonly maxTrunks: number;
   /** where the clients of tunnels are that are not here */
-  readonly presence: Presence;
+  readonly presence: Ownership;
   /** told when a tunnel has got a control socket */
   readonly onOnline?: (tunnel: LiveTunnel) => void;
   /** told when a control socket of a tunnel has ended, with its close code */
@@ -39,8 +39,8 @@ export interface SocketEnd {
 export class Hub implements Dialer {
   readonly #options: HubOptions;
   readonly #clock: Clock;
-  readonly #presence: Presence;
-  readonly #links = new Map<string, TunnelLink>();
+  readonly #presence: Ownership;
+  readonly #links = new Map<string, ConnectedClient>();
   /** visitors who wait for a data socket, by the id that opens it */
   readonly #pending = new Map<string, Pending>();
   /** streams that wait for a data socket of their own, by its id */
@@ -245,7 +245,7 @@ export class Hub implements Dialer {
   }
 
   /** Counts what there is at this moment, for the operator. */
-  census(): LinkCensus {
+  gauges(): ClientGauges {
     const census = {
       online: 0,
       streams: 0,
@@ -311,10 +311,10 @@ export class Hub implements Dialer {
     this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
   }
 
-  #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
+  #link(tunnel: LiveTunnel, leftAt = -Infinity): ConnectedClient {
     let link = this.#links.get(tunnel.id);
     if (link === undefined) {
-      link = new TunnelLink(tunnel, {
+      link = new ConnectedClient(tunnel, {
         clock: this.#clock,
         leftAt,
         presence: this.#presence,

@@ -36,7 +36,7 @@ export interface HeldControl {
   replaced(): void;
 }
 
-export interface Presence {
+export interface Ownership {
   /** Makes the id of a connection that waits on this relay. */
   connectionId(): string;
   /** Whether what is held here is known to be held here: false after the process has stood still for long. */
@@ -59,7 +59,7 @@ export interface Presence {
 }
 
 /** There is no other relay. */
-export const ALONE: Presence = {
+export const ALONE: Ownership = {
   connectionId: () => randomUUID(),
   isSure: true,
   hasOthers: false,

@@ -8,7 +8,7 @@ import {
   CONTROL_PIECES_MAX,
 } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { TurnedReads } from '../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import type { ReadSocket } from '../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { HANDSHAKE_GUID } from '../../shared/websocket/ping-limit.ts';
@@ -255,7 +255,7 @@ export class Upgrades {
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const preface = Buffer.from(switchingProtocols(key), 'latin1');
-    const read: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => tunnel, { onChunk });
+    const read: ReadSocket = (socket, onChunk) => new ScheduledReads(socket, () => tunnel, { onChunk });
     use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
   }
 

@@ -5,7 +5,7 @@ import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
-import type { Announced, Presence } from './ownership.ts';
+import type { Announced, Ownership } from './ownership.ts';
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
@@ -34,7 +34,7 @@ export interface WaitingVisitorsOptions {
   readonly leftAt: number;
   readonly tunnelId: string;
   /** where the client may be instead of here */
-  readonly presence: Presence;
+  readonly presence: Ownership;
   /** with the client's control socket, if it is here */
   readonly link: { readonly control: ControlSocket | undefined };
   readonly ids: ConnectionIds;
@@ -57,7 +57,7 @@ const APART_TEXT =
 export class WaitingVisitors {
   readonly #clock: Clock;
   readonly #tunnelId: string;
-  readonly #presence: Presence;
+  readonly #presence: Ownership;
   readonly #link: WaitingVisitorsOptions['link'];
   readonly #ids: ConnectionIds;
   #pending = NONE;

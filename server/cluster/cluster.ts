@@ -16,12 +16,12 @@ import {
   channelOf,
   MISSED,
   NewsSeal,
-  Pulse,
+  ChangeNotifier,
   readNews,
   writeLeaving,
   writeNews,
 } from './notifications.ts';
-import { forgiving, RedisPresence, Upkeep } from './ownership.ts';
+import { forgiving, RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
 import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
 import { GIVE_BACK, TAKE } from './scripts.ts';
@@ -50,15 +50,15 @@ interface ClusterDeps {
 }
 
 export class Cluster implements Peering {
-  readonly presence: RedisPresence;
+  readonly presence: RedisOwnership;
   /** tells them through Redis */
   readonly peers: Peers<TunnelNews | DomainNews>;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
   readonly #hops: HopDialer;
   readonly #membership: Membership;
-  readonly #pulse: Pulse;
-  readonly #upkeep: Upkeep;
+  readonly #pulse: ChangeNotifier;
+  readonly #upkeep: OwnershipRenewal;
   readonly #seal: NewsSeal;
   readonly #log: Log;
   /** Told about the others, once there is somebody to tell. */
@@ -72,16 +72,16 @@ export class Cluster implements Peering {
     this.#redis = redis;
     this.#listener = listener;
     this.#membership = new Membership(redis, { host, incarnation, port: listener.port }, secret, log);
-    this.#pulse = new Pulse(clock, {
+    this.#pulse = new ChangeNotifier(clock, {
       leapt: (ms) => this.#checkLeap(ms),
       steady: () => this.#parts?.hub.resume(),
     });
     const membership = this.#membership;
     const seal = new NewsSeal(incarnation, secret);
     this.#seal = seal;
-    this.presence = new RedisPresence({ redis, membership, pulse: this.#pulse, secret, seal, clock });
+    this.presence = new RedisOwnership({ redis, membership, pulse: this.#pulse, secret, seal, clock });
     const onDown = (): void => this.#parts?.tunnels.review();
-    this.#upkeep = new Upkeep({ redis, membership, presence: this.presence, clock, onDown });
+    this.#upkeep = new OwnershipRenewal({ redis, membership, presence: this.presence, clock, onDown });
     this.#hops = new HopDialer(membership, incarnation, secret);
     this.peers = { tell: (news) => this.#tellAll(writeNews(news)) };
     this.#log = log;

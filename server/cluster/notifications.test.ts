@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
-import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
+import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { NewsSeal, Pulse, readNews, writeAnnouncement, writeLeaving, writeNews } from './notifications.ts';
+import {
+  NewsSeal,
+  ChangeNotifier,
+  readNews,
+  writeAnnouncement,
+  writeLeaving,
+  writeNews,
+} from './notifications.ts';
 
 const SECRET = 's'.repeat(32);
 const TUNNEL = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
@@ -106,7 +113,7 @@ describe('Pulse', () => {
   it('looks every 500 ms by itself, so that it knows without being asked', () => {
     const looks: number[] = [];
     const clock = new WatchedClock((at) => looks.push(at));
-    const pulse = new Pulse(clock, { leapt: () => assert.fail('there was no pause'), steady() {} });
+    const pulse = new ChangeNotifier(clock, { leapt: () => assert.fail('there was no pause'), steady() {} });
     const begin = clock.monotonic();
     pulse.start();
     looks.length = 0;
@@ -115,7 +122,7 @@ describe('Pulse', () => {
       looks.map((at) => at - begin),
       [500, 1000, 1500],
     );
-    assert.equal(PULSE_MS, 500);
+    assert.equal(CHANGE_POLL_MS, 500);
     pulse.stop();
   });
 
@@ -124,7 +131,7 @@ describe('Pulse', () => {
     const leaps: number[] = [];
     let steady = 0;
     const foundOut = Promise.withResolvers<void>();
-    const pulse = new Pulse(clock, {
+    const pulse = new ChangeNotifier(clock, {
       leapt(ms) {
         leaps.push(ms);
         return foundOut.promise;
@@ -135,14 +142,14 @@ describe('Pulse', () => {
     clock.advance(60_000);
     assert.equal(pulse.isSteady, true);
     pulse.stop();
-    clock.advance(PULSE_LEAP_MS - 1);
+    clock.advance(CHANGE_LEAP_MS - 1);
     assert.equal(pulse.isSteady, true);
-    clock.advance(PULSE_LEAP_MS);
+    clock.advance(CHANGE_LEAP_MS);
     assert.equal(pulse.isSteady, false);
     clock.advance(10);
     assert.equal(pulse.isSteady, false);
     foundOut.resolve();
     await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual([pulse.isSteady, leaps, steady], [true, [PULSE_LEAP_MS], 1]);
+    assert.deepEqual([pulse.isSteady, leaps, steady], [true, [CHANGE_LEAP_MS], 1]);
   });
 });

@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { UUID_PATTERN } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
+import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 
@@ -230,21 +230,21 @@ function isEndReason(text: string): text is EndReason {
  * nothing of it may be used until that has been checked.
  */
 
-export interface PulseEvents {
+export interface ChangeEvents {
   /** It stood still for this many ms; it is steady again when the promise is fulfilled. */
   leapt(ms: number): Promise<void>;
   /** It is steady again. */
   steady(): void;
 }
 
-export class Pulse {
+export class ChangeNotifier {
   readonly #clock: Clock;
-  readonly #events: PulseEvents;
+  readonly #events: ChangeEvents;
   #at: number;
   #timer: Timer | undefined;
   #checking = false;
 
-  constructor(clock: Clock, events: PulseEvents) {
+  constructor(clock: Clock, events: ChangeEvents) {
     this.#clock = clock;
     this.#events = events;
     this.#at = clock.monotonic();
@@ -258,7 +258,7 @@ export class Pulse {
 
   start(): void {
     this.#look();
-    this.#timer = this.#clock.setTimeout(() => this.start(), PULSE_MS);
+    this.#timer = this.#clock.setTimeout(() => this.start(), CHANGE_POLL_MS);
   }
 
   stop(): void {
@@ -269,7 +269,7 @@ export class Pulse {
     const now = this.#clock.monotonic();
     const gap = now - this.#at;
     this.#at = now;
-    if (gap < PULSE_LEAP_MS || this.#checking) return;
+    if (gap < CHANGE_LEAP_MS || this.#checking) return;
     this.#checking = true;
     void this.#check(gap);
   }

@@ -3,14 +3,14 @@ import type { Announced, HeldControl } from '../clients/ownership.ts';
 import {
   LEAP_CHECK_MS,
   LEAP_RETRY_MS,
-  PRESENCE_BATCH,
-  PRESENCE_KEEP_MS,
-  PRESENCE_REPEAT_MS,
+  OWNERSHIP_BATCH,
+  OWNERSHIP_KEEP_MS,
+  OWNERSHIP_REPEAT_MS,
 } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './members.ts';
 import { NewsSeal, readNews } from './notifications.ts';
-import { RedisPresence, Upkeep } from './ownership.ts';
+import { RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import { RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
 
@@ -22,7 +22,7 @@ async function settled(): Promise<void> {
 describe('RedisPresence', () => {
   let replies: Map<Script, unknown>;
   let calls: (readonly (string | number)[])[];
-  let presence: RedisPresence;
+  let presence: RedisOwnership;
   let replaced: string[];
   const seal = new NewsSeal('me', 's'.repeat(32));
 
@@ -50,7 +50,7 @@ describe('RedisPresence', () => {
       () => {},
     );
     await membership.renew();
-    presence = new RedisPresence({
+    presence = new RedisOwnership({
       redis,
       membership,
       pulse: { isSteady: true },
@@ -99,7 +99,7 @@ describe('RedisPresence', () => {
   });
 
   it('tells everything again in batches, and drops what others have', async () => {
-    for (let tunnel = 0; tunnel <= PRESENCE_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
+    for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
     await settled();
     calls = [];
     replies.set(ASSERT, ['t1']);
@@ -115,7 +115,7 @@ describe('RedisPresence', () => {
     presence.release(held('one'), 1000);
     const [claimed, asserted] = calls;
     assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
-    assert.equal(PRESENCE_KEEP_MS, 3 * PRESENCE_REPEAT_MS);
+    assert.equal(OWNERSHIP_KEEP_MS, 3 * OWNERSHIP_REPEAT_MS);
   });
 
   it('tells Redis that a client has left, once, and not for one that was replaced here', async () => {
@@ -158,7 +158,7 @@ describe('Upkeep', () => {
   let found: (boolean | 'fails')[];
   /** what was done and when, in ms since the start */
   let done: string[];
-  let upkeep: Upkeep;
+  let upkeep: OwnershipRenewal;
 
   beforeEach(() => {
     clock = new FakeClock();
@@ -181,7 +181,7 @@ describe('Upkeep', () => {
         await Promise.resolve();
       },
     };
-    upkeep = new Upkeep({ redis, membership, presence, clock, onDown: () => note('down') });
+    upkeep = new OwnershipRenewal({ redis, membership, presence, clock, onDown: () => note('down') });
     upkeep.start();
   });
 

@@ -1,19 +1,19 @@
 /** Where clients are, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
 import { batches } from '../batches.ts';
-import type { Announced, Announcement, Found, HeldControl, Presence } from '../clients/ownership.ts';
+import type { Announced, Announcement, Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   LEAP_CHECK_MS,
   LEAP_RETRY_MS,
   LEASE_RENEW_MS,
-  PRESENCE_BATCH,
-  PRESENCE_KEEP_MS,
-  PRESENCE_REPEAT_MS,
-  UPKEEP_TICK_MS,
+  OWNERSHIP_BATCH,
+  OWNERSHIP_KEEP_MS,
+  OWNERSHIP_REPEAT_MS,
+  RENEWAL_TICK_MS,
 } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './members.ts';
-import { type NewsSeal, type Pulse, readNumber, writeAnnouncement } from './notifications.ts';
+import { type NewsSeal, type ChangeNotifier, readNumber, writeAnnouncement } from './notifications.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 
@@ -29,28 +29,28 @@ interface Held {
   rival: number;
 }
 
-export interface RedisPresenceDeps {
+export interface RedisOwnershipDeps {
   readonly redis: RedisCommands;
   readonly membership: Membership;
-  readonly pulse: Pick<Pulse, 'isSteady'>;
+  readonly pulse: Pick<ChangeNotifier, 'isSteady'>;
   /** known to the relays of the cluster alone */
   readonly secret: string;
   readonly seal: Pick<NewsSeal, 'seal'>;
   readonly clock: Clock;
 }
 
-export class RedisPresence implements Presence {
+export class RedisOwnership implements Ownership {
   readonly hasOthers = true;
   readonly #redis: RedisCommands;
   readonly #membership: Membership;
-  readonly #pulse: Pick<Pulse, 'isSteady'>;
+  readonly #pulse: Pick<ChangeNotifier, 'isSteady'>;
   readonly #secret: string;
   readonly #seal: Pick<NewsSeal, 'seal'>;
   readonly #clock: Clock;
   /** by tunnel */
   readonly #held = new Map<string, Held>();
 
-  constructor({ redis, membership, pulse, secret, seal, clock }: RedisPresenceDeps) {
+  constructor({ redis, membership, pulse, secret, seal, clock }: RedisOwnershipDeps) {
     this.#redis = redis;
     this.#membership = membership;
     this.#pulse = pulse;
@@ -73,7 +73,7 @@ export class RedisPresence implements Presence {
     const { number, incarnation } = this.#membership;
     // Without a number, it is recorded once there is one.
     if (number === 0) return;
-    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
+    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS).then(
       (reply) => this.#fenced(held, readNumber(reply)),
       // What Redis was not told now, it is told when it is back.
       () => {},
@@ -85,7 +85,7 @@ export class RedisPresence implements Presence {
     if (this.#held.get(tunnelId)?.control !== control) return;
     this.#held.delete(tunnelId);
     const { incarnation } = this.#membership;
-    this.#redis.run(RELEASE, tunnelId, incarnation, PRESENCE_KEEP_MS, code).catch(() => {});
+    this.#redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS, code).catch(() => {});
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
@@ -133,13 +133,13 @@ export class RedisPresence implements Presence {
    * @throws RedisError with a part of it told
    */
   async tellAll(): Promise<void> {
-    for (const batch of batches([...this.#held.values()], PRESENCE_BATCH)) await this.#tell(batch);
+    for (const batch of batches([...this.#held.values()], OWNERSHIP_BATCH)) await this.#tell(batch);
   }
 
   async #tell(batch: readonly Held[]): Promise<void> {
     const { number, incarnation } = this.#membership;
     const args = batch.flatMap(({ control, fence }) => [control.tunnelId, String(fence), control.keyId]);
-    const lost = await this.#redis.run(ASSERT, number, incarnation, PRESENCE_KEEP_MS, ...args);
+    const lost = await this.#redis.run(ASSERT, number, incarnation, OWNERSHIP_KEEP_MS, ...args);
     const moved = new Set(Array.isArray(lost) ? lost.map(String) : []);
     for (const held of batch) {
       if (moved.has(held.control.tunnelId)) this.#lose(held);
@@ -180,19 +180,19 @@ export function readAnnounced(reply: unknown): Announced {
  * after a pause.
  */
 
-export interface UpkeepDeps {
+export interface OwnershipRenewalDeps {
   readonly redis: { readonly isUp: boolean };
   readonly membership: Pick<Membership, 'renew'>;
-  readonly presence: Pick<RedisPresence, 'tellAll'>;
+  readonly presence: Pick<RedisOwnership, 'tellAll'>;
   readonly clock: Clock;
   /** called again and again while Redis is down */
   readonly onDown: () => void;
 }
 
-export class Upkeep {
+export class OwnershipRenewal {
   readonly #redis: { readonly isUp: boolean };
   readonly #membership: Pick<Membership, 'renew'>;
-  readonly #presence: Pick<RedisPresence, 'tellAll'>;
+  readonly #presence: Pick<RedisOwnership, 'tellAll'>;
   readonly #clock: Clock;
   readonly #onDown: () => void;
   #timer: Timer | undefined;
@@ -201,7 +201,7 @@ export class Upkeep {
   #renewAt = 0;
   #tellAt = 0;
 
-  constructor({ redis, membership, presence, clock, onDown }: UpkeepDeps) {
+  constructor({ redis, membership, presence, clock, onDown }: OwnershipRenewalDeps) {
     this.#redis = redis;
     this.#membership = membership;
     this.#presence = presence;
@@ -210,7 +210,7 @@ export class Upkeep {
   }
 
   start(): void {
-    this.#timer = this.#clock.setTimeout(() => void this.#work(), UPKEEP_TICK_MS);
+    this.#timer = this.#clock.setTimeout(() => void this.#work(), RENEWAL_TICK_MS);
   }
 
   stop(): void {
@@ -252,7 +252,7 @@ export class Upkeep {
     await this.#presence.tellAll();
     const now = this.#clock.monotonic();
     this.#renewAt = now + LEASE_RENEW_MS;
-    this.#tellAt = now + PRESENCE_REPEAT_MS;
+    this.#tellAt = now + OWNERSHIP_REPEAT_MS;
   }
 }
 

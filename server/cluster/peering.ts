@@ -1,7 +1,7 @@
 /** What a relay has to do with others on the same database: nothing (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
-import type { HopRequest, OtherRelays, Presence } from '../clients/ownership.ts';
+import type { HopRequest, OtherRelays, Ownership } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -17,7 +17,7 @@ export interface PeeredParts {
 }
 
 export interface Peering extends Pick<OtherRelays, 'dial'> {
-  readonly presence: Presence;
+  readonly presence: Ownership;
   /** those that have the same tunnels; `undefined` if nobody else has them */
   readonly peers: Peers<TunnelNews | DomainNews> | undefined;
   /** Limits across all relays what `local` limits on this one. */

@@ -3,7 +3,7 @@ import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
-import type { HeldAccess } from '../access/access-policy.ts';
+import type { AccessPolicy } from '../access/access-policy.ts';
 import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
 import { onThisHost, type Visit, withoutParameter } from './notice.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
@@ -20,10 +20,10 @@ export const PASSWORD_FIELD = 'culvert_password';
 /** s after which wrong passwords count no more. */
 const RETRY_SECONDS = 60;
 
-export interface DoorContext {
+export interface AccessPageContext {
   readonly head: RequestHead;
   readonly visit: Visit;
-  readonly access: HeldAccess;
+  readonly access: AccessPolicy;
   /** address of a link for complaints */
   readonly contact: string | undefined;
   /** Whether a password was wrong just now. */
@@ -38,9 +38,9 @@ const ENDED_LINK = {
 };
 
 /** The response in place of the tunnel's. */
-export function doorResponse(
+export function accessPage(
   code: 'access-required' | 'access-address' | 'access-attempts',
-  { head, visit, access, contact, wasWrong = false, linkEnded = false }: DoorContext,
+  { head, visit, access, contact, wasWrong = false, linkEnded = false }: AccessPageContext,
 ): OwnResponse {
   const { status } = VISITOR_ERRORS[code];
   const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
@@ -55,7 +55,7 @@ export function doorResponse(
     : JSON.stringify({ error: text, code });
   const content = {
     status,
-    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
+    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body,
   };
@@ -63,7 +63,7 @@ export function doorResponse(
   return { status, refuses: true, error: code, bytes: (close) => wholeResponse(content, close, headOnly) };
 }
 
-export const DOOR_PAGE_FIELDS =
+export const ACCESS_PAGE_FIELDS =
   "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n" +
   'X-Frame-Options: DENY\r\n' +
   'X-Robots-Tag: noindex\r\n' +
@@ -71,7 +71,7 @@ export const DOOR_PAGE_FIELDS =
 
 const CHALLENGE = 'Basic realm="Restricted", charset="UTF-8"';
 
-function extraFields(code: string, access: HeldAccess, head: RequestHead, { prefix }: Visit): string {
+function extraFields(code: string, access: AccessPolicy, head: RequestHead, { prefix }: Visit): string {
   if (code === 'access-attempts') return `Retry-After: ${RETRY_SECONDS}\r\n`;
   if (code !== 'access-required' || !access.hasUsers) return '';
   const challenge =
@@ -83,8 +83,8 @@ function extraFields(code: string, access: HeldAccess, head: RequestHead, { pref
 /** What a visitor can do. */
 function ways(
   { prefix, target }: Visit,
-  access: HeldAccess,
-  { wasWrong, linkEnded }: Required<Pick<DoorContext, 'wasWrong' | 'linkEnded'>>,
+  access: AccessPolicy,
+  { wasWrong, linkEnded }: Required<Pick<AccessPageContext, 'wasWrong' | 'linkEnded'>>,
 ): string {
   const { password, links, knock } = access.stored;
   const parts: string[] = [];
@@ -100,13 +100,13 @@ function ways(
   }
   if (links && !linkEnded)
     parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
-  if (knock) parts.push(knockForm({ prefix, target }, 'Knock'));
+  if (knock) parts.push(approvalForm({ prefix, target }, 'Knock'));
   if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
   return parts.join('\n');
 }
 
 /** The button to knock. */
-export function knockForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
+export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
   const action = withParameter(prefix + target, KNOCK_PARAMETER);
   return `<form method="post" action="${escapeHtml(action)}">
 <p>You can ask to be let in. Whoever shares this page then sees your network address and which browser you use.</p>
@@ -114,14 +114,17 @@ export function knockForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, 
 </form>`;
 }
 
-/** Whether {@link doorStep} has to look: most addresses have nothing of the door's. */
-export function mayBeDoors(target: string): boolean {
+/** Whether {@link accessStep} has to look: most addresses have nothing of the door's. */
+export function mayBeAccessPage(target: string): boolean {
   return target.includes(FORM_PARAMETER);
 }
 
 /** What of the relay's own a request at the door asks for, by its address. */
-export function doorStep({ method }: RequestHead, { target }: Pick<Visit, 'target'>): DoorStep | undefined {
-  if (!mayBeDoors(target)) return undefined;
+export function accessStep(
+  { method }: RequestHead,
+  { target }: Pick<Visit, 'target'>,
+): AccessStep | undefined {
+  if (!mayBeAccessPage(target)) return undefined;
   const isRead = method === 'GET' || method === 'HEAD';
   if (has(target, WAIT_PARAMETER)) return isRead ? 'wait' : undefined;
   if (has(target, KNOCK_PARAMETER)) return method === 'POST' ? 'knock' : isRead ? 'leave' : undefined;
@@ -133,7 +136,7 @@ export function doorStep({ method }: RequestHead, { target }: Pick<Visit, 'targe
  * `password`: a form was sent. `knock`: somebody knocks. `wait`: somebody waits for the answer. `leave`: somebody looks at an
  * address where there is nothing to see.
  */
-export type DoorStep = 'password' | 'knock' | 'wait' | 'leave';
+export type AccessStep = 'password' | 'knock' | 'wait' | 'leave';
 
 /** The address at which a visitor waits for the answer to a knock. */
 export function waitAddress({ prefix, target }: Visit): string {
@@ -146,7 +149,7 @@ export function plainAddress({ prefix, target }: Visit): string {
 }
 
 /** Leads on to the address that was asked for, as one who is known. */
-export function goOn(visit: Visit, cookie: string | undefined): OwnResponse {
+export function redirect(visit: Visit, cookie: string | undefined): OwnResponse {
   const fields =
     `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
   const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };

@@ -4,20 +4,20 @@
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
-import type { Turns } from '../api/scheduler.ts';
+import type { RequestScheduler } from '../api/scheduler.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
 /** The relay's own HTTP server, as a place to open streams to. */
-export interface ApiOrigin {
+export interface ApiUpstream {
   /** @param group group of visitors, whose requests take turns with those of other groups */
   dial(handler: DialHandler, group: string): Dial;
 }
 
-export class InProcessApi implements ApiOrigin {
+export class InProcessApi implements ApiUpstream {
   readonly #server: Server;
-  readonly #turns: Pick<Turns, 'take'>;
+  readonly #turns: Pick<RequestScheduler, 'take'>;
 
-  constructor(listener: RequestListener, turns: Pick<Turns, 'take'>) {
+  constructor(listener: RequestListener, turns: Pick<RequestScheduler, 'take'>) {
     this.#server = createServer(listener);
     // A connection kept open would let the next request in without waiting for its turn.
     this.#server.maxRequestsPerSocket = 1;

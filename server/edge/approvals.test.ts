@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
-import { HeldAccess } from '../access/access-policy.ts';
-import { HeldKnocks, KnockWaits } from '../access/approval-requests.ts';
+import { AccessPolicy } from '../access/access-policy.ts';
+import { ApprovalRequests, ApprovalWaits } from '../access/approval-requests.ts';
 import { Passes } from '../access/passes.ts';
 import { KNOCK_HOLD_MS, KNOCK_HOLDS_MAX, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { doorStep } from './access-pages.ts';
-import { Knocking } from './approvals.ts';
+import { accessStep } from './access-pages.ts';
+import { Approvals } from './approvals.ts';
 
 const ID = '0123456789abcdef';
 const WAIT = '/x?culvert_gate=wait';
 
 describe('Knocking, for those who wait', () => {
   let clock: FakeClock;
-  let waits: KnockWaits;
-  let knocking: Knocking;
-  let tunnel: { id: string; access: HeldAccess; knocks: HeldKnocks };
+  let waits: ApprovalWaits;
+  let knocking: Approvals;
+  let tunnel: { id: string; access: AccessPolicy; knocks: ApprovalRequests };
 
   beforeEach(() => {
     clock = new FakeClock();
-    waits = new KnockWaits(clock);
+    waits = new ApprovalWaits(clock);
     const base = { version: 'v1', allow: [], basic: [], password: null, links: false };
-    tunnel = { id: 'one', access: new HeldAccess({ ...base, knock: true }), knocks: knocks(null) };
-    knocking = new Knocking({
+    tunnel = { id: 'one', access: new AccessPolicy({ ...base, knock: true }), knocks: knocks(null) };
+    knocking = new Approvals({
       knocks: { knock: () => assert.fail('nobody knocks') },
       waits,
       passes: new Passes('lasting', () => ({ current: 'key', others: [] })),
@@ -35,8 +35,8 @@ describe('Knocking, for those who wait', () => {
     });
   });
 
-  function knocks(answer: StoredKnock['answer'], at = clock.now()): HeldKnocks {
-    return new HeldKnocks({
+  function knocks(answer: StoredKnock['answer'], at = clock.now()): ApprovalRequests {
+    return new ApprovalRequests({
       version: 'v1',
       knocks: [{ id: ID, address: '192.0.2.1', agent: '', at, answer }],
     });
@@ -48,7 +48,7 @@ describe('Knocking, for those who wait', () => {
     const head = parseRequestHead(Buffer.from(text), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object');
     const visit = { tunnel: tunnel as unknown as LiveTunnel, prefix: '', target };
-    const step = doorStep(head, visit);
+    const step = accessStep(head, visit);
     const { access } = tunnel;
     const response = await knocking.respond({ head, visit, access, address: '192.0.2.1', knock: ID, step });
     return response?.bytes(false).toString() ?? 'nothing';
@@ -97,7 +97,7 @@ describe('Knocking, for those who wait', () => {
 
   it('are led on where everything is different now', async () => {
     const changed = look(WAIT);
-    tunnel.access = new HeldAccess({ ...tunnel.access.stored, version: 'v2' });
+    tunnel.access = new AccessPolicy({ ...tunnel.access.stored, version: 'v2' });
     waits.wake('one', 'changed');
     assert.match(await changed, /^HTTP\/1\.1 303 /);
     const over = look(WAIT);

@@ -4,18 +4,18 @@ import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
-import { isSentFromHere, visitorByKnock } from '../access/access-check.ts';
-import type { HeldAccess } from '../access/access-policy.ts';
-import { endOf, type KnockState, type KnockWaits } from '../access/approval-requests.ts';
+import { isSentFromHere, approvedVisitor } from '../access/access-check.ts';
+import type { AccessPolicy } from '../access/access-policy.ts';
+import { endOf, type ApprovalState, type ApprovalWaits } from '../access/approval-requests.ts';
 import type { Passes } from '../access/passes.ts';
 import { KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
-import { TooManyKnocksError, type TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
+import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 import {
-  DOOR_PAGE_FIELDS,
-  type DoorStep,
-  goOn,
-  knockForm,
+  ACCESS_PAGE_FIELDS,
+  type AccessStep,
+  redirect,
+  approvalForm,
   plainAddress,
   waitAddress,
 } from './access-pages.ts';
@@ -27,16 +27,16 @@ import { passCookie } from './request-head.ts';
 export interface Knocker {
   readonly head: RequestHead;
   readonly visit: Visit;
-  readonly access: HeldAccess;
+  readonly access: AccessPolicy;
   readonly address: string;
   /** id of the knock for which he waits, or has waited */
   readonly knock: string | undefined;
-  readonly step: DoorStep | undefined;
+  readonly step: AccessStep | undefined;
 }
 
-export interface KnockingOptions {
-  readonly knocks: Pick<TunnelKnocks, 'knock'>;
-  readonly waits: Pick<KnockWaits, 'wait'>;
+export interface ApprovalsOptions {
+  readonly knocks: Pick<TunnelApprovals, 'knock'>;
+  readonly waits: Pick<ApprovalWaits, 'wait'>;
   /** with which visitors are known from their knock on, for as long as they may be let in */
   readonly passes: Passes;
   /** Whether tunnels are visited with https. */
@@ -47,10 +47,10 @@ export interface KnockingOptions {
   readonly now: () => number;
 }
 
-export class Knocking {
-  readonly #options: KnockingOptions;
+export class Approvals {
+  readonly #options: ApprovalsOptions;
 
-  constructor(options: KnockingOptions) {
+  constructor(options: ApprovalsOptions) {
     this.#options = options;
   }
 
@@ -58,7 +58,7 @@ export class Knocking {
   respond(knocker: Knocker): OwnResponse | Promise<OwnResponse> | undefined {
     const { head, visit, knock: id, step } = knocker;
     const state = id === undefined ? undefined : visit.tunnel.knocks.stateOf(id, this.#options.now());
-    if (step === 'knock') return this.#knockOnce(knocker, state);
+    if (step === 'knock') return this.#requestOnce(knocker, state);
     if (id === undefined || state === undefined) return undefined;
     // What a program or a page sends in the background, or a form, goes on from no other page.
     const isLook = head.method === 'GET' || head.method === 'HEAD';
@@ -66,24 +66,24 @@ export class Knocking {
     return isLook ? this.#tell(knocker, id, state) : undefined;
   }
 
-  #knockOnce(
+  #requestOnce(
     knocker: Knocker,
-    state: KnockState | undefined,
+    state: ApprovalState | undefined,
   ): OwnResponse | Promise<OwnResponse> | undefined {
     if (!isSentFromHere(knocker.head)) return undefined;
     if (state === 'refused') return overResponse(this.#context(knocker), state);
     if (state === 'waiting') return this.#begun(knocker, undefined);
-    return this.#knock(knocker);
+    return this.#request(knocker);
   }
 
-  async #knock(knocker: Knocker): Promise<OwnResponse> {
+  async #request(knocker: Knocker): Promise<OwnResponse> {
     const { head, visit, address } = knocker;
     try {
       const agent = fieldValue(head.fields, 'user-agent') ?? '';
       const knock = await this.#options.knocks.knock(visit.tunnel, address, agent);
       return this.#begun(knocker, knock);
     } catch (error) {
-      if (error instanceof TooManyKnocksError)
+      if (error instanceof TooManyApprovalRequestsError)
         return tooManyResponse(this.#context(knocker), Math.ceil(error.ms / 1000));
       if (error instanceof ApiError) return lostResponse(this.#context(knocker));
       throw error;
@@ -94,7 +94,7 @@ export class Knocking {
   #begun(knocker: Knocker, knock: StoredKnock | undefined): OwnResponse {
     const { head, visit } = knocker;
     const cookie = knock === undefined ? undefined : this.#cookie(knocker, knock);
-    if (prefersHtml(fieldValue(head.fields, 'accept'))) return goOn(visit, cookie);
+    if (prefersHtml(fieldValue(head.fields, 'accept'))) return redirect(visit, cookie);
     const waiting = { seconds: 0, lookIn: 0, isAsked: true };
     return waitingResponse(this.#context(knocker), { ...waiting, ...(cookie !== undefined && { cookie }) });
   }
@@ -113,15 +113,15 @@ export class Knocking {
       const state = isSame ? tunnel.knocks.stateOf(id, now()) : undefined;
       if (state === 'refused' || state === 'unanswered') return this.#tell(knocker, id, state);
       // Where he is let in, or everything is different now, the address itself says so.
-      if (state !== 'waiting') return goOn(visit, undefined);
+      if (state !== 'waiting') return redirect(visit, undefined);
       if (why === 'none') return this.#tell(knocker, id, state, KNOCK_LOOK_SECONDS);
       if (now() >= until) return this.#tell(knocker, id, state);
     }
   }
 
-  #tell(knocker: Knocker, id: string, state: KnockState, lookIn = 0): OwnResponse {
+  #tell(knocker: Knocker, id: string, state: ApprovalState, lookIn = 0): OwnResponse {
     const { visit, step } = knocker;
-    if (state === 'admitted') return goOn(visit, undefined);
+    if (state === 'admitted') return redirect(visit, undefined);
     if (state !== 'waiting') return overResponse(this.#context(knocker), state);
     const { now } = this.#options;
     const at = visit.tunnel.knocks.find(id, now())?.at ?? now();
@@ -139,7 +139,7 @@ export class Knocking {
     const end = Math.floor(at / 1000) + seconds;
     const value = passes.make(
       { tunnelId: tunnel.id, version: access.version, form },
-      visitorByKnock(id),
+      approvedVisitor(id),
       end,
     );
     return passCookie({ value, prefix, secure, seconds });
@@ -152,7 +152,7 @@ export class Knocking {
 
 /* What those who knock are told: a page to people, which needs no script and moves on by itself, and JSON to programs. */
 
-export interface KnockContext {
+export interface ApprovalContext {
   readonly head: RequestHead;
   readonly visit: Visit;
   /** address of a link for complaints */
@@ -189,7 +189,7 @@ const FULL_TEXT = 'Too many are waiting to be let in already. Try again in a few
 const UNAVAILABLE_TEXT = 'Your knock could not be taken right now. Try again in a moment.';
 
 /** Tells a visitor that he waits, and for how long. */
-export function waitingResponse(context: KnockContext, waiting: Waiting): OwnResponse {
+export function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
   const { head, visit } = context;
   const wait = waitAddress(visit);
   const { seconds, lookIn, isAsked, cookie } = waiting;
@@ -210,12 +210,12 @@ export function waitingResponse(context: KnockContext, waiting: Waiting): OwnRes
 }
 
 /** Tells a visitor that nobody has let him in. */
-export function overResponse(context: KnockContext, state: 'refused' | 'unanswered'): OwnResponse {
+export function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered'): OwnResponse {
   const { title, text, again } = OVER[state];
   return response(context, {
     status: VISITOR_ERRORS['access-required'].status,
     title,
-    html: `<p>${text}</p>\n${again === undefined ? '' : knockForm(context.visit, again)}`,
+    html: `<p>${text}</p>\n${again === undefined ? '' : approvalForm(context.visit, again)}`,
     json: { knock: state },
     text,
     fields: '',
@@ -223,7 +223,7 @@ export function overResponse(context: KnockContext, state: 'refused' | 'unanswer
 }
 
 /** Tells a visitor that he cannot knock. @param seconds after which he may try again */
-export function tooManyResponse(context: KnockContext, seconds: number): OwnResponse {
+export function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['access-attempts'].status,
     title: 'Too many are knocking',
@@ -235,11 +235,11 @@ export function tooManyResponse(context: KnockContext, seconds: number): OwnResp
 }
 
 /** Tells a visitor that his knock was lost. */
-export function lostResponse(context: KnockContext): OwnResponse {
+export function lostResponse(context: ApprovalContext): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['relay-busy'].status,
     title: VISITOR_ERRORS['relay-busy'].title,
-    html: `<p>${UNAVAILABLE_TEXT}</p>\n${knockForm(context.visit, 'Knock again')}`,
+    html: `<p>${UNAVAILABLE_TEXT}</p>\n${approvalForm(context.visit, 'Knock again')}`,
     json: {},
     text: UNAVAILABLE_TEXT,
     fields: 'Retry-After: 5\r\n',
@@ -259,7 +259,7 @@ interface Told {
 
 const CODES = { 202: undefined, 401: 'access-required', 429: 'access-attempts', 503: 'relay-busy' } as const;
 
-function response({ head, contact }: KnockContext, told: Told): OwnResponse {
+function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
   const { status, title, html, json, text, fields } = told;
   const code = CODES[status];
   const isPage = prefersHtml(fieldValue(head.fields, 'accept'));
@@ -267,7 +267,7 @@ function response({ head, contact }: KnockContext, told: Told): OwnResponse {
     status,
     fields:
       (code === undefined ? '' : `Culvert-Error: ${code}\r\n`) +
-      `${fields}${isPage ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
+      `${fields}${isPage ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: isPage
       ? page(title, html, code === undefined ? `${status}` : `${status} ${code}`, contact)

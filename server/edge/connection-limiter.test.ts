@@ -6,14 +6,14 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   AddressCount,
   AddressLimits,
-  Admission,
+  ConnectionLimiter,
   type LimitedConnection,
-  type Occupant,
-  Place,
-  Seats,
+  type SlotHolder,
+  Slot,
+  ConnectionSlots,
   visitorAddress,
 } from './connection-limiter.ts';
-import { HostResolver, type Plan, planRequest } from './route.ts';
+import { HostResolver, type ParsedRequest, parseRequest } from './route.ts';
 
 const PROXY = { address: '10.0.0.1', proto: 'http', trusted: true } as const;
 
@@ -21,21 +21,21 @@ describe('Admission', () => {
   const proxies = new BlockList();
   proxies.addAddress(PROXY.address);
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
-  let seats: Seats;
+  let seats: ConnectionSlots;
   let addresses: AddressLimits;
 
   beforeEach(() => {
-    seats = new Seats({ visitors: 10, newcomers: 10 });
+    seats = new ConnectionSlots({ visitors: 10, newcomers: 10 });
     addresses = new AddressLimits({ connections: 2, requests: 0 }, proxies, new FakeClock());
   });
 
-  function connect(): Admission {
+  function connect(): ConnectionLimiter {
     const occupant = { isWaiting: true, giveWay() {}, destroy() {} };
-    return new Admission(new Place(seats, occupant), new AddressCount(addresses, PROXY, occupant));
+    return new ConnectionLimiter(new Slot(seats, occupant), new AddressCount(addresses, PROXY, occupant));
   }
 
-  function plan(host = 'abc.localhost'): Plan {
-    const decided = planRequest(
+  function plan(host = 'abc.localhost'): ParsedRequest {
+    const decided = parseRequest(
       Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`),
       {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
@@ -78,12 +78,12 @@ describe('Admission', () => {
 });
 
 /** A connection that only remembers what became of it. */
-class Connection implements Occupant {
-  readonly place: Place;
+class Connection implements SlotHolder {
+  readonly place: Slot;
   fate: 'stays' | 'gave way' | 'cut' = 'stays';
 
-  constructor(seats: Seats) {
-    this.place = new Place(seats, this);
+  constructor(seats: ConnectionSlots) {
+    this.place = new Slot(seats, this);
   }
 
   giveWay(): void {
@@ -96,10 +96,10 @@ class Connection implements Occupant {
 }
 
 describe('Seats', () => {
-  let seats: Seats;
+  let seats: ConnectionSlots;
 
   beforeEach(() => {
-    seats = new Seats({ visitors: 8, newcomers: 3 });
+    seats = new ConnectionSlots({ visitors: 8, newcomers: 3 });
   });
 
   /** Connections that have a request to a tunnel under way. */
@@ -134,7 +134,7 @@ describe('Seats', () => {
     one?.place.rest();
     assert.equal(one?.place.take('one'), 'share');
     assert.equal(one?.place.take('three'), undefined);
-    seats = new Seats({ visitors: 16, newcomers: 3 });
+    seats = new ConnectionSlots({ visitors: 16, newcomers: 3 });
     busy(12, 'one');
     busy(3, 'two');
     assert.equal(new Connection(seats).place.take('two'), 'share');

@@ -9,7 +9,7 @@ import { ACCOUNT_SHARE, ADDRESS_BURST_SECONDS } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
-import { type Plan, TunnelLookup } from './route.ts';
+import { type ParsedRequest, TunnelLookup } from './route.ts';
 
 /** Why a request is not let in. */
 export interface Refusal {
@@ -27,11 +27,11 @@ const SHARE: Refusal = {
   ends: false,
 };
 
-export class Admission {
-  readonly #place: Place;
+export class ConnectionLimiter {
+  readonly #place: Slot;
   readonly #address: AddressCount;
 
-  constructor(place: Place, address: AddressCount) {
+  constructor(place: Slot, address: AddressCount) {
     this.#place = place;
     this.#address = address;
   }
@@ -41,7 +41,7 @@ export class Admission {
    *
    * @param isIntercepted whether the relay responds in place of the tunnel
    */
-  begin({ head, route }: Plan, isIntercepted: boolean): Refusal | undefined {
+  begin({ head, route }: ParsedRequest, isIntercepted: boolean): Refusal | undefined {
     if (route.kind !== 'relay') {
       const excess = this.#address.begin(head);
       if (excess !== undefined) return { code: 'too-many', ends: excess === 'connection' };
@@ -81,7 +81,7 @@ export class Admission {
  */
 
 /** How many connections there may be. Those given away to `link` are no longer among them. */
-export interface SeatLimits {
+export interface SlotLimits {
   /** connections with a seat */
   readonly visitors: number;
   /** connections without one: new ones, and those to which only the relay itself has responded; the oldest gives way */
@@ -89,7 +89,7 @@ export interface SeatLimits {
 }
 
 /** A connection, as seen by whoever gives out seats. */
-export interface Occupant {
+export interface SlotHolder {
   /** It waits for a request, and somebody else needs its seat: it is to end (RFC 9112 section 9.3). */
   giveWay(): void;
   /** Cuts the connection. */
@@ -97,32 +97,32 @@ export interface Occupant {
 }
 
 /** Why there is no seat. `full`: all are busy. `share`: the remaining ones are for the tunnels of others. */
-export type NoSeat = 'full' | 'share';
+export type NoSlot = 'full' | 'share';
 
-export class Seats {
-  readonly limits: SeatLimits;
+export class ConnectionSlots {
+  readonly limits: SlotLimits;
   /** places whose connections wait for a next request, longest first */
-  readonly idle = new Set<Place>();
+  readonly idle = new Set<Slot>();
   /** places without a seat, in the order in which their connections last did something */
-  readonly newcomers = new Set<Place>();
+  readonly newcomers = new Set<Slot>();
   /** seats of requests that are under way */
   busy = 0;
   /** how many of them requests to an account's tunnels hold, by the account's id; never 0 */
   readonly byAccount = new Map<string, number>();
 
-  constructor(limits: SeatLimits) {
+  constructor(limits: SlotLimits) {
     this.limits = limits;
   }
 }
 
 /** What one connection has: a seat or none. */
-export class Place {
-  readonly #seats: Seats;
-  readonly #occupant: Occupant;
+export class Slot {
+  readonly #seats: ConnectionSlots;
+  readonly #occupant: SlotHolder;
   #state: 'newcomer' | 'busy' | 'idle' | 'left' = 'newcomer';
   #account: string | undefined;
 
-  constructor(seats: Seats, occupant: Occupant) {
+  constructor(seats: ConnectionSlots, occupant: SlotHolder) {
     this.#seats = seats;
     this.#occupant = occupant;
     this.#enter();
@@ -134,7 +134,7 @@ export class Place {
    * @param account id of the account of the tunnel that the request goes to, if that is already known
    * @returns why there is none; nothing has changed then
    */
-  take(account: string | undefined): NoSeat | undefined {
+  take(account: string | undefined): NoSlot | undefined {
     const { limits, idle, newcomers, busy, byAccount } = this.#seats;
     const hasRoom = this.#state === 'idle' || busy + idle.size < limits.visitors;
     if (!hasRoom && idle.size === 0) return 'full';

@@ -8,8 +8,8 @@ import {
   DRAIN_LOOK_MS,
   QUIET_DOUBLING_MS,
   QUIET_TURN_MS,
-  SUCCESSION_SETTLE_MS,
-  SUCCESSION_STEP_MS,
+  HANDOFF_SETTLE_MS,
+  HANDOFF_STEP_MS,
 } from '../limits.ts';
 import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -17,21 +17,21 @@ import { Handshakes } from './client-hello.ts';
 import {
   AddressCount,
   type AddressLimits,
-  Admission,
-  Place,
-  type SeatLimits,
-  Seats,
+  ConnectionLimiter,
+  Slot,
+  type SlotLimits,
+  ConnectionSlots,
 } from './connection-limiter.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
-import type { Origins } from './upstreams.ts';
+import type { Upstreams } from './upstreams.ts';
 import { type Onward, Visitor } from './visitor.ts';
 
 export class Edge {
   readonly #server: Server;
-  readonly #origins: Origins;
-  readonly #seats: Seats;
+  readonly #origins: Upstreams;
+  readonly #seats: ConnectionSlots;
   /** for those who come while the relay is shutting down */
-  readonly #noSeats: Seats;
+  readonly #noSeats: ConnectionSlots;
   readonly #addresses: AddressLimits;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
@@ -57,13 +57,13 @@ export class Edge {
   #onEmpty: (() => void) | undefined;
 
   /** @param server bound, with no listener for its connections yet */
-  constructor(server: Server, origins: Origins, limits: SeatLimits, addresses: AddressLimits) {
+  constructor(server: Server, origins: Upstreams, limits: SlotLimits, addresses: AddressLimits) {
     this.#server = server;
     this.#origins = origins;
     this.#addresses = addresses;
     this.#trustsAny = origins.context.trustedProxies.rules.length > 0;
-    this.#seats = new Seats(limits);
-    this.#noSeats = new Seats({ ...limits, visitors: 0 });
+    this.#seats = new ConnectionSlots(limits);
+    this.#noSeats = new ConnectionSlots({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
       this.#proto = 'https';
       this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
@@ -100,8 +100,8 @@ export class Edge {
       const working = [...this.#visitors].filter((visitor) => visitor.ownWork !== 'none');
       const ms = this.#origins.now() - begin;
       if (working.length === 0) return true;
-      if (ms > SUCCESSION_STEP_MS) return false;
-      if (ms > SUCCESSION_SETTLE_MS)
+      if (ms > HANDOFF_STEP_MS) return false;
+      if (ms > HANDOFF_SETTLE_MS)
         for (const visitor of working) if (visitor.ownWork === 'unread') visitor.refuseUnread();
       await sleep(DRAIN_LOOK_MS);
     }
@@ -220,8 +220,8 @@ export class Edge {
   #enter(socket: Socket, peer: Peer, isLate: boolean, isPassed = false): Visitor {
     const owner = {
       enter: (entering: Visitor) =>
-        new Admission(
-          new Place(isLate ? this.#noSeats : this.#seats, entering),
+        new ConnectionLimiter(
+          new Slot(isLate ? this.#noSeats : this.#seats, entering),
           new AddressCount(this.#addresses, peer, entering),
         ),
       gone: (gone: Visitor) => this.#forget(gone),

@@ -8,12 +8,12 @@ import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stre
 import type { OwnResponse } from './builtin-responses.ts';
 import {
   type FieldMap,
-  type Interims,
+  type InformationalResponses,
   type ResponseEnding,
   ResponseRelay,
   type VisitorSink,
 } from './response.ts';
-import type { OriginHandler, Plan } from './route.ts';
+import type { UpstreamHandler, ParsedRequest } from './route.ts';
 
 /** What an exchange asks of the connection it serves. All calls end the exchange, but for `flowChanged` and `staysOpen`. */
 export interface ExchangeOwner {
@@ -39,7 +39,7 @@ export interface ExchangeRequest {
   readonly head: Buffer;
   /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
   readonly repeatable: boolean;
-  readonly open: (handler: OriginHandler) => Dial;
+  readonly open: (handler: UpstreamHandler) => Dial;
   /** Told once, when the head has been handed to a stream. */
   readonly onHanded: () => void;
   /** What is written after the fields of the response; final once the request was handed over. */
@@ -51,15 +51,15 @@ export interface ExchangeRequest {
 
 export interface ExchangeOptions {
   /** the request as received */
-  readonly plan: Plan;
+  readonly plan: ParsedRequest;
   /** and as its origin receives it */
   readonly request: ExchangeRequest;
-  readonly interims: Interims;
+  readonly interims: InformationalResponses;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
 }
 
-export class Exchange implements OriginHandler, StreamHandler {
+export class Exchange implements UpstreamHandler, StreamHandler {
   readonly #request: ExchangeRequest;
   /** of the request */
   readonly #body: BodyTracker;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { trackBody } from '../../shared/http1/body.ts';
 import { parseRequestHead } from '../../shared/http1/head.ts';
-import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import {
-  interimsFor,
+  informationalResponsesFor,
   NOINDEX_ENDING,
   PLAIN_ENDING,
   type ResponseContext,
@@ -86,7 +86,7 @@ describe('ResponseRelay', () => {
 
   it('waits for a final response after 64 interim ones and no more', () => {
     for (const interims of ['all', 'none'] as const) {
-      const flood = Array<string>(INTERIM_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
+      const flood = Array<string>(INFORMATIONAL_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
       assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
       const { response, progress } = relay([...flood, 'HTTP/1.1 102 x\r\n\r\n'], { interims });
       assert.deepEqual([progress.at(-1), response.committed], ['no-head', false]);
@@ -300,7 +300,7 @@ describe('ResponseRelay', () => {
 function interimsInterims(method: string, minor: 0 | 1, trusted: boolean, expectsContinue: boolean) {
   const head = parseRequestHead(Buffer.from(`${method} / HTTP/1.${minor}\r\n\r\n`), { target: 9, fields: 9 });
   assert.ok(typeof head === 'object');
-  return interimsFor({ head, expectsContinue }, { trusted });
+  return informationalResponsesFor({ head, expectsContinue }, { trusted });
 }
 
 describe('interimsFor', () => {

@@ -17,21 +17,21 @@ import {
   type ResponseHead,
 } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, steersProxy } from '../../shared/http1/hop-by-hop.ts';
-import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Peer } from './request-head.ts';
-import type { Plan } from './route.ts';
+import type { ParsedRequest } from './route.ts';
 
 const EMPTY = Buffer.alloc(0);
 
 /** Which interim responses (1xx except 101) a visitor is sent: any, a 100 because it waits for one, or none. */
-export type Interims = 'all' | 'continue' | 'none';
+export type InformationalResponses = 'all' | 'continue' | 'none';
 
 export interface ResponseContext {
   /** the method of the request */
   readonly method: string;
   /** the minor version of the visitor */
   readonly minor: 0 | 1;
-  readonly interims: Interims;
+  readonly interims: InformationalResponses;
   /** Whether the request offers a WebSocket. */
   readonly upgrade: boolean;
   /** Whether the visitor's connection is to end with the response. */
@@ -149,8 +149,9 @@ export class ResponseRelay {
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);
       this.#interimResponses += 1;
-      if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';
-      if (this.#passes(head)) this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, EMPTY));
+      if (this.#interimResponses > INFORMATIONAL_RESPONSES_MAX) return 'no-head';
+      if (this.#passes(head))
+        this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, EMPTY));
       if (rest.length === 0) return 'more';
     }
   }
@@ -164,7 +165,7 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
-    this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, rest));
+    this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, rest));
     this.status = head.status;
     return 'switched';
   }
@@ -275,10 +276,10 @@ function mayBring({ status, fields }: ResponseHead): boolean {
  * ones, keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where no body
  * would tell them better.
  */
-export function interimsFor(
-  { head, expectsContinue }: Pick<Plan, 'head' | 'expectsContinue'>,
+export function informationalResponsesFor(
+  { head, expectsContinue }: Pick<ParsedRequest, 'head' | 'expectsContinue'>,
   { trusted }: Pick<Peer, 'trusted'>,
-): Interims {
+): InformationalResponses {
   // An HTTP/1.0 visitor knows none (RFC 9110 section 15.2).
   if (head.minor === 0) return 'none';
   if (!trusted && head.method !== 'HEAD') return 'all';
@@ -360,7 +361,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
  *
  * @param rest bytes that go out after it, in one piece with it
  */
-export function interimResponseHead(
+export function informationalResponseHead(
   head: ResponseHead,
   mapField: FieldMap | undefined,
   rest: Buffer,

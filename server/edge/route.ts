@@ -187,7 +187,7 @@ export interface EdgeContext extends RouteContext {
 }
 
 /** A well-formed request. */
-export interface Plan {
+export interface ParsedRequest {
   readonly head: RequestHead;
   readonly framing: Framing;
   readonly route: Route;
@@ -204,7 +204,7 @@ export interface Plan {
  *
  * @returns the plan, or why the request is refused; after a refusal nothing more may be read on its connection
  */
-export function planRequest(bytes: Buffer, context: EdgeContext): Plan | VisitorErrorCode {
+export function parseRequest(bytes: Buffer, context: EdgeContext): ParsedRequest | VisitorErrorCode {
   const head = parseRequestHead(bytes, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
   if (typeof head === 'string') return head;
   const framing = requestFraming(head);
@@ -382,7 +382,7 @@ const STORE_TEXT =
   'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
 
 /** Opens a stream to where a request goes. */
-export interface OriginHandler extends DialHandler {
+export interface UpstreamHandler extends DialHandler {
   /** The relay itself responds: nothing is handed to a stream. */
   intercepted(response: OwnResponse): void;
 }
@@ -409,7 +409,7 @@ export class TunnelLookup {
    */
   dial(
     dialer: Dialer,
-    handler: OriginHandler,
+    handler: UpstreamHandler,
     gate: (tunnel: LiveTunnel) => Promise<OwnResponse | undefined>,
   ): Dial {
     let cancelled = false;

@@ -1,15 +1,15 @@
 /** A request to a tunnel, as the client receives it, from whoever has come in with it. */
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { shownVisitor } from '../access/access-check.ts';
-import { type Outcomes, requests } from '../observe/counters.ts';
+import { type RequestCounts, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../tunnels/stream.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import type { ExchangeRequest } from './exchange.ts';
 import { type Peer, tunnelRequestHead } from './request-head.ts';
 import { directsNoCache, endingWith, type FieldMap, type ResponseEnding } from './response.ts';
-import { type Destination, type OriginHandler, type Plan, TunnelLookup } from './route.ts';
-import { type Entrant, type Entry, isEntrant } from './visitor-access.ts';
+import { type Destination, type UpstreamHandler, type ParsedRequest, TunnelLookup } from './route.ts';
+import { type AllowedVisitor, type Entry, isAllowedVisitor } from './visitor-access.ts';
 
 /** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
@@ -24,7 +24,7 @@ const PRIVATE = 'Cache-Control: private\r\n';
 export type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
 
 /** A request as its origin receives it, and where that is. */
-export interface OriginRequest extends ExchangeRequest {
+export interface UpstreamRequest extends ExchangeRequest {
   /** Where it goes; the same object for the same tunnel. */
   readonly target: object;
   /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
@@ -34,40 +34,43 @@ export interface OriginRequest extends ExchangeRequest {
   /** The tunnel that it goes to, once it is known; `undefined` for what goes elsewhere. */
   readonly tunnel: LiveTunnel | undefined;
   /** Who has come in with it, where the tunnel is not open to everybody. */
-  readonly entrant: Entrant | undefined;
+  readonly entrant: AllowedVisitor | undefined;
   /** Counts how it ends. */
-  readonly outcomes: Outcomes;
+  readonly outcomes: RequestCounts;
 }
 
 export interface TunnelRequestOptions {
-  readonly plan: Plan;
+  readonly plan: ParsedRequest;
   readonly route: Extract<Destination, { kind: 'tunnel' }>;
   readonly peer: Peer;
   readonly rules: ResponseRules;
   readonly dialer: Dialer;
   /** who has come in, or may after a while; `undefined`: everybody, or not known before the tunnel is */
-  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
+  readonly entry: AllowedVisitor | Promise<Entry | undefined> | undefined;
   /** Lets somebody in who had to wait for it, or says what he is told instead; never rejects. */
-  readonly letIn: (request: TunnelRequest, found: LiveTunnel) => Promise<Entrant | OwnResponse | undefined>;
+  readonly authorize: (
+    request: TunnelRequest,
+    found: LiveTunnel,
+  ) => Promise<AllowedVisitor | OwnResponse | undefined>;
 }
 
 /** Its getters say what counts when the request is handed to a stream: before, it may have to wait to be let in. */
-export class TunnelRequest implements OriginRequest {
-  readonly plan: Plan;
+export class TunnelRequest implements UpstreamRequest {
+  readonly plan: ParsedRequest;
   readonly route: Extract<Destination, { kind: 'tunnel' }>;
   readonly peer: Peer;
-  readonly entry: Entrant | Promise<Entry | undefined> | undefined;
+  readonly entry: AllowedVisitor | Promise<Entry | undefined> | undefined;
   readonly target: LiveTunnel | TunnelLookup;
   readonly repeatable: boolean;
   readonly fresh: boolean;
   readonly keepsStream: boolean;
   readonly outcomes = requests.tunnel;
-  entrant: Entrant | undefined;
+  entrant: AllowedVisitor | undefined;
   readonly #rules: ResponseRules;
   readonly #dialer: Dialer;
-  readonly #letIn: TunnelRequestOptions['letIn'];
+  readonly #letIn: TunnelRequestOptions['authorize'];
 
-  constructor({ plan, route, peer, rules, dialer, entry, letIn }: TunnelRequestOptions) {
+  constructor({ plan, route, peer, rules, dialer, entry, authorize }: TunnelRequestOptions) {
     const { head, framing } = plan;
     const waits = entry instanceof Promise;
     this.plan = plan;
@@ -82,7 +85,7 @@ export class TunnelRequest implements OriginRequest {
     this.entrant = waits ? undefined : entry;
     this.#rules = rules;
     this.#dialer = dialer;
-    this.#letIn = letIn;
+    this.#letIn = authorize;
   }
 
   get tunnel(): LiveTunnel | undefined {
@@ -117,7 +120,7 @@ export class TunnelRequest implements OriginRequest {
     return this.entrant?.isPreflight === true;
   }
 
-  open(handler: OriginHandler): Dial {
+  open(handler: UpstreamHandler): Dial {
     const { target } = this;
     if (!(target instanceof TunnelLookup) && !(this.entry instanceof Promise))
       return this.#dialer.dial(target, handler);
@@ -131,7 +134,7 @@ export class TunnelRequest implements OriginRequest {
 
   async #enter(found: LiveTunnel): Promise<OwnResponse | undefined> {
     const decided = await this.#letIn(this, found);
-    if (decided !== undefined && !isEntrant(decided)) return decided;
+    if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
     this.entrant = decided;
     return undefined;
   }

@@ -4,9 +4,9 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { parseFields } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { Notice } from './notice.ts';
-import { HostResolver, planRequest } from './route.ts';
-import type { OriginRequest } from './tunnel-request.ts';
-import { Origins } from './upstreams.ts';
+import { HostResolver, parseRequest } from './route.ts';
+import type { UpstreamRequest } from './tunnel-request.ts';
+import { Upstreams } from './upstreams.ts';
 
 const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 
@@ -24,9 +24,9 @@ describe('Origins', () => {
   });
 
   /** @param head without the empty line */
-  function request(head: string, address = '192.0.2.1', trusted = false): OriginRequest {
+  function request(head: string, address = '192.0.2.1', trusted = false): UpstreamRequest {
     const dial = { cancel() {} };
-    const origins = new Origins({
+    const origins = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
@@ -54,7 +54,7 @@ describe('Origins', () => {
       unexpected: () => new ApiError(API_ERRORS.internal),
       accessLog: undefined,
     });
-    const plan = planRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
+    const plan = parseRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
     assert.ok(typeof plan === 'object' && (plan.route.kind === 'tunnel' || plan.route.kind === 'relay'));
     return origins.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
   }

@@ -9,28 +9,34 @@ import type { UpgradeRequest } from '../clients/upgrades.ts';
 import type { AccessLog } from '../observe/access-log.ts';
 import { requests } from '../observe/counters.ts';
 import type { ByteStream, Dial, Dialer, StreamHandler } from '../tunnels/stream.ts';
-import { mayBeDoors } from './access-pages.ts';
-import type { ApiOrigin } from './api-upstream.ts';
+import { mayBeAccessPage } from './access-pages.ts';
+import type { ApiUpstream } from './api-upstream.ts';
 import { errorResponse, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
 import type { Notice } from './notice.ts';
 import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS } from './path-form.ts';
 import { type Peer, relayRequestHead } from './request-head.ts';
 import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from './response.ts';
-import { type Destination, type EdgeContext, type OriginHandler, type Plan, TunnelLookup } from './route.ts';
 import {
-  type OriginRequest,
+  type Destination,
+  type EdgeContext,
+  type UpstreamHandler,
+  type ParsedRequest,
+  TunnelLookup,
+} from './route.ts';
+import {
+  type UpstreamRequest,
   type ResponseRules,
   TunnelRequest,
   type TunnelRequestOptions,
 } from './tunnel-request.ts';
 import {
   type Arriving,
-  type Door,
-  type Entrant,
+  type VisitorAccess,
+  type AllowedVisitor,
   type Entry,
   type FormEntry,
-  isEntrant,
+  isAllowedVisitor,
   isFormEntry,
   type Standing,
 } from './visitor-access.ts';
@@ -38,8 +44,8 @@ import {
 /** Bytes of a form of the door's page. */
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
-/** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
-export type Admitted = Entrant | FormEntry | Promise<Entry | undefined> | undefined;
+/** What {@link Upstreams.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
+export type AllowedRequest = AllowedVisitor | FormEntry | Promise<Entry | undefined> | undefined;
 
 /** The relay's own WebSocket endpoints. */
 export interface UpgradeEndpoints {
@@ -48,17 +54,17 @@ export interface UpgradeEndpoints {
   upgrade(request: UpgradeRequest): Promise<void>;
 }
 
-export interface OriginsOptions {
+export interface UpstreamsOptions {
   readonly context: EdgeContext;
   readonly dialer: Dialer;
-  readonly api: ApiOrigin;
+  readonly api: ApiUpstream;
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
   /** Whether browsers are told to visit the relay's own address with https only. */
   readonly secureOnly: boolean;
   /** Who comes into tunnels that are not open to everybody. */
-  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'standing'>;
+  readonly door: Pick<VisitorAccess, 'enter' | 'submit' | 'askAgain' | 'standing'>;
   /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
@@ -72,19 +78,19 @@ export interface OriginsOptions {
 /** For a year (RFC 6797 section 6.1), and for this name only: what is below it may have tenants of its own. */
 const SECURE_ONLY_FIELD = 'Strict-Transport-Security: max-age=31536000\r\n';
 
-export class Origins {
+export class Upstreams {
   readonly context: EdgeContext;
   readonly now: () => number;
   readonly unexpected: (error: unknown) => ApiError;
   readonly accessLog: AccessLog | undefined;
   readonly #dialer: Dialer;
-  readonly #api: ApiOrigin;
+  readonly #api: ApiUpstream;
   readonly #endpoints: UpgradeEndpoints;
   /** for tunnels with a host of their own */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
   readonly #relayEnding: ResponseEnding;
-  readonly #door: OriginsOptions['door'];
+  readonly #door: UpstreamsOptions['door'];
   readonly #notice: Notice | undefined;
 
   constructor({
@@ -99,7 +105,7 @@ export class Origins {
     now,
     unexpected,
     accessLog,
-  }: OriginsOptions) {
+  }: UpstreamsOptions) {
     this.context = context;
     this.now = now;
     this.unexpected = unexpected;
@@ -120,7 +126,7 @@ export class Origins {
    *
    * @param entry what {@link enter} has said, which must not be a response
    */
-  request(plan: Plan, route: Destination, peer: Peer, entry: Admitted): OriginRequest {
+  request(plan: ParsedRequest, route: Destination, peer: Peer, entry: AllowedRequest): UpstreamRequest {
     if (route.kind === 'relay') return this.#toRelay(plan, route.target, peer);
     if (entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry))
       return this.#toForm(plan, entry, peer);
@@ -128,7 +134,10 @@ export class Origins {
   }
 
   /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
-  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
+  enter(
+    { head, framing, route, upgrade }: ParsedRequest,
+    peer: Peer,
+  ): Entry | Promise<Entry | undefined> | undefined {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
@@ -143,13 +152,13 @@ export class Origins {
 
   #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
     const { tunnel, link, target } = visit;
-    if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
+    if (tunnel.access === undefined && link === undefined && !mayBeAccessPage(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
     return this.#door.enter(head, visit, { address, network: networkOf(address), trusted: peer.trusted });
   }
 
   /** Whether the visitor of a request still has access. */
-  standing({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): Standing {
+  standing({ head }: ParsedRequest, peer: Peer, { tunnel, entrant }: UpstreamRequest): Standing {
     if (tunnel?.isSuspended === true) return 'revoked';
     if (tunnel?.access === undefined) return 'allowed';
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
@@ -162,7 +171,7 @@ export class Origins {
   }
 
   /** @returns the response in place of the tunnel's, if the tunnel is already known; otherwise the lookup decides */
-  noticeFor({ head, route }: Plan): OwnResponse | undefined {
+  noticeFor({ head, route }: ParsedRequest): OwnResponse | undefined {
     if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target } = route;
     return tunnel instanceof TunnelLookup
@@ -180,7 +189,12 @@ export class Origins {
    *
    * @throws ApiError with the connection untouched
    */
-  upgrade({ head }: Plan, target: string, peer: Peer, takeOver: UpgradeRequest['takeOver']): Promise<void> {
+  upgrade(
+    { head }: ParsedRequest,
+    target: string,
+    peer: Peer,
+    takeOver: UpgradeRequest['takeOver'],
+  ): Promise<void> {
     return this.#endpoints.upgrade({
       target,
       address: this.limitedAddress(head, peer),
@@ -189,7 +203,7 @@ export class Origins {
     });
   }
 
-  #toRelay(plan: Plan, target: string, peer: Peer): OriginRequest {
+  #toRelay(plan: ParsedRequest, target: string, peer: Peer): UpstreamRequest {
     const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
     return {
       target: this.#api,
@@ -208,7 +222,7 @@ export class Origins {
     };
   }
 
-  #toForm({ head, framing, expectsContinue }: Plan, entry: FormEntry, peer: Peer): OriginRequest {
+  #toForm({ head, framing, expectsContinue }: ParsedRequest, entry: FormEntry, peer: Peer): UpstreamRequest {
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
     const from = { address, network: networkOf(address), trusted: peer.trusted };
     const { tunnel } = entry.form;
@@ -232,18 +246,26 @@ export class Origins {
   }
 
   #toTunnel(
-    plan: Plan,
+    plan: ParsedRequest,
     route: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
-    entry: Entrant | Promise<Entry | undefined> | undefined,
-  ): OriginRequest {
+    entry: AllowedVisitor | Promise<Entry | undefined> | undefined,
+  ): UpstreamRequest {
     const { prefix, target } = route;
     const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);
-    return new TunnelRequest({ plan, route, peer, rules, dialer: this.#dialer, entry, letIn: this.#letIn });
+    return new TunnelRequest({
+      plan,
+      route,
+      peer,
+      rules,
+      dialer: this.#dialer,
+      entry,
+      authorize: this.#authorize,
+    });
   }
 
   /** For those who had to wait until the tunnel was known, or their password was checked. */
-  readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
+  readonly #authorize: TunnelRequestOptions['authorize'] = async ({ plan, route, peer, entry }, tunnel) => {
     const { head, upgrade, framing } = plan;
     const { prefix, target, link } = route;
     if (tunnel.isSuspended) return this.suspended(head);
@@ -252,7 +274,7 @@ export class Origins {
     const decided = await (entry ?? this.#enter(head, visit, peer));
     // The tunnel was not known when there was still time to take the form; the page knows it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
-    if (decided !== undefined && !isEntrant(decided)) return decided;
+    if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
     // A password takes its time to check.
     if (tunnel.isSuspended) return this.suspended(head);
     return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
@@ -291,7 +313,7 @@ export interface FormOptions {
 }
 
 /** Takes the body, and has the relay respond to it. */
-export function dialForm(handler: OriginHandler, options: FormOptions): Dial {
+export function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
   let stream: FormStream | undefined;
   let isCancelled = false;
   queueMicrotask(() => {
@@ -309,14 +331,14 @@ export function dialForm(handler: OriginHandler, options: FormOptions): Dial {
 }
 
 class FormStream implements ByteStream {
-  readonly #handler: OriginHandler;
+  readonly #handler: UpstreamHandler;
   readonly #options: FormOptions;
   readonly #pieces: Buffer[] = [];
   #reader: StreamHandler | undefined;
   #left: number;
   #isOver = false;
 
-  constructor(handler: OriginHandler, options: FormOptions) {
+  constructor(handler: UpstreamHandler, options: FormOptions) {
     this.#handler = handler;
     this.#options = options;
     this.#left = options.length;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
-import { Gate } from '../access/access-check.ts';
-import { HeldAccess } from '../access/access-policy.ts';
+import { AccessCheck } from '../access/access-check.ts';
+import { AccessPolicy } from '../access/access-policy.ts';
 import { LinkTokens, Passes } from '../access/passes.ts';
 import { BusyError } from '../access/password-hashes.ts';
 import { ACCESS_ATTEMPTS_PER_MINUTE, TUNNEL_ATTEMPTS_PER_MINUTE } from '../limits.ts';
@@ -10,14 +10,14 @@ import type { StoredAccess } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { Door, type Entry, isEntrant, isFormEntry } from './visitor-access.ts';
+import { VisitorAccess, type Entry, isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 
 const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 
 describe('Door', () => {
   let clock: FakeClock;
-  let door: Door;
-  let tunnel: { id: string; createdAt: number; account: { id: string }; access: HeldAccess | undefined };
+  let door: VisitorAccess;
+  let tunnel: { id: string; createdAt: number; account: { id: string }; access: AccessPolicy | undefined };
   /** whether too many passwords wait */
   let isBusy: boolean;
   /** called when a password is checked */
@@ -34,8 +34,8 @@ describe('Door', () => {
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
     const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
     const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
-    door = new Door({
-      gate: new Gate({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
+    door = new VisitorAccess({
+      gate: new AccessCheck({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
       passes,
       lastingPasses,
       hashes: {
@@ -58,7 +58,7 @@ describe('Door', () => {
   });
 
   function lock(fields: Partial<StoredAccess>): void {
-    tunnel.access = new HeldAccess(anAccess(fields));
+    tunnel.access = new AccessPolicy(anAccess(fields));
   }
 
   /** @returns changes who may come in, once */
@@ -218,5 +218,5 @@ function headOf(text: string): RequestHead {
 function outcome(entry: Entry | undefined): number | string {
   if (entry === undefined) return 'open';
   if (isFormEntry(entry)) return 'form';
-  return isEntrant(entry) ? 'in' : entry.status;
+  return isAllowedVisitor(entry) ? 'in' : entry.status;
 }

@@ -6,26 +6,26 @@ import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import {
   type Credentials,
-  type Gate,
+  type AccessCheck,
   isSentFromHere,
   type Kept,
   PassedPasswords,
 } from '../access/access-check.ts';
-import type { HeldAccess } from '../access/access-policy.ts';
+import type { AccessPolicy } from '../access/access-policy.ts';
 import type { Passes } from '../access/passes.ts';
 import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type DoorContext, doorResponse, doorStep, goOn, PASSWORD_FIELD } from './access-pages.ts';
-import type { Knocking } from './approvals.ts';
+import { type AccessPageContext, accessPage, accessStep, redirect, PASSWORD_FIELD } from './access-pages.ts';
+import type { Approvals } from './approvals.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './request-head.ts';
 
 /** Somebody who comes in. */
-export interface Entrant {
+export interface AllowedVisitor {
   /** who he is (server/access/access-check.ts); `undefined` where he did not have to say */
   readonly visitor: string | undefined;
   /** of the `access` that let him in */
@@ -59,13 +59,13 @@ export interface Whereabouts {
   readonly trusted: boolean;
 }
 
-/** The request is the form of the door's own page: its body is for {@link Door.submit}. */
+/** The request is the form of the door's own page: its body is for {@link VisitorAccess.submit}. */
 export interface FormEntry {
-  readonly form: Visit & { readonly access: HeldAccess };
+  readonly form: Visit & { readonly access: AccessPolicy };
 }
 
 /** Whether somebody comes in, or what he is told instead. */
-export type Entry = Entrant | FormEntry | OwnResponse;
+export type Entry = AllowedVisitor | FormEntry | OwnResponse;
 
 /**
  * Whether a visitor still has access. `barred`: the access policy of the tunnel no longer allows it. `revoked`: the visitor's own
@@ -73,13 +73,13 @@ export type Entry = Entrant | FormEntry | OwnResponse;
  */
 export type Standing = 'allowed' | 'barred' | 'revoked';
 
-export interface DoorOptions {
-  readonly gate: Gate;
+export interface VisitorAccessOptions {
+  readonly gate: AccessCheck;
   readonly passes: Passes;
   /** those of who has come with a link */
   readonly lastingPasses: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
-  readonly knocking: Pick<Knocking, 'respond'>;
+  readonly knocking: Pick<Approvals, 'respond'>;
   /** wrong passwords, by tunnel and network */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
   /** wrong passwords of unknown networks, by tunnel */
@@ -95,13 +95,13 @@ export interface DoorOptions {
 /** Whose password the page's is, among those that are remembered: no user of HTTP Basic has a colon in his name. */
 const PAGE_USER = ':';
 
-export class Door {
-  readonly #options: DoorOptions;
+export class VisitorAccess {
+  readonly #options: VisitorAccessOptions;
   readonly #passed = new PassedPasswords();
   /** networks known to have shown a right password, by tunnel */
   readonly #known = new TenantCache<true>(KNOWN_NETWORKS_MAX);
 
-  constructor(options: DoorOptions) {
+  constructor(options: VisitorAccessOptions) {
     this.#options = options;
   }
 
@@ -118,10 +118,10 @@ export class Door {
     const { access, account, createdAt, id: tunnelId } = visit.tunnel;
     const { address, network, trusted } = from;
     const { link, prefix, upgrade, hasBody } = visit;
-    const step = doorStep(head, visit);
+    const step = accessStep(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
     // Whoever has waited goes on, if the tunnel is open by now.
-    if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
+    if (access === undefined) return leadsOn && step !== 'password' ? redirect(visit, undefined) : undefined;
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
     const tunnel = { tunnelId, createdAt, account: account.id };
@@ -135,12 +135,12 @@ export class Door {
     switch (verdict.kind) {
       case 'link': {
         const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
-        if (leadsOn) return goOn(visit, cookie);
+        if (leadsOn) return redirect(visit, cookie);
         const { visitor, kept } = verdict;
         return { visitor, version: access.version, until: verdict.link.end * 1000, kept, cookie };
       }
       case 'pass': {
-        if (leadsOn) return goOn(visit, undefined);
+        if (leadsOn) return redirect(visit, undefined);
         const { visitor, until, kept } = verdict;
         return { visitor, version: access.version, until, kept, cookie: undefined };
       }
@@ -152,7 +152,7 @@ export class Door {
         return this.#refuse('access-address', head, visit, access);
       case 'ask': {
         const { knock } = verdict;
-        const told = access.takesKnocks
+        const told = access.takesApprovalRequests
           ? this.#options.knocking.respond({ head, visit, access, address, knock, step })
           : undefined;
         return (
@@ -161,7 +161,7 @@ export class Door {
       }
       case 'check':
         if (this.#remembers(visit, access, network, verdict.credentials))
-          return this.#admit(head, visit, access, verdict.credentials);
+          return this.#allow(head, visit, access, verdict.credentials);
         return this.#check(head, visit, access, from, verdict);
     }
   }
@@ -176,11 +176,11 @@ export class Door {
   async submit(head: RequestHead, entry: FormEntry, from: Whereabouts, body: string): Promise<OwnResponse> {
     const { form } = entry;
     const { access, account } = form.tunnel;
-    if (access === undefined) return goOn(form, undefined);
+    if (access === undefined) return redirect(form, undefined);
     if (!access.allows(from.address)) return this.#refuse('access-address', head, form, access);
     const password = new URLSearchParams(body).get(PASSWORD_FIELD) ?? '';
     const { stored } = access;
-    if (stored.password === null) return goOn(form, undefined);
+    if (stored.password === null) return redirect(form, undefined);
     const credentials = { user: PAGE_USER, password };
     if (!this.#remembers(form, access, from.network, credentials)) {
       const problem = await this.#try(form, from.network, password, stored.password);
@@ -189,7 +189,7 @@ export class Door {
         return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
       this.#passed.add(account.id, access.version, credentials);
     }
-    return goOn(form, this.#cookie(form, access, 'password'));
+    return redirect(form, this.#cookie(form, access, 'password'));
   }
 
   /** The page again, for a form that could not be taken. */
@@ -203,7 +203,7 @@ export class Door {
    * @param address as for {@link enter}
    * @param entrant what gave the visitor access; `undefined` if the tunnel was open to everybody
    */
-  standing({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): Standing {
+  standing({ id, access }: LiveTunnel, address: string, entrant: AllowedVisitor | undefined): Standing {
     if (access === undefined) return 'allowed';
     if (!access.allows(address)) return 'barred';
     if (!access.asks) return 'allowed';
@@ -217,7 +217,12 @@ export class Door {
    * Whether a password is known to be right. This is not said where no more may be tried: one that somebody has used lately
    * could be guessed as fast as requests come.
    */
-  #remembers({ tunnel }: Visit, { version }: HeldAccess, network: string, credentials: Credentials): boolean {
+  #remembers(
+    { tunnel }: Visit,
+    { version }: AccessPolicy,
+    network: string,
+    credentials: Credentials,
+  ): boolean {
     const { attempts, tunnelAttempts } = this.#options;
     const who = triesOf(tunnel, network);
     if (attempts.isOut(who)) return false;
@@ -265,7 +270,7 @@ export class Door {
   async #check(
     head: RequestHead,
     visit: Arriving,
-    access: HeldAccess,
+    access: AccessPolicy,
     from: Whereabouts,
     { credentials, hash }: { readonly credentials: Credentials; readonly hash: string | undefined },
   ): Promise<Entry | undefined> {
@@ -274,10 +279,10 @@ export class Door {
     if (visit.tunnel.access !== access) return await this.enter(head, visit, from);
     if (problem !== undefined) return this.#refuse(problem, head, visit, access);
     this.#passed.add(visit.tunnel.account.id, access.version, credentials);
-    return this.#admit(head, visit, access, credentials);
+    return this.#allow(head, visit, access, credentials);
   }
 
-  #admit(head: RequestHead, visit: Visit, access: HeldAccess, { user }: Credentials): Entrant {
+  #allow(head: RequestHead, visit: Visit, access: AccessPolicy, { user }: Credentials): AllowedVisitor {
     const visitor = `basic:${user}`;
     // Programs send their credentials each time; a browser does not for a WebSocket.
     const isBrowser = fieldValue(head.fields, 'sec-fetch-mode') !== undefined;
@@ -286,14 +291,14 @@ export class Door {
   }
 
   /** @param end of the link, wall time in s */
-  #linkCookie({ tunnel, prefix }: Visit, { version }: HeldAccess, visitor: string, end: number): string {
+  #linkCookie({ tunnel, prefix }: Visit, { version }: AccessPolicy, visitor: string, end: number): string {
     const { lastingPasses, secure, now } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
     const value = lastingPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
     return passCookie({ value, prefix, secure, seconds: end - Math.floor(now() / 1000) });
   }
 
-  #cookie(visit: Visit, { version }: HeldAccess, visitor: string): string {
+  #cookie(visit: Visit, { version }: AccessPolicy, visitor: string): string {
     const { passes, secure, now } = this.#options;
     const form = visit.prefix === '' ? 'host' : 'path';
     const end = Math.floor(now() / 1000) + PASS_SECONDS;
@@ -305,10 +310,10 @@ export class Door {
     code: 'access-required' | 'access-address' | 'access-attempts',
     head: RequestHead,
     visit: Visit,
-    access: HeldAccess,
-    what: Pick<DoorContext, 'wasWrong' | 'linkEnded'> = {},
+    access: AccessPolicy,
+    what: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> = {},
   ): OwnResponse {
-    return doorResponse(code, { head, visit, access, contact: this.#options.contact, ...what });
+    return accessPage(code, { head, visit, access, contact: this.#options.contact, ...what });
   }
 }
 
@@ -322,7 +327,7 @@ function isFollowed({ method }: RequestHead, { upgrade }: Arriving): boolean {
   return (method === 'GET' || method === 'HEAD') && !upgrade;
 }
 
-export function isEntrant(entry: Entry): entry is Entrant {
+export function isAllowedVisitor(entry: Entry): entry is AllowedVisitor {
   return 'kept' in entry;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AccessEntry } from '../observe/access-log.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type EdgeContext, HostResolver, planRequest } from './route.ts';
+import { type EdgeContext, HostResolver, parseRequest } from './route.ts';
 import { AccessRecord } from './visitor-requests.ts';
 
 const TOKEN = 'Ab3-_'.repeat(6) + 'xy';
@@ -14,7 +14,7 @@ function loggedPath(start: string, host = 'relay.example'): string | undefined {
   const bytes = Buffer.from(
     `${start} HTTP/1.1\r\nHost: ${host}\r\nReferer: https://${host}/invite/${TOKEN}\r\n\r\n`,
   );
-  const plan = planRequest(bytes, {
+  const plan = parseRequest(bytes, {
     hosts: new HostResolver({ own: 'relay.example', tunnel: 'tunnels.example', service: 'tunnels.example' }),
     tunnels: {
       bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),

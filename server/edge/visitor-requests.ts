@@ -7,7 +7,7 @@ import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { BARRED_RESPONSE_MS } from '../limits.ts';
 import type { AccessLog } from '../observe/access-log.ts';
-import { type Outcomes, refusals, requests } from '../observe/counters.ts';
+import { type RequestCounts, refusals, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import {
@@ -17,14 +17,14 @@ import {
   requestFacts,
   routeResponse,
 } from './builtin-responses.ts';
-import { type Admission, visitorAddress } from './connection-limiter.ts';
+import { type ConnectionLimiter, visitorAddress } from './connection-limiter.ts';
 import { Exchange, type ExchangeOwner, KeptStream } from './exchange.ts';
 import type { Peer } from './request-head.ts';
-import { interimsFor } from './response.ts';
-import { type Destination, type Plan, TunnelLookup } from './route.ts';
-import type { OriginRequest } from './tunnel-request.ts';
-import type { Admitted, Origins } from './upstreams.ts';
-import { isEntrant, isFormEntry } from './visitor-access.ts';
+import { informationalResponsesFor } from './response.ts';
+import { type Destination, type ParsedRequest, TunnelLookup } from './route.ts';
+import type { UpstreamRequest } from './tunnel-request.ts';
+import type { AllowedRequest, Upstreams } from './upstreams.ts';
+import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
 
 /** What the requests ask of their connection. */
@@ -32,7 +32,7 @@ export interface RequestsOwner {
   /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
   /** The request asks for one of the relay's own WebSockets. */
-  upgradeAsked(plan: Plan, target: string): void;
+  upgradeAsked(plan: ParsedRequest, target: string): void;
   /** The connection is a WebSocket from here on. */
   switched(stream: ByteStream): void;
   /** The current request is over, and everything was sent. `close`: the connection ends with it. */
@@ -42,16 +42,16 @@ export interface RequestsOwner {
 export class VisitorRequests implements ExchangeOwner {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Origins;
-  readonly #admission: Admission;
+  readonly #origins: Upstreams;
+  readonly #admission: ConnectionLimiter;
   readonly #owner: RequestsOwner;
-  readonly #outcomes: RequestOutcomes;
+  readonly #outcomes: RequestStats;
   readonly #kept = new KeptStream();
   /** Whether the connection ends with the response to the current request. */
   #isLast = false;
-  #plan: Plan | undefined;
+  #plan: ParsedRequest | undefined;
   /** The current request, as where it goes receives it. */
-  #request: OriginRequest | undefined;
+  #request: UpstreamRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
   /** Monotonic ms at which the response of a visitor is cut who no longer has access; `undefined` for all others. */
@@ -65,8 +65,8 @@ export class VisitorRequests implements ExchangeOwner {
   constructor(
     socket: VisitorSocket,
     peer: Peer,
-    origins: Origins,
-    admission: Admission,
+    origins: Upstreams,
+    admission: ConnectionLimiter,
     owner: RequestsOwner,
   ) {
     this.#socket = socket;
@@ -74,7 +74,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#origins = origins;
     this.#admission = admission;
     this.#owner = owner;
-    this.#outcomes = new RequestOutcomes(socket, peer, origins);
+    this.#outcomes = new RequestStats(socket, peer, origins);
   }
 
   /** The current request, if it has been passed on. */
@@ -94,13 +94,13 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   /** A well-formed request has come. */
-  begin(plan: Plan): void {
+  begin(plan: ParsedRequest): void {
     this.#plan = plan;
     this.#outcomes.begin(plan, plan.head.bytes.length);
     const { route } = plan;
     const entry = this.#origins.enter(plan, this.#peer);
     const isRefused =
-      entry !== undefined && !(entry instanceof Promise) && !isEntrant(entry) && !isFormEntry(entry);
+      entry !== undefined && !(entry instanceof Promise) && !isAllowedVisitor(entry) && !isFormEntry(entry);
     // Who has to wait at the door is told nothing before.
     const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
     const refusal = this.#admission.begin(plan, own !== undefined);
@@ -117,7 +117,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#passOn(plan, route, isRefused ? undefined : entry);
   }
 
-  #passOn(plan: Plan, route: Destination, entry: Admitted): void {
+  #passOn(plan: ParsedRequest, route: Destination, entry: AllowedRequest): void {
     const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#request = request;
     this.#staysOpen = false;
@@ -125,7 +125,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
-    const interims = interimsFor(plan, this.#peer);
+    const interims = informationalResponsesFor(plan, this.#peer);
     const close = plan.close || this.#isLast;
     this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
     this.#exchange.start(this.#kept.take(request.target, request.fresh));
@@ -296,7 +296,7 @@ export class VisitorRequests implements ExchangeOwner {
   // What the relay responds itself
 
   /** Responds to a well-formed request in place of its target. */
-  #standIn(response: OwnResponse, countedIn?: Outcomes): void {
+  #standIn(response: OwnResponse, countedIn?: RequestCounts): void {
     if (countedIn !== undefined) this.#outcomes.countIn(countedIn);
     this.#admission.refused();
     this.#respond(response, this.#endsUnread);
@@ -326,16 +326,16 @@ export class VisitorRequests implements ExchangeOwner {
 
 /* How the requests of one connection end, one after the other: counted, and reported to the access log if there is one. */
 
-export class RequestOutcomes {
+export class RequestStats {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Origins;
+  readonly #origins: Upstreams;
   /** Counts how the current request ends. */
-  #outcomes: Outcomes = requests.nowhere;
+  #outcomes: RequestCounts = requests.nowhere;
   /** What the access log will say about it. */
   #access: AccessRecord | undefined;
 
-  constructor(socket: VisitorSocket, peer: Peer, origins: Origins) {
+  constructor(socket: VisitorSocket, peer: Peer, origins: Upstreams) {
     this.#socket = socket;
     this.#peer = peer;
     this.#origins = origins;
@@ -347,7 +347,7 @@ export class RequestOutcomes {
    * @param plan `undefined` for one that is refused for its head
    * @param headLength bytes of it that have been taken
    */
-  begin(plan: Plan | undefined, headLength: number): void {
+  begin(plan: ParsedRequest | undefined, headLength: number): void {
     const { accessLog, context } = this.#origins;
     if (accessLog === undefined) return;
     const { now, taken, sent } = this.#progress;
@@ -356,7 +356,7 @@ export class RequestOutcomes {
   }
 
   /** It is now known where the current request goes. */
-  countIn(outcomes: Outcomes): void {
+  countIn(outcomes: RequestCounts): void {
     this.#outcomes = outcomes;
   }
 
@@ -365,7 +365,7 @@ export class RequestOutcomes {
    *
    * @param status of the response, if one was begun
    */
-  end(outcome: keyof Outcomes, status: number | undefined, error?: VisitorErrorCode): void {
+  end(outcome: keyof RequestCounts, status: number | undefined, error?: VisitorErrorCode): void {
     this.#outcomes[outcome] += 1;
     this.#outcomes = requests.nowhere;
     if (this.#access !== undefined) this.#tell(outcome, status, error);
@@ -393,7 +393,7 @@ export class RequestOutcomes {
     if (this.#access !== undefined) this.#tell('upgraded', 101);
   }
 
-  #tell(outcome: keyof Outcomes, status: number | undefined, error?: VisitorErrorCode): void {
+  #tell(outcome: keyof RequestCounts, status: number | undefined, error?: VisitorErrorCode): void {
     this.#access?.end(outcome, this.#progress, status, error);
     this.#access = undefined;
   }
@@ -424,11 +424,11 @@ export interface Progress {
 export class AccessRecord {
   readonly #log: AccessLog;
   readonly #address: string;
-  readonly #plan: Plan | undefined;
+  readonly #plan: ParsedRequest | undefined;
   readonly #begin: Progress;
 
   /** @param begin the time at the end of the request's head, and the bytes before it */
-  constructor(log: AccessLog, address: string, plan: Plan | undefined, begin: Progress) {
+  constructor(log: AccessLog, address: string, plan: ParsedRequest | undefined, begin: Progress) {
     this.#log = log;
     this.#address = address;
     this.#plan = plan;
@@ -440,7 +440,12 @@ export class AccessRecord {
    *
    * @param status of the response, if one was begun
    */
-  end(outcome: keyof Outcomes, end: Progress, status: number | undefined, error?: VisitorErrorCode): void {
+  end(
+    outcome: keyof RequestCounts,
+    end: Progress,
+    status: number | undefined,
+    error?: VisitorErrorCode,
+  ): void {
     const head = this.#plan?.head;
     const tunnel = tunnelOf(this.#plan);
     this.#log({
@@ -461,7 +466,7 @@ export class AccessRecord {
   }
 }
 
-function tunnelOf(plan: Plan | undefined): LiveTunnel | undefined {
+function tunnelOf(plan: ParsedRequest | undefined): LiveTunnel | undefined {
   if (plan?.route.kind !== 'tunnel') return undefined;
   const { tunnel } = plan.route;
   return tunnel instanceof TunnelLookup ? tunnel.found : tunnel;

@@ -1,7 +1,7 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
 import type { Socket } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
-import { TurnedReads } from '../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import { BACKLOG_MAX_BYTES, STALL_TIMEOUT_MS } from '../limits.ts';
 import type { VisitorSink } from './response.ts';
 
@@ -24,7 +24,7 @@ export class VisitorSocket implements VisitorSink {
   readonly #socket: Socket;
   readonly #handler: VisitorSocketHandler;
   readonly #output: VisitorOutput;
-  readonly #reads: TurnedReads;
+  readonly #reads: ScheduledReads;
   /** Bytes that have arrived and wait for their turn. */
   #input: Buffer | undefined;
   #inputEnded = false;
@@ -39,7 +39,7 @@ export class VisitorSocket implements VisitorSink {
     this.#socket = socket;
     this.#handler = handler;
     this.#output = new VisitorOutput(socket, () => handler.onOutputTaken());
-    this.#reads = new TurnedReads(socket, group, {
+    this.#reads = new ScheduledReads(socket, group, {
       onChunk: (chunk) => this.#receive(chunk),
       onEnd: () => {
         this.#inputEnded = true;

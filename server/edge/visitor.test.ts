@@ -15,7 +15,7 @@ import {
 } from '../limits.ts';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { AddressCount, Admission, Place, Seats } from './connection-limiter.ts';
+import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
 import { boundPort } from './listener.ts';
 import { Visitor } from './visitor.ts';
 
@@ -26,7 +26,7 @@ describe('Visitor', () => {
   let socket: Socket;
   let visitor: Visitor;
   let peer: TestVisitor;
-  let seats: Seats;
+  let seats: ConnectionSlots;
   /** times that its owner was told that it is gone */
   let gone: number;
   let from: { address: string; proto: 'http'; trusted: boolean };
@@ -39,9 +39,12 @@ describe('Visitor', () => {
     const accepted = new Promise<void>((resolve) => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
-        seats = new Seats({ visitors: 1, newcomers: 1 });
+        seats = new ConnectionSlots({ visitors: 1, newcomers: 1 });
         const enter = (entering: Visitor) =>
-          new Admission(new Place(seats, entering), new AddressCount(fixture.addresses, from, entering));
+          new ConnectionLimiter(
+            new Slot(seats, entering),
+            new AddressCount(fixture.addresses, from, entering),
+          );
         visitor = new Visitor(connection, from, fixture.origins, { enter, gone: () => (gone += 1) });
         resolve();
       });

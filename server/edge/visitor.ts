@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { HeadReader } from '../../shared/http1/head.ts';
-import { TurnedReads } from '../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import {
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
@@ -20,11 +20,11 @@ import { countApiRefusal } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { upgradeRefusal } from './builtin-responses.ts';
-import type { Admission, LimitedConnection, Occupant } from './connection-limiter.ts';
+import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Peer } from './request-head.ts';
-import { oversizeFault, type Plan, planRequest } from './route.ts';
-import type { Origins } from './upstreams.ts';
+import { oversizeFault, type ParsedRequest, parseRequest } from './route.ts';
+import type { Upstreams } from './upstreams.ts';
 import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
 import { VisitorOutput, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
@@ -39,15 +39,15 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering
 /** What a connection asks of the edge that holds it. */
 export interface VisitorOwner {
   /** Says for each of its requests whether it is let in. */
-  enter(visitor: Visitor): Admission;
+  enter(visitor: Visitor): ConnectionLimiter;
   /** Told once, when the connection is closed or given away. */
   gone(visitor: Visitor): void;
 }
 
-export class Visitor implements Occupant, LimitedConnection, RequestsOwner, VisitorSocketHandler {
+export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Origins;
+  readonly #origins: Upstreams;
   readonly #owner: VisitorOwner;
   readonly #requests: VisitorRequests;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
@@ -64,7 +64,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
   /** Monotonic ms at which its current time limit ends. */
   #deadline: number;
 
-  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner, isPassed = false) {
+  constructor(socket: Socket, peer: Peer, origins: Upstreams, owner: VisitorOwner, isPassed = false) {
     this.#isPassed = isPassed;
     this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
     this.#peer = peer;
@@ -208,7 +208,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
       return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
     if (end.rest.length > 0) this.#socket.returnInput(end.rest);
     this.#deadline = this.#inputEnded ? this.#leaveBy : Infinity;
-    const plan = planRequest(end.head, this.#origins.context);
+    const plan = parseRequest(end.head, this.#origins.context);
     if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
     this.#state = 'exchange';
     this.#requests.begin(plan);
@@ -280,7 +280,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
     this.#process();
   }
 
-  upgradeAsked(plan: Plan, target: string): void {
+  upgradeAsked(plan: ParsedRequest, target: string): void {
     // Its connection would end with the relay before.
     if (this.#isPassed)
       return this.#requests.refuseUpgrade(
@@ -290,7 +290,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
     void this.#upgrade(plan, target);
   }
 
-  async #upgrade(plan: Plan, target: string): Promise<void> {
+  async #upgrade(plan: ParsedRequest, target: string): Promise<void> {
     try {
       await this.#origins.upgrade(plan, target, this.#peer, () => this.#giveAway());
     } catch (error) {
@@ -368,7 +368,7 @@ export class Visitor implements Occupant, LimitedConnection, RequestsOwner, Visi
  */
 export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
   const output = new VisitorOutput(socket, () => stream.resume());
-  const reads = new TurnedReads(socket, () => group, {
+  const reads = new ScheduledReads(socket, () => group, {
     onChunk(bytes) {
       if (!stream.write(bytes)) reads.pause();
     },

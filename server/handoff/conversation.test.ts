@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { mock } from 'node:test';
-import { SUCCESSION_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
+import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 import { Conversation, TimeoutError } from './conversation.ts';
 
 function read(value: unknown): { readonly n: number } | undefined {
@@ -64,7 +64,7 @@ describe('a conversation between two relays', () => {
       await other.talk.over;
     }
     const long = pair();
-    long.far.write(Buffer.alloc(SUCCESSION_LINE_MAX_BYTES, 'x'));
+    long.far.write(Buffer.alloc(HANDOFF_LINE_MAX_BYTES, 'x'));
     long.far.write('x');
     await long.talk.over;
   });

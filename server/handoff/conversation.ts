@@ -1,6 +1,6 @@
 /** Messages between two relays: one JSON object a line, over a connection on this machine. */
 import type { Socket } from 'node:net';
-import { SUCCESSION_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
+import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 import type { TrafficDelta } from '../store/parameters.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 
@@ -90,7 +90,7 @@ export class Conversation<Sent, Received> {
     if (start === bytes.length) return;
     this.#held.push(bytes.subarray(start));
     this.#heldBytes += bytes.length - start;
-    if (this.#heldBytes > SUCCESSION_LINE_MAX_BYTES) this.#socket.destroy();
+    if (this.#heldBytes > HANDOFF_LINE_MAX_BYTES) this.#socket.destroy();
   }
 
   #hear(line: string): void {

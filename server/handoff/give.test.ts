@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
-import { SUCCESSION_READY_MS, SUCCESSION_STEP_MS } from '../limits.ts';
+import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { until } from '../testing/edge-fixture.ts';
 import {
   Conversation,
@@ -13,8 +13,8 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from './conversation.ts';
-import { Handover, type Replaceable, type Successor } from './give.ts';
-import { meet, meetingPath } from './handoff-socket.ts';
+import { HandoffSender, type Replaceable, type Successor } from './give.ts';
+import { meet, handoffSocketPath } from './handoff-socket.ts';
 
 const ADDRESS = '127.0.0.1:8080';
 
@@ -58,16 +58,16 @@ describeOnPosix('the relay that is replaced', () => {
   let folder: string;
   let path: string;
   let relay: FakeRelay;
-  let handover: Handover;
+  let handover: HandoffSender;
   let talk: Conversation<SuccessorMessage, PredecessorMessage>;
   let logged: string[];
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'culvert-replace-'));
-    path = meetingPath(folder, 8080);
+    path = handoffSocketPath(folder, 8080);
     relay = new FakeRelay();
     logged = [];
-    handover = await Handover.open(path, relay, (event) => void logged.push(event));
+    handover = await HandoffSender.open(path, relay, (event) => void logged.push(event));
     talk = await converse();
   });
 
@@ -131,9 +131,9 @@ describeOnPosix('the relay that is replaced', () => {
     await other.over;
     await until(() => logged.includes('replacement failed'));
     const slow = await converse();
-    assert.equal((await slow.next(SUCCESSION_READY_MS + 1))?.kind, 'welcome');
-    mock.timers.tick(SUCCESSION_READY_MS);
-    assert.equal((await slow.next(SUCCESSION_READY_MS + 1))?.kind, 'refused');
+    assert.equal((await slow.next(HANDOFF_READY_MS + 1))?.kind, 'welcome');
+    mock.timers.tick(HANDOFF_READY_MS);
+    assert.equal((await slow.next(HANDOFF_READY_MS + 1))?.kind, 'refused');
     assert.deepEqual(relay.calls, []);
   });
 
@@ -141,9 +141,9 @@ describeOnPosix('the relay that is replaced', () => {
     await says({ kind: 'welcome', listeners: ['visitors'] });
     mock.timers.enable({ apis: ['setTimeout'] });
     talk.send({ kind: 'move' });
-    assert.equal((await talk.next(2 * SUCCESSION_STEP_MS))?.kind, 'moved');
-    mock.timers.tick(SUCCESSION_STEP_MS);
-    assert.equal((await talk.next(2 * SUCCESSION_STEP_MS))?.kind, 'refused');
+    assert.equal((await talk.next(2 * HANDOFF_STEP_MS))?.kind, 'moved');
+    mock.timers.tick(HANDOFF_STEP_MS);
+    assert.equal((await talk.next(2 * HANDOFF_STEP_MS))?.kind, 'refused');
     assert.deepEqual(relay.calls, ['letGo', 'goOn']);
   });
 

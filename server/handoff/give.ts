@@ -1,7 +1,7 @@
 /** Lets another relay take over from this one: what the old relay does (docs/decisions/0020-replacing-a-relay.md). */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SUCCESSION_READY_MS, SUCCESSION_RETRY_MS, SUCCESSION_STEP_MS } from '../limits.ts';
+import { HANDOFF_READY_MS, HANDOFF_RETRY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { TrafficDelta } from '../store/parameters.ts';
 import type { EndReason } from '../tunnels/peers.ts';
@@ -14,7 +14,7 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from './conversation.ts';
-import { meet, MeetingPoint } from './handoff-socket.ts';
+import { meet, HandoffSocket } from './handoff-socket.ts';
 import { sendListeners } from './listener-transfer.ts';
 
 /** What becomes of the relay, in this order; `goOn` undoes `letGo`. */
@@ -56,11 +56,11 @@ export interface Successor {
 
 type Talk = Conversation<PredecessorMessage, SuccessorMessage>;
 
-export class Handover implements Successor {
+export class HandoffSender implements Successor {
   readonly #path: string;
   readonly #relay: Replaceable;
   readonly #log: Log;
-  #meetingPoint: MeetingPoint | undefined;
+  #meetingPoint: HandoffSocket | undefined;
   #talk: Talk | undefined;
   /** whether the other relay has begun to serve */
   #isReplaced = false;
@@ -78,9 +78,9 @@ export class Handover implements Successor {
    *
    * @throws Error with a text for the operator
    */
-  static async open(path: string, relay: Replaceable, log: Log): Promise<Handover> {
-    const handover = new Handover(path, relay, log);
-    handover.#meetingPoint = await MeetingPoint.open(path, (hello, socket) =>
+  static async open(path: string, relay: Replaceable, log: Log): Promise<HandoffSender> {
+    const handover = new HandoffSender(path, relay, log);
+    handover.#meetingPoint = await HandoffSocket.open(path, (hello, socket) =>
       handover.#welcome(hello, socket),
     );
     return handover;
@@ -138,13 +138,13 @@ export class Handover implements Successor {
     talk.send({ kind: 'welcome', listeners: [...this.#relay.descriptors.keys()] });
     this.#log('replacement begun');
     // The other one loads what it needs meanwhile; it has its own limit for that.
-    await heard(talk, 'move', SUCCESSION_READY_MS);
+    await heard(talk, 'move', HANDOFF_READY_MS);
     const clients = await this.#relay.letGo();
     try {
       talk.send({ kind: 'moved', clients });
-      await heard(talk, 'ready', SUCCESSION_STEP_MS);
+      await heard(talk, 'ready', HANDOFF_STEP_MS);
       talk.send({ kind: 'go' });
-      await heard(talk, 'serving', SUCCESSION_STEP_MS);
+      await heard(talk, 'serving', HANDOFF_STEP_MS);
     } catch (error) {
       if (await this.#relay.goOn()) throw error;
     }
@@ -200,7 +200,7 @@ export class Handover implements Successor {
 
 /** Connects as soon as there is room for one more. @throws the system's error */
 async function meetSoon(path: string, hello: Hello): ReturnType<typeof meet> {
-  const until = performance.now() + SUCCESSION_STEP_MS;
+  const until = performance.now() + HANDOFF_STEP_MS;
   for (;;) {
     try {
       return await meet(path, hello);
@@ -208,7 +208,7 @@ async function meetSoon(path: string, hello: Hello): ReturnType<typeof meet> {
       const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
       if (!isFull || performance.now() > until) throw error;
     }
-    await sleep(SUCCESSION_RETRY_MS);
+    await sleep(HANDOFF_RETRY_MS);
   }
 }
 

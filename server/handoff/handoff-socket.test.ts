@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
-import { SUCCESSION_HELLO_MS } from '../limits.ts';
+import { HANDOFF_HELLO_MS } from '../limits.ts';
 import type { Hello } from './conversation.ts';
-import { meet, meetingPath, MeetingPoint } from './handoff-socket.ts';
+import { meet, handoffSocketPath, HandoffSocket } from './handoff-socket.ts';
 
 const HELLO: Hello = { kind: 'listeners' };
 
@@ -16,11 +16,11 @@ describeOnPosix('a meeting point', () => {
   let folder: string;
   let path: string;
   let heard: Hello[];
-  let points: MeetingPoint[];
+  let points: HandoffSocket[];
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'culvert-meet-'));
-    path = meetingPath(folder, 8080);
+    path = handoffSocketPath(folder, 8080);
     heard = [];
     points = [];
   });
@@ -30,8 +30,8 @@ describeOnPosix('a meeting point', () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function open(): Promise<MeetingPoint> {
-    const point = await MeetingPoint.open(path, (hello, socket) => {
+  async function open(): Promise<HandoffSocket> {
+    const point = await HandoffSocket.open(path, (hello, socket) => {
       heard.push(hello);
       socket.resume().on('end', () => socket.end('bye'));
     });
@@ -73,7 +73,7 @@ describeOnPosix('a meeting point', () => {
     const deep = join(folder, 'x'.repeat(100));
     mkdirSync(deep);
     await assert.rejects(
-      MeetingPoint.open(meetingPath(deep, 8080), () => {}),
+      HandoffSocket.open(handoffSocketPath(deep, 8080), () => {}),
       /too long for a socket/,
     );
     assert.deepEqual(readdirSync(deep), []);
@@ -89,7 +89,7 @@ describeOnPosix('a meeting point', () => {
       // Accepted by now, in the same process.
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
-      mock.timers.tick(SUCCESSION_HELLO_MS);
+      mock.timers.tick(HANDOFF_HELLO_MS);
       await closed;
     } finally {
       mock.timers.reset();

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { LISTEN_BACKLOG, SUCCESSION_HELLO_MS, SUCCESSION_LINE_MAX_BYTES } from '../limits.ts';
+import { LISTEN_BACKLOG, HANDOFF_HELLO_MS, HANDOFF_LINE_MAX_BYTES } from '../limits.ts';
 import { type Hello, readHello } from './conversation.ts';
 
 const LINE_FEED = 10;
@@ -14,14 +14,14 @@ const LINE_FEED = 10;
 const PATH_MAX_BYTES = 103;
 
 /** @returns the path of the socket of the relay on a port */
-export function meetingPath(dataDir: string, port: number): string {
+export function handoffSocketPath(dataDir: string, port: number): string {
   return join(dataDir, `relay-${port}.sock`);
 }
 
 /** Takes a connection whose first line has come; the socket is paused, and what follows is still to be read from it. */
 export type Welcome = (hello: Hello, socket: Socket) => void;
 
-export class MeetingPoint {
+export class HandoffSocket {
   readonly #server: Server;
   readonly #path: string;
   #isClosed = false;
@@ -36,7 +36,7 @@ export class MeetingPoint {
    *
    * @throws Error with a text for the operator, or the system's
    */
-  static async open(path: string, welcome: Welcome): Promise<MeetingPoint> {
+  static async open(path: string, welcome: Welcome): Promise<HandoffSocket> {
     const folder = mkdtempSync(`${path}.`);
     try {
       const made = join(folder, 's');
@@ -51,7 +51,7 @@ export class MeetingPoint {
       // Nobody else could reach it before, because the folder is for its owner only.
       chmodSync(made, 0o600);
       renameSync(made, path);
-      return new MeetingPoint(server, path);
+      return new HandoffSocket(server, path);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -89,11 +89,11 @@ export async function meet(path: string, hello: Hello): Promise<Socket | undefin
 /** Reads the first line of a connection. */
 function greet(socket: Socket, welcome: Welcome): void {
   let held = Buffer.alloc(0);
-  const timer = setTimeout(() => socket.destroy(), SUCCESSION_HELLO_MS);
+  const timer = setTimeout(() => socket.destroy(), HANDOFF_HELLO_MS);
   const read = (bytes: Buffer): void => {
     held = Buffer.concat([held, bytes]);
     const end = held.indexOf(LINE_FEED);
-    if (end === -1 && held.length <= SUCCESSION_LINE_MAX_BYTES) return;
+    if (end === -1 && held.length <= HANDOFF_LINE_MAX_BYTES) return;
     clearTimeout(timer);
     socket.off('data', read);
     socket.pause();

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { SUCCESSION_STEP_MS } from '../limits.ts';
+import { HANDOFF_STEP_MS } from '../limits.ts';
 
 /** A listener that came from another process, for `server.listen`. */
 export type Handle = object;
@@ -31,7 +31,7 @@ export function sendListeners(channel: Socket, listeners: ReadonlyMap<string, nu
  * Takes listeners from a connection, which belongs to this function from then on.
  *
  * @param names of all that come
- * @throws Error when not all have come within {@link SUCCESSION_STEP_MS}
+ * @throws Error when not all have come within {@link HANDOFF_STEP_MS}
  */
 export async function takeListeners(channel: Socket, names: readonly string[]): Promise<Map<string, Handle>> {
   const child = spawn(process.execPath, [program('pass-listeners'), program('send-listeners')], {
@@ -62,6 +62,6 @@ function environment(channel: string): NodeJS.ProcessEnv {
 
 function limit(child: ChildProcess): void {
   child.on('error', () => {});
-  const timer = setTimeout(() => child.kill('SIGKILL'), SUCCESSION_STEP_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), HANDOFF_STEP_MS);
   child.once('exit', () => clearTimeout(timer));
 }

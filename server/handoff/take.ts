@@ -1,6 +1,6 @@
 /** Takes over from the relay that serves now: what the new relay does (docs/decisions/0020-replacing-a-relay.md). */
 import type { Duplex } from 'node:stream';
-import { SUCCESSION_READY_MS, SUCCESSION_STEP_MS } from '../limits.ts';
+import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import type { TrafficDelta } from '../store/parameters.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 import {
@@ -16,9 +16,9 @@ import { meet } from './handoff-socket.ts';
 import { type Handle, takeListeners } from './listener-transfer.ts';
 
 /** Why this relay must not serve; the other one goes on. */
-export class TakeoverError extends Error {}
+export class HandoffError extends Error {}
 
-export class Takeover {
+export class HandoffReceiver {
   /** what the other relay listened with, by name */
   readonly listeners: ReadonlyMap<string, Handle>;
   readonly #conversation: Conversation<SuccessorMessage, PredecessorMessage>;
@@ -38,14 +38,14 @@ export class Takeover {
    * @returns `undefined` where there is none
    * @throws TakeoverError
    */
-  static async begin(path: string, address: string): Promise<Takeover | undefined> {
+  static async begin(path: string, address: string): Promise<HandoffReceiver | undefined> {
     const socket = await meet(path, { kind: 'replace', version: SUCCESSION_VERSION, address });
     if (socket === undefined) return undefined;
     const conversation = new Conversation<SuccessorMessage, PredecessorMessage>(
       socket,
       readPredecessorMessage,
     );
-    const welcome = await answerOf(conversation, SUCCESSION_STEP_MS);
+    const welcome = await answerOf(conversation, HANDOFF_STEP_MS);
     // It has just ended.
     if (welcome === undefined) return undefined;
     if (welcome.kind !== 'welcome') throw outOfTurn(conversation);
@@ -54,10 +54,10 @@ export class Takeover {
     // The line has left when the program that reads the rest is started.
     await new Promise((resolve) => channel.write('', resolve));
     try {
-      return new Takeover(conversation, await takeListeners(channel, welcome.listeners));
+      return new HandoffReceiver(conversation, await takeListeners(channel, welcome.listeners));
     } catch (error) {
       conversation.destroy();
-      throw new TakeoverError('it did not give its listeners', { cause: error });
+      throw new HandoffError('it did not give its listeners', { cause: error });
     }
   }
 
@@ -69,7 +69,7 @@ export class Takeover {
    */
   async move(): Promise<readonly MissedClient[] | undefined> {
     this.#conversation.send({ kind: 'move' });
-    const moved = await answerOf(this.#conversation, SUCCESSION_READY_MS);
+    const moved = await answerOf(this.#conversation, HANDOFF_READY_MS);
     if (moved === undefined) return undefined;
     if (moved.kind !== 'moved') throw outOfTurn(this.#conversation);
     return moved.clients;
@@ -82,7 +82,7 @@ export class Takeover {
    */
   async commit(): Promise<void> {
     this.#conversation.send({ kind: 'ready' });
-    const go = await answerOf(this.#conversation, SUCCESSION_STEP_MS);
+    const go = await answerOf(this.#conversation, HANDOFF_STEP_MS);
     if (go !== undefined && go.kind !== 'go') throw outOfTurn(this.#conversation);
   }
 
@@ -134,15 +134,15 @@ async function answerOf(
     message = await conversation.next(ms);
   } catch (error) {
     conversation.destroy();
-    if (error instanceof TimeoutError) throw new TakeoverError(error.message);
+    if (error instanceof TimeoutError) throw new HandoffError(error.message);
     throw error;
   }
   if (message?.kind !== 'refused') return message;
   conversation.destroy();
-  throw new TakeoverError(message.reason);
+  throw new HandoffError(message.reason);
 }
 
-function outOfTurn(conversation: Conversation<SuccessorMessage, PredecessorMessage>): TakeoverError {
+function outOfTurn(conversation: Conversation<SuccessorMessage, PredecessorMessage>): HandoffError {
   conversation.destroy();
-  return new TakeoverError('it does not answer as a relay does');
+  return new HandoffError('it does not answer as a relay does');
 }

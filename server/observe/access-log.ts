@@ -6,7 +6,7 @@ import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_REPEAT_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
-import { accessLines, type Outcomes } from './counters.ts';
+import { accessLines, type RequestCounts } from './counters.ts';
 import { finishLog, type LineStream, type LogStream, withoutKeys } from './logger.ts';
 
 /** One request that has ended. Nothing in it lets anybody in: no query, no field but `Host`, no body. */
@@ -21,7 +21,7 @@ export interface AccessEntry {
   readonly path?: string | undefined;
   /** `undefined` if no response was begun */
   readonly status?: number | undefined;
-  readonly outcome: keyof Outcomes;
+  readonly outcome: keyof RequestCounts;
   /** the `Culvert-Error` code, if the relay itself responded */
   readonly error?: VisitorErrorCode | undefined;
   /** of the request, its head included */

@@ -45,7 +45,7 @@ export class Distribution {
 }
 
 /** How requests have ended; each ends in exactly one way. */
-export interface Outcomes {
+export interface RequestCounts {
   /** The response reached its end. */
   answered: number;
   /** The connection became a WebSocket. */
@@ -58,17 +58,17 @@ export interface Outcomes {
   abandoned: number;
 }
 
-function noOutcomes(): Outcomes {
+function noRequestCounts(): RequestCounts {
   return { answered: 0, upgraded: 0, refused: 0, broken: 0, abandoned: 0 };
 }
 
 /** Requests by where they went. */
 export const requests = {
-  tunnel: noOutcomes(),
+  tunnel: noRequestCounts(),
   /** the API and the WebSocket endpoints */
-  relay: noOutcomes(),
+  relay: noRequestCounts(),
   /** refused before it was known where they were going */
-  nowhere: noOutcomes(),
+  nowhere: noRequestCounts(),
 };
 
 /** Lines of the access log. */
@@ -181,7 +181,7 @@ export function countStoreOperation(name: string, seconds: number, failed: boole
 /** How many there are of everything at one moment. */
 
 /** What the links of all tunnels hold. */
-export interface LinkCensus {
+export interface ClientGauges {
   /** tunnels with a control socket */
   readonly online: number;
   /** data sockets and streams of trunks in use */
@@ -195,7 +195,7 @@ export interface LinkCensus {
 }
 
 /** Certificates that the relay has ordered itself. */
-export interface CertificateCensus {
+export interface CertificateGauges {
   readonly stored: number;
   /** handshakes that wait for one */
   readonly waiting: number;
@@ -204,9 +204,9 @@ export interface CertificateCensus {
 }
 
 /** Counted when asked, at this moment. */
-export interface Census {
+export interface Gauges {
   readonly tunnels: () => number;
-  readonly links: () => LinkCensus;
+  readonly links: () => ClientGauges;
   readonly visitors: () => number;
-  readonly certificates: () => CertificateCensus;
+  readonly certificates: () => CertificateGauges;
 }

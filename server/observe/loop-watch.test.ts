@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../clock.ts';
 import { LOG_REPEAT_MS, LOOP_STALL_MS } from '../limits.ts';
-import { LoopWatch } from './loop-watch.ts';
+import { StallDetector } from './loop-watch.ts';
 
 /** A clock whose timer fires when the test says, as late as it says. */
 class StallingClock implements Clock {
@@ -35,7 +35,7 @@ describe('LoopWatch', () => {
   it('reports how late the event loop was, but not every time', () => {
     const clock = new StallingClock();
     const logged: unknown[] = [];
-    const watch = new LoopWatch(clock, (event, fields) => logged.push([event, fields]));
+    const watch = new StallDetector(clock, (event, fields) => logged.push([event, fields]));
     watch.start();
     clock.fire(0);
     clock.fire(LOOP_STALL_MS - 1);

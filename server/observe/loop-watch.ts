@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 
 const INTERVAL_MS = 500;
 
-export class LoopWatch {
+export class StallDetector {
   readonly #clock: Clock;
   readonly #log: Log;
   #timer: Timer | undefined;

@@ -6,7 +6,7 @@ import { uriHost } from '../../shared/host.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
-import type { Census } from './counters.ts';
+import type { Gauges } from './counters.ts';
 
 export interface MetricsAddress {
   readonly host: string;
@@ -84,7 +84,7 @@ export class MetricsServer {
 /** The library that writes metrics takes some 20 MB, so it is loaded only if somebody asked for metrics. */
 export async function startMetrics(
   address: MetricsAddress,
-  census: Census,
+  census: Gauges,
   log: Log,
   listeners: Listeners,
 ): Promise<MetricsServer> {

@@ -5,7 +5,7 @@ import {
   accessLines,
   apiAnswers,
   apiRefusals,
-  type Census,
+  type Gauges,
   certificateOrders,
   type Distribution,
   dnsQuestions,
@@ -20,7 +20,7 @@ import {
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** @returns all metrics of the relay and of its process */
-export function createMetrics(census: Census): Registry {
+export function createMetrics(census: Gauges): Registry {
   const registry = new Registry();
   const registers = [registry];
 

@@ -6,7 +6,7 @@ import type { KeyRing } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/invitations.ts';
-import { Turns, Writes } from '../api/scheduler.ts';
+import { RequestScheduler, Writes } from '../api/scheduler.ts';
 import type { MayHave } from '../certificates/challenge-solver.ts';
 import type { Upgrades } from '../clients/upgrades.ts';
 import { systemClock as clock } from '../clock.ts';
@@ -26,7 +26,7 @@ import {
 } from '../edge/listener.ts';
 import { Notice } from '../edge/notice.ts';
 import { HostResolver } from '../edge/route.ts';
-import { Origins } from '../edge/upstreams.ts';
+import { Upstreams } from '../edge/upstreams.ts';
 import {
   CREATE_BURST,
   CREATES_PER_MINUTE,
@@ -37,15 +37,15 @@ import {
 import { traffic } from '../observe/counters.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
-import { TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
+import { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
-import { openDoor } from './access-setup.ts';
+import { setUpAccess } from './access-setup.ts';
 import type { Domains } from './domains-setup.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels-setup.ts';
 
 /** What the listener's connections are handed to. */
-export interface EntranceDependencies {
+export interface EdgeSetupOptions {
   readonly store: Store;
   readonly tunnels: Tunnels;
   readonly domains: Domains;
@@ -62,7 +62,7 @@ export interface EntranceDependencies {
   readonly mayHave: MayHave;
 }
 
-export interface Entrance {
+export interface EdgeSetup {
   readonly url: string;
   /** that is bound */
   readonly port: number;
@@ -85,19 +85,19 @@ export interface Entrance {
  * @param open binds the listener, when everything else is there
  * @throws Error with a text for the operator when the address cannot be bound
  */
-export async function openEntrance(
+export async function setUpEdge(
   config: Config,
-  dependencies: EntranceDependencies,
+  dependencies: EdgeSetupOptions,
   { log, accessLog }: Operator,
   open: (server: Server) => Promise<void>,
-): Promise<Entrance> {
+): Promise<EdgeSetup> {
   const { store, tunnels, domains, authenticator, hashes } = dependencies;
   const { upgrades, peering, unexpected, guide, ownPair, mayHave } = dependencies;
   const { registry, service, hub, waits } = tunnels;
-  const knocks = new TunnelKnocks({ tunnels: service, store, clock, log });
+  const knocks = new TunnelApprovals({ tunnels: service, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
-  const doorway = await openDoor({
+  const doorway = await setUpAccess({
     store,
     clock,
     hashes,
@@ -116,7 +116,7 @@ export async function openEntrance(
   const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
   const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
-  const turns = new Turns({
+  const turns = new RequestScheduler({
     clock,
     visitorsWork: () => traffic.bytesIn + traffic.bytesOut,
     nextTurn: (first, second) => {
@@ -166,7 +166,7 @@ export async function openEntrance(
     });
     return createApi({ ...resources, domains: domainService }, log);
   });
-  const origins = new Origins({
+  const origins = new Upstreams({
     context: {
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
       tunnels: {

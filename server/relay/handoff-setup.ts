@@ -3,9 +3,9 @@ import { uriHost } from '../../shared/host.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Config } from '../config.ts';
 import type { Edge } from '../edge/edge.ts';
-import { Handover, type Replaceable, type Successor } from '../handoff/give.ts';
-import { meetingPath } from '../handoff/handoff-socket.ts';
-import { Takeover, TakeoverError } from '../handoff/take.ts';
+import { HandoffSender, type Replaceable, type Successor } from '../handoff/give.ts';
+import { handoffSocketPath } from '../handoff/handoff-socket.ts';
+import { HandoffReceiver, HandoffError } from '../handoff/take.ts';
 import type { Listeners } from '../listeners.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
@@ -96,15 +96,14 @@ export function addressOf(host: string, port: number): string {
  * @returns `undefined` where there is none
  * @throws TakeoverError when it cannot be replaced
  */
-export async function takeOver(config: Config, log: Log): Promise<Takeover | undefined> {
+export async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
   if (config.cluster !== undefined)
-    throw new TakeoverError(
+    throw new HandoffError(
       'relays of a cluster are not replaced: stop one of them, which hands its clients to the others, and start it again',
     );
-  if (config.port === 0)
-    throw new TakeoverError('without a port there is no relay to find; set CULVERT_PORT');
-  const path = meetingPath(config.dataDir, config.port);
-  const takeover = await Takeover.begin(path, addressOf(config.host, config.port));
+  if (config.port === 0) throw new HandoffError('without a port there is no relay to find; set CULVERT_PORT');
+  const path = handoffSocketPath(config.dataDir, config.port);
+  const takeover = await HandoffReceiver.begin(path, addressOf(config.host, config.port));
   if (takeover !== undefined) log('taking over');
   return takeover;
 }
@@ -115,11 +114,11 @@ export async function beReplaceable(
   relay: Replaceable,
   { cluster }: Config,
   log: Log,
-): Promise<Handover | undefined> {
+): Promise<HandoffSender | undefined> {
   // Relays of a cluster take each other's place.
   if (cluster !== undefined) return undefined;
   try {
-    return await Handover.open(path, relay, log);
+    return await HandoffSender.open(path, relay, log);
   } catch (error) {
     log('not replaceable', { reason: describeError(error) });
     return undefined;

@@ -1,6 +1,6 @@
 /** The tunnels that live on this relay, and their clients. */
 import { CloseCode, KEY_ENDS, type KnockMessage } from '../../shared/control.ts';
-import { KnockWaits } from '../access/approval-requests.ts';
+import { ApprovalWaits } from '../access/approval-requests.ts';
 import { Hub, type SocketEnd } from '../clients/hub.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from '../tunnels/live-tunnel.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
-import { AdmissionEnds } from '../tunnels/tunnel-approvals.ts';
+import { ApprovalExpiry } from '../tunnels/tunnel-approvals.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 
 export interface Tunnels {
@@ -19,7 +19,7 @@ export interface Tunnels {
   readonly service: TunnelService;
   readonly hub: Hub;
   /** visitors who wait for an answer to their knock */
-  readonly waits: KnockWaits;
+  readonly waits: ApprovalWaits;
 }
 
 /** Close codes for the control socket of an ended tunnel (docs/protocol.md section 7). */
@@ -51,8 +51,8 @@ export async function startTunnels(
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
   const { peers, presence } = peering;
-  const waits = new KnockWaits(clock);
-  const ends = new AdmissionEnds(clock, onAccess);
+  const waits = new ApprovalWaits(clock);
+  const ends = new ApprovalExpiry(clock, onAccess);
   const hub = new Hub({
     clock,
     maxTrunks: trunks,

@@ -20,7 +20,7 @@ import { RateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
-import { TunnelKnocks } from '../tunnels/tunnel-approvals.ts';
+import { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -39,7 +39,7 @@ export class ApiFixture {
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
   readonly tunnels: TunnelService;
-  readonly knocks: TunnelKnocks;
+  readonly knocks: TunnelApprovals;
   readonly #server: Server;
   readonly writes = new Writes();
   /** when passwords are hashed */
@@ -91,7 +91,7 @@ export class ApiFixture {
       onAccess() {},
       onEnd() {},
     });
-    this.knocks = new TunnelKnocks({ tunnels: this.tunnels, store, clock: this.clock, log });
+    this.knocks = new TunnelApprovals({ tunnels: this.tunnels, store, clock: this.clock, log });
     const deps = {
       authenticator: new Authenticator(store, this.clock, { note: () => this.onKeyUse() }),
       tunnels: this.tunnels,

@@ -6,8 +6,8 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { InProcessApi } from '../edge/api-upstream.ts';
 import { AddressLimits } from '../edge/connection-limiter.ts';
 import { HostResolver } from '../edge/route.ts';
-import { Origins, type UpgradeEndpoints } from '../edge/upstreams.ts';
-import type { Entrant, Standing } from '../edge/visitor-access.ts';
+import { Upstreams, type UpgradeEndpoints } from '../edge/upstreams.ts';
+import type { AllowedVisitor, Standing } from '../edge/visitor-access.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
@@ -73,11 +73,11 @@ export class EdgeFixture {
   readonly given: Socket[] = [];
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
-  readonly origins: Origins;
+  readonly origins: Upstreams;
   /** `abc`; one with `access` requires access */
   readonly tunnel: LiveTunnel;
   /** what the access check says of new visitors to that tunnel, and of those it has let in */
-  entry: Entrant | undefined;
+  entry: AllowedVisitor | undefined;
   standing: Standing = 'allowed';
   /** of addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
@@ -97,7 +97,7 @@ export class EdgeFixture {
       isSuspended: false,
       countRequest() {},
     } as unknown as LiveTunnel);
-    this.origins = new Origins({
+    this.origins = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: {

@@ -1,7 +1,7 @@
 /** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
 import type { TunnelUrls } from '../../shared/tunnel.ts';
-import { HeldAccess, RevokedLinks } from '../access/access-policy.ts';
-import { HeldKnocks, NO_KNOCKS } from '../access/approval-requests.ts';
+import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
+import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
 import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/parameters.ts';
@@ -40,9 +40,9 @@ export class LiveTunnel {
   #bytesIn: number;
   #bytesOut: number;
   #requests: number;
-  #access: HeldAccess | undefined;
+  #access: AccessPolicy | undefined;
   #accessRevision: number;
-  #knocks: HeldKnocks;
+  #knocks: ApprovalRequests;
   #knocksRevision: number;
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
@@ -155,7 +155,7 @@ export class LiveTunnel {
   }
 
   /** Who may come in; `undefined`: everybody. Another object after each change. */
-  get access(): HeldAccess | undefined {
+  get access(): AccessPolicy | undefined {
     return this.#access;
   }
 
@@ -171,8 +171,8 @@ export class LiveTunnel {
   }
 
   /** Who knocks, at the door that there is now. */
-  get knocks(): HeldKnocks {
-    return this.#knocks.version === this.#access?.version ? this.#knocks : NO_KNOCKS;
+  get knocks(): ApprovalRequests {
+    return this.#knocks.version === this.#access?.version ? this.#knocks : NO_APPROVALS;
   }
 
   /** Of who may come in and who knocks, as the store has them. */
@@ -287,12 +287,12 @@ export class LiveTunnel {
   }
 }
 
-function held(access: StoredAccess | null): HeldAccess | undefined {
-  return access === null ? undefined : new HeldAccess(access);
+function held(access: StoredAccess | null): AccessPolicy | undefined {
+  return access === null ? undefined : new AccessPolicy(access);
 }
 
-function heldKnocks(knocks: StoredKnocks | null): HeldKnocks {
-  return knocks === null ? NO_KNOCKS : new HeldKnocks(knocks);
+function heldKnocks(knocks: StoredKnocks | null): ApprovalRequests {
+  return knocks === null ? NO_APPROVALS : new ApprovalRequests(knocks);
 }
 
 /** How the log names a tunnel. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
-import { HeldKnocks } from '../access/approval-requests.ts';
+import { ApprovalRequests } from '../access/approval-requests.ts';
 import { KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -8,7 +8,7 @@ import { anAccess, anAccount, aStore, type TestStore } from '../testing/fixtures
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
-import { AdmissionEnds, TunnelKnocks } from './tunnel-approvals.ts';
+import { ApprovalExpiry, TunnelApprovals } from './tunnel-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {
@@ -23,7 +23,7 @@ const WANTED = {
 /** A relay, as far as knocks are concerned. */
 interface Side {
   readonly service: TunnelService;
-  readonly knocks: TunnelKnocks;
+  readonly knocks: TunnelApprovals;
   /** who waits, each time that somebody was told */
   readonly told: number[];
 }
@@ -63,7 +63,7 @@ describe('TunnelKnocks', () => {
     await service.start();
     const side = {
       service,
-      knocks: new TunnelKnocks({ tunnels: service, store, clock, log: () => {} }),
+      knocks: new TunnelApprovals({ tunnels: service, store, clock, log: () => {} }),
       told,
     };
     sides.push(side);
@@ -86,7 +86,7 @@ describe('TunnelKnocks', () => {
     for (const each of [tunnel, there, elsewhere]) await on(one, each);
     await on(three, tunnel);
     for (const each of [tunnel, there, elsewhere])
-      assert.equal(each.knocks.isAdmitted(id, clock.now()), true);
+      assert.equal(each.knocks.isApproved(id, clock.now()), true);
     assert.deepEqual([one.told, two.told, three.told], [[1, 0], [1, 0], [0]]);
   });
 
@@ -153,18 +153,18 @@ function aTunnel(...answers: (number | false | null)[]): LiveTunnel {
     at: 0,
     answer,
   }));
-  return { id: 'one', knocks: new HeldKnocks({ version: '', knocks }) } as unknown as LiveTunnel;
+  return { id: 'one', knocks: new ApprovalRequests({ version: '', knocks }) } as unknown as LiveTunnel;
 }
 
 describe('AdmissionEnds', () => {
   let clock: FakeClock;
-  let ends: AdmissionEnds;
+  let ends: ApprovalExpiry;
   let told: number[];
 
   beforeEach(() => {
     clock = new FakeClock(0);
     told = [];
-    ends = new AdmissionEnds(clock, () => told.push(clock.now()));
+    ends = new ApprovalExpiry(clock, () => told.push(clock.now()));
   });
 
   it('tells of each who is out again, at that moment', () => {

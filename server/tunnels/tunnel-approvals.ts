@@ -4,9 +4,9 @@ import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
 import { API_ERRORS, ApiError, tooManyAdmitted } from '../../shared/errors.ts';
 import type { KnockAnswer } from '../../shared/knocks.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
-import { endOf, type HeldKnocks } from '../access/approval-requests.ts';
+import { endOf, type ApprovalRequests } from '../access/approval-requests.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { ADMITTED_MAX, KNOCK_WRITE_ATTEMPTS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import { APPROVED_MAX, KNOCK_WRITE_ATTEMPTS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, StoredKnock } from '../store/records.ts';
 import { orUnavailable } from '../store/store-errors.ts';
@@ -17,7 +17,7 @@ import type { TunnelService } from './tunnel-service.ts';
 /** More than can be guessed, though nobody comes in for an id alone. */
 const ID_BYTES = 8;
 
-export interface TunnelKnocksDeps {
+export interface TunnelApprovalsDeps {
   readonly tunnels: Pick<TunnelService, 'get' | 'coordination'>;
   readonly store: Pick<Store, 'setKnocks' | 'findTunnel'>;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface TunnelKnocksDeps {
 }
 
 /** As many knock as may. */
-export class TooManyKnocksError extends Error {
+export class TooManyApprovalRequestsError extends Error {
   /** until there may be room */
   readonly ms: number;
 
@@ -37,16 +37,16 @@ export class TooManyKnocksError extends Error {
 }
 
 /** What is to be stored in place of what a tunnel has; what it throws refuses the change. */
-type Change = (knocks: HeldKnocks, now: number) => StoredKnock;
+type Change = (knocks: ApprovalRequests, now: number) => StoredKnock;
 
-export class TunnelKnocks {
-  readonly #deps: TunnelKnocksDeps;
+export class TunnelApprovals {
+  readonly #deps: TunnelApprovalsDeps;
   /** the last write of a tunnel that is under way */
   readonly #writes = new WeakMap<LiveTunnel, Promise<unknown>>();
   /** addresses of those whose knock is being stored */
   readonly #arriving = new WeakMap<LiveTunnel, string[]>();
 
-  constructor(deps: TunnelKnocksDeps) {
+  constructor(deps: TunnelApprovalsDeps) {
     this.#deps = deps;
   }
 
@@ -59,9 +59,9 @@ export class TunnelKnocks {
   async knock(tunnel: LiveTunnel, address: string, agent: string): Promise<StoredKnock> {
     const { clock, log } = this.#deps;
     const arriving = this.#arriving.get(tunnel) ?? [];
-    const must = (knocks: HeldKnocks, others: readonly string[], now: number): void => {
+    const must = (knocks: ApprovalRequests, others: readonly string[], now: number): void => {
       const ms = knocks.wait(address, others, now);
-      if (ms > 0) throw new TooManyKnocksError(ms);
+      if (ms > 0) throw new TooManyApprovalRequestsError(ms);
     };
     must(tunnel.knocks, arriving, clock.now());
     arriving.push(address);
@@ -105,7 +105,7 @@ export class TunnelKnocks {
       const knock = knocks.find(id, now);
       if (knock === undefined) throw new ApiError(API_ERRORS.knockNotFound);
       if (!answer.admit) return { ...knock, answer: false };
-      mustHaveRoom(knocks, knock, now);
+      assertCapacity(knocks, knock, now);
       return { ...knock, answer: now + answer.seconds * 1000 };
     });
     this.#deps.log('knock answered', { ...tunnelFields(tunnel), knock: id, admitted: answer.admit });
@@ -149,16 +149,16 @@ export class TunnelKnocks {
   }
 }
 
-function mustHaveRoom(knocks: HeldKnocks, { id }: StoredKnock, now: number): void {
-  const others = knocks.admitted(now).filter((knock) => knock.id !== id);
+function assertCapacity(knocks: ApprovalRequests, { id }: StoredKnock, now: number): void {
+  const others = knocks.approved(now).filter((knock) => knock.id !== id);
   const [first] = others;
-  if (first === undefined || others.length < ADMITTED_MAX) return;
-  throw new ApiError(tooManyAdmitted(ADMITTED_MAX, new Date(endOf(first)).toISOString()));
+  if (first === undefined || others.length < APPROVED_MAX) return;
+  throw new ApiError(tooManyAdmitted(APPROVED_MAX, new Date(endOf(first)).toISOString()));
 }
 
 /* Visitors who were let in by their knock are out again at a time; whoever is in a WebSocket then has to be told. */
 
-export class AdmissionEnds {
+export class ApprovalExpiry {
   readonly #clock: Clock;
   readonly #onEnd: (tunnel: LiveTunnel) => void;
   /** by the tunnel's id: tunnels with somebody who was let in */
@@ -174,7 +174,7 @@ export class AdmissionEnds {
   watch(tunnel: LiveTunnel): void {
     this.forget(tunnel);
     const now = this.#clock.now();
-    const [first] = tunnel.knocks.admitted(now);
+    const [first] = tunnel.knocks.approved(now);
     if (first === undefined) return;
     this.#timers.set(
       tunnel.id,

@@ -256,13 +256,13 @@ describe('TunnelService', () => {
       const want = (name: string) => ({ ...wanted({ name }), takeOver: true });
       const tunnel = await service.create(account, wanted({ name: 'web' }));
       const random = await service.create(account, wanted());
-      assert.equal(service.meantBy(account, want('web')), tunnel);
-      assert.equal(service.meantBy(account, { ...want('web'), takeOver: false }), undefined);
-      assert.equal(service.meantBy(account, want(random.slug)), undefined);
-      assert.equal(service.meantBy(account, want('')), undefined);
-      assert.equal(service.meantBy(stranger, want('web')), undefined);
+      assert.equal(service.findExisting(account, want('web')), tunnel);
+      assert.equal(service.findExisting(account, { ...want('web'), takeOver: false }), undefined);
+      assert.equal(service.findExisting(account, want(random.slug)), undefined);
+      assert.equal(service.findExisting(account, want('')), undefined);
+      assert.equal(service.findExisting(stranger, want('web')), undefined);
       clock.advance(HOUR);
-      assert.equal(service.meantBy(account, want('web')), undefined);
+      assert.equal(service.findExisting(account, want('web')), undefined);
     });
 
     it('changes nothing when the store fails', async () => {
@@ -350,20 +350,20 @@ describe('TunnelService', () => {
     it('allows so many tunnels at a time, including those that are being created', async () => {
       const made: Promise<LiveTunnel>[] = [];
       for (let count = 0; count < FREE_TUNNELS; count += 1) {
-        service.mustHaveRoom(free);
+        service.assertCapacity(free);
         made.push(service.create(free, wanted({ ttl: 3600 - count })));
       }
-      assert.throws(() => service.mustHaveRoom(free), { status: 403 });
+      assert.throws(() => service.assertCapacity(free), { status: 403 });
       await Promise.all(made);
       const next = new Date(clock.now() + (3600 - FREE_TUNNELS + 1) * 1000).toISOString();
-      assert.throws(() => service.mustHaveRoom(free), {
+      assert.throws(() => service.assertCapacity(free), {
         status: 403,
         message: `the Free plan allows ${FREE_TUNNELS} tunnels at a time; close one, or wait until ${next}, when the next one expires`,
       });
-      service.mustHaveRoom(account);
+      service.assertCapacity(account);
       const [last] = service.list(free);
       await service.close(free, last?.id ?? '');
-      service.mustHaveRoom(free);
+      service.assertCapacity(free);
     });
 
     it('limits how far an expiry can be moved', async () => {

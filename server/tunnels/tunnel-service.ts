@@ -72,7 +72,7 @@ export class TunnelService {
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** owners of tunnels that are being stored, as they are by now: they may be changed meanwhile */
-  readonly #births = new Set<{ account: AccountRecord }>();
+  readonly #inserting = new Set<{ account: AccountRecord }>();
   /** the last change of a tunnel's life that is under way */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
@@ -153,7 +153,7 @@ export class TunnelService {
    *
    * @throws ApiError 403 with the limit and when the next tunnel expires
    */
-  mustHaveRoom(account: AccountRecord): void {
+  assertCapacity(account: AccountRecord): void {
     const { title, maxTunnels } = PLAN_RULES[account.plan];
     if (maxTunnels === null || this.#registry.countFor(account.id) < maxTunnels) return;
     const ends = this.#registry.forAccount(account.id).map(({ expiresAt }) => expiresAt);
@@ -169,7 +169,7 @@ export class TunnelService {
     // Before the first await, so that of two creates of one name only one continues.
     const slug = this.#reserveSlug(account, wanted.name);
     const birth = { account };
-    this.#births.add(birth);
+    this.#inserting.add(birth);
     try {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
@@ -185,7 +185,7 @@ export class TunnelService {
         ? new ApiError(CONFLICTS[error.field] ?? API_ERRORS.nameTaken)
         : error;
     } finally {
-      this.#births.delete(birth);
+      this.#inserting.delete(birth);
       this.#registry.release(slug);
     }
   }
@@ -195,7 +195,7 @@ export class TunnelService {
    *
    * @returns the account's own live tunnel of that name, `undefined` where a new one is wanted
    */
-  meantBy(
+  findExisting(
     account: AccountRecord,
     { name, takeOver }: Pick<WantedTunnel, 'name' | 'takeOver'>,
   ): LiveTunnel | undefined {
@@ -233,7 +233,10 @@ export class TunnelService {
 
   /** Ids of the accounts that have a tunnel, or are about to. */
   accountIds(): Iterable<string> {
-    return new Set([...this.#registry.accountIds(), ...[...this.#births].map(({ account }) => account.id)]);
+    return new Set([
+      ...this.#registry.accountIds(),
+      ...[...this.#inserting].map(({ account }) => account.id),
+    ]);
   }
 
   /** An account has changed: its tunnels follow. */
@@ -244,7 +247,7 @@ export class TunnelService {
     if (before.plan !== plan) this.#log('plan changed', { account: id, plan });
     if (before.suspended !== suspended)
       this.#log(suspended === null ? 'account resumed' : 'account suspended', { account: id });
-    for (const birth of this.#births) if (birth.account.id === id) birth.account = account;
+    for (const birth of this.#inserting) if (birth.account.id === id) birth.account = account;
     for (const tunnel of tunnels) this.#lifecycle.setAccount(tunnel, account);
     this.coordination.ordersFollowed();
   }

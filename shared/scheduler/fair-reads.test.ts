@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { BULK_READ_BYTES, BULK_TURN_MS, LoopTurns, TurnedReads } from './fair-reads.ts';
+import { BULK_READ_BYTES, BULK_TURN_MS, LoopScheduler, ScheduledReads } from './fair-reads.ts';
 
 describe('LoopTurns', () => {
   let now: number;
@@ -8,17 +8,17 @@ describe('LoopTurns', () => {
   let coming: (() => void)[];
   /** the groups that have worked, in order */
   let order: string;
-  let turns: LoopTurns;
+  let turns: LoopScheduler;
 
   beforeEach(() => {
     now = 0;
     coming = [];
     order = '';
-    turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
+    turns = new LoopScheduler({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
   });
 
   /** Work of a group that takes this many ms. */
-  function work(group: string, ms: number): ReturnType<LoopTurns['run']> {
+  function work(group: string, ms: number): ReturnType<LoopScheduler['run']> {
     return turns.run(group, () => {
       order += group;
       now += ms;
@@ -91,20 +91,20 @@ describe('TurnedReads', () => {
   let now: number;
   /** what is to happen in the next turn of the loop */
   let coming: (() => void)[];
-  let turns: LoopTurns;
+  let turns: LoopScheduler;
   let socket: PassThrough;
   let came: string;
   let hasEnded: boolean;
-  let reads: TurnedReads;
+  let reads: ScheduledReads;
 
   beforeEach(() => {
     now = 0;
     coming = [];
     came = '';
     hasEnded = false;
-    turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
+    turns = new LoopScheduler({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
     socket = new PassThrough();
-    reads = new TurnedReads(
+    reads = new ScheduledReads(
       socket,
       () => 'a',
       { onChunk: (chunk) => (came += chunk.toString()), onEnd: () => (hasEnded = true) },
@@ -195,7 +195,7 @@ describe('TurnedReads', () => {
 
   it('leaves the socket alone that was given away because of what was held back', () => {
     const given: string[] = [];
-    const other = new TurnedReads(
+    const other = new ScheduledReads(
       socket,
       () => 'b',
       {

@@ -10,7 +10,7 @@ import { FairQueue } from './fair-queue.ts';
 /** @limit ms of a turn of the event loop after which no more of those are begun in it. */
 export const BULK_TURN_MS = 1;
 
-export interface LoopTurnsDeps {
+export interface LoopSchedulerDeps {
   /** monotonic ms */
   readonly now: () => number;
   /** Calls back in the next turn of the loop. */
@@ -20,16 +20,16 @@ export interface LoopTurnsDeps {
 /** Either the work has begun, or a function that takes it out of the line. */
 export type Begun = 'begun' | (() => void);
 
-export class LoopTurns {
+export class LoopScheduler {
   readonly #now: () => number;
-  readonly #nextTurn: LoopTurnsDeps['nextTurn'];
+  readonly #nextTurn: LoopSchedulerDeps['nextTurn'];
   /** groups, told apart by whom the work is for */
   readonly #queue = new FairQueue<() => void, unknown>();
   /** ms used in this turn */
   #spent = 0;
   #turnComes = false;
 
-  constructor({ now, nextTurn }: LoopTurnsDeps) {
+  constructor({ now, nextTurn }: LoopSchedulerDeps) {
     this.#now = now;
     this.#nextTurn = nextTurn;
   }
@@ -69,7 +69,7 @@ export class LoopTurns {
 }
 
 /** The turns of this program's event loop. */
-export const loopTurns = new LoopTurns({
+export const loopScheduler = new LoopScheduler({
   now: () => performance.now(),
   nextTurn: (callback) => void setImmediate(callback),
 });
@@ -90,11 +90,11 @@ export interface ReadsHandler {
   onEnd?(): void;
 }
 
-export class TurnedReads implements SocketReads {
+export class ScheduledReads implements SocketReads {
   readonly #socket: Duplex;
   readonly #group: () => unknown;
   readonly #handler: ReadsHandler;
-  readonly #turns: LoopTurns;
+  readonly #turns: LoopScheduler;
   /** data that waits for its turn */
   #held: Buffer | undefined;
   #leave: (() => void) | undefined;
@@ -106,7 +106,12 @@ export class TurnedReads implements SocketReads {
    * @param socket nobody else reads it
    * @param group whose turn it is, asked for each chunk
    */
-  constructor(socket: Duplex, group: () => unknown, handler: ReadsHandler, turns: LoopTurns = loopTurns) {
+  constructor(
+    socket: Duplex,
+    group: () => unknown,
+    handler: ReadsHandler,
+    turns: LoopScheduler = loopScheduler,
+  ) {
     this.#socket = socket;
     this.#group = group;
     this.#handler = handler;

@@ -6,7 +6,7 @@
 const { setImmediate, queueMicrotask, setTimeout, clearTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
-export class FakeTurns {
+export class FakeScheduler {
   /** monotonic ms */
   now = 0;
   #microtasks: (() => void)[] = [];

@@ -2,7 +2,7 @@
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { FakeTrunkSocket, type FakeTrunkSocketOptions } from './fake-trunk-socket.ts';
-import type { FakeTurns } from './fake-turns.ts';
+import type { FakeScheduler } from './fake-turns.ts';
 import { read } from './trunk-frames.ts';
 
 /** A stream with what its handler was told. */
@@ -37,7 +37,7 @@ export class StreamRecorder {
 export const FLUSH_MS = 300_000;
 
 export class TrunkEnd {
-  readonly turns: FakeTurns;
+  readonly turns: FakeScheduler;
   readonly socket: FakeTrunkSocket;
   readonly trunk: Trunk;
   /** streams that the peer has begun */
@@ -46,7 +46,7 @@ export class TrunkEnd {
   /** ids of data sockets to which the peer asks to move streams, with these */
   readonly moves: [TrunkStream, string][] = [];
 
-  constructor(turns: FakeTurns, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
+  constructor(turns: FakeScheduler, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
     this.turns = turns;
     this.socket = new FakeTrunkSocket(options);
     this.trunk = new Trunk(this.socket, {

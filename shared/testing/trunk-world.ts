@@ -8,7 +8,7 @@ import { FrameReader, WINDOW_BYTES } from '../trunk/frames.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from './fake-trunk-socket.ts';
-import { FakeTurns } from './fake-turns.ts';
+import { FakeScheduler } from './fake-turns.ts';
 
 /** Bytes after which the content of a stream begins again; no power of two. */
 const PERIOD = 251;
@@ -159,7 +159,7 @@ export interface WorldOptions {
 }
 
 export class World {
-  readonly turns = new FakeTurns();
+  readonly turns = new FakeScheduler();
   /** both sides of each stream, of the relay's first */
   readonly streams: [Side, Side][] = [];
   readonly trunks: [Trunk, Trunk];

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
-import { OwnSocket } from './dedicated-socket.ts';
+import { DedicatedSocket } from './dedicated-socket.ts';
 
 describe('OwnSocket', () => {
   let socket: FakeTrunkSocket;
   let heard: string[];
-  let own: OwnSocket;
+  let own: DedicatedSocket;
 
   beforeEach(() => {
     socket = new FakeTrunkSocket({ highWater: 1 });
     heard = [];
-    own = new OwnSocket(socket, {
+    own = new DedicatedSocket(socket, {
       drained: () => heard.push('room'),
       came: (piece) => heard.push(piece.toString()),
       closed: (code) => heard.push(String(code)),
@@ -46,7 +46,7 @@ describe('OwnSocket', () => {
     socket = new FakeTrunkSocket();
     socket.closeFrom(CloseCode.normal);
     const told: number[] = [];
-    void new OwnSocket(socket, { drained() {}, came() {}, closed: (code) => told.push(code) });
+    void new DedicatedSocket(socket, { drained() {}, came() {}, closed: (code) => told.push(code) });
     assert.deepEqual(told, [CloseCode.normal]);
   });
 });

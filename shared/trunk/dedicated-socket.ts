@@ -3,7 +3,7 @@
  * from it before all has come that was sent on the trunk.
  */
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
-import { HeldBytes } from './receiver.ts';
+import { BufferedBytes } from './receiver.ts';
 
 /** As far as it is used. */
 export type MoveTarget = Pick<
@@ -23,19 +23,19 @@ export type MoveTarget = Pick<
 export interface OwnSocketOwner {
   /** There is room to write again. */
   drained(): void;
-  /** Bytes of the peer, after {@link OwnSocket.read}. */
+  /** Bytes of the peer, after {@link DedicatedSocket.read}. */
   came(piece: Buffer): void;
   /** The peer has closed it, or it broke, which is told at any time. */
   closed(code: number): void;
 }
 
-export class OwnSocket implements ByteStreamHandler {
+export class DedicatedSocket implements ByteStreamHandler {
   readonly socket: MoveTarget;
   readonly #owner: OwnSocketOwner;
   /** Whether a writer waits for room. */
   #isAwaited = false;
   /** what came with the handshake; `undefined` from {@link read} on */
-  #early: HeldBytes | undefined = new HeldBytes();
+  #early: BufferedBytes | undefined = new BufferedBytes();
 
   /** @param socket not attached to */
   constructor(socket: MoveTarget, owner: OwnSocketOwner) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { window } from '../testing/trunk-frames.ts';
 import { FRAME_HEADER_BYTES, FrameType } from './frames.ts';
@@ -42,7 +42,7 @@ describe('a trunk with more to send than there is room for', () => {
   it('lets what is small wait for no more than one turn of each other stream', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), bulks, steps, (bulky, bulk, happens) => {
-        const turns = new FakeTurns();
+        const turns = new FakeScheduler();
         try {
           const near = new TrunkEnd(turns, 'this', { highWater: 64 * KIB });
           for (let count = 0; count < bulky; count += 1) refill(near.trunk.open(), bulk);

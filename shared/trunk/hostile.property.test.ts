@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, move, moved, open, window } from '../testing/trunk-frames.ts';
 import { DATA_MAX_BYTES, LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
@@ -51,7 +51,7 @@ class Attacked {
   readonly #end: TrunkEnd;
   readonly #own: StreamRecorder[] = [];
 
-  constructor(turns: FakeTurns, begins: 'this' | 'peer') {
+  constructor(turns: FakeScheduler, begins: 'this' | 'peer') {
     this.#end = new TrunkEnd(turns, begins);
     if (begins === 'peer') return;
     for (let count = 0; count < STREAMS; count += 1) this.#own.push(this.#end.open());
@@ -110,7 +110,7 @@ describe('a trunk whose peer sends anything', () => {
     it(`never takes more than it has let the ${who} send, ends with a protocol error or not at all, and keeps nothing`, () => {
       fc.assert(
         fc.property(happens, (events) => {
-          const turns = new FakeTurns();
+          const turns = new FakeScheduler();
           try {
             const attacked = new Attacked(turns, begins);
             let received = 0;
@@ -134,7 +134,7 @@ describe('a trunk whose peer sends anything', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: DATA_MAX_BYTES }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(sizes, (parts) => {
-        const turns = new FakeTurns();
+        const turns = new FakeScheduler();
         try {
           const near = new TrunkEnd(turns, 'peer');
           near.hear(open(1), data(1, '?'));

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
-import { HeldBytes, Inlet, ReceiveWindow, withArrival } from './receiver.ts';
+import { BufferedBytes, Receiver, ReceiveWindow, withArrival } from './receiver.ts';
 
 const HALF = WINDOW_BYTES / 2;
 
 describe('Inlet', () => {
-  let turns: FakeTurns;
+  let turns: FakeScheduler;
   /** what its owner and its handler were told */
   let owner: string[];
   let heard: string[];
-  let inlet: Inlet;
+  let inlet: Receiver;
 
   beforeEach(() => {
-    turns = new FakeTurns();
+    turns = new FakeScheduler();
     owner = [];
     heard = [];
-    inlet = new Inlet({
+    inlet = new Receiver({
       arrived: () => owner.push('arrived'),
       letSend: () => owner.push(`let send ${inlet.grant()}`),
       emptied: () => owner.push('emptied'),
@@ -195,7 +195,7 @@ describe('ReceiveWindow', () => {
 
 const KIB = 1024;
 
-function takeAll(held: HeldBytes): Buffer[] {
+function takeAll(held: BufferedBytes): Buffer[] {
   const pieces: Buffer[] = [];
   for (let piece = held.shift(); piece !== undefined; piece = held.shift()) pieces.push(piece);
   return pieces;
@@ -213,7 +213,7 @@ describe('HeldBytes', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const held = new HeldBytes();
+        const held = new BufferedBytes();
         const memory = Buffer.alloc(100 * KIB);
         const given: Buffer[] = [];
         const taken: Buffer[] = [];
@@ -241,7 +241,7 @@ describe('HeldBytes', () => {
   });
 
   it('takes hardly more memory than what it holds', () => {
-    const held = new HeldBytes();
+    const held = new BufferedBytes();
     const memory = Buffer.alloc(64 * KIB, 'x');
     for (let at = 0; at < memory.length; at += 1) held.add(memory.subarray(at, at + 1));
     const pieces = takeAll(held);
@@ -259,7 +259,7 @@ describe('HeldBytes', () => {
   });
 
   it('holds nothing once it was cleared', () => {
-    const held = new HeldBytes();
+    const held = new BufferedBytes();
     held.add(Buffer.from('a'));
     held.clear();
     assert.deepEqual([held.size, held.shift()], [0, undefined]);

@@ -4,17 +4,17 @@ import { joined } from '../http1/fields.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
 
-export interface InletOwner {
-  /** Something has come: {@link Inlet.handOverArrived} is due when all has been read. */
+export interface ReceiverOwner {
+  /** Something has come: {@link Receiver.handOverArrived} is due when all has been read. */
   arrived(): void;
-  /** The peer is to be let send more: {@link Inlet.grant}. */
+  /** The peer is to be let send more: {@link Receiver.grant}. */
   letSend(): void;
   /** All that was held has been handed over, and the stream is not paused. */
   emptied(): void;
 }
 
-export class Inlet {
-  readonly #owner: InletOwner;
+export class Receiver {
+  readonly #owner: ReceiverOwner;
   readonly #window = new ReceiveWindow();
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
@@ -25,12 +25,12 @@ export class Inlet {
   /** what came in the bytes that are being read */
   #arrived: Buffer | undefined;
   /** what came while the stream was paused, or had no handler */
-  readonly #held = new HeldBytes();
+  readonly #held = new BufferedBytes();
   #isHandingOver = false;
   /** code of the peer's end, behind what is held */
   #endCode: number | undefined;
 
-  constructor(owner: InletOwner) {
+  constructor(owner: ReceiverOwner) {
     this.#owner = owner;
   }
 
@@ -213,7 +213,7 @@ export class ReceiveWindow {
 const GATHERED_BYTES = 16 * 1024;
 const NONE = Buffer.alloc(0);
 
-export class HeldBytes {
+export class BufferedBytes {
   readonly #pieces: Buffer[] = [];
   #size = 0;
   /** memory of the last piece, where more can be gathered in it */

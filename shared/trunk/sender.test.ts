@@ -3,10 +3,10 @@ import * as fc from 'fast-check';
 import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
 import { read } from '../testing/trunk-frames.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
-import { Batch, BATCH_BYTES, Outlet } from './sender.ts';
+import { Batch, BATCH_BYTES, Sender } from './sender.ts';
 
 /** What leaves when so many bytes may: frames as they are sent. */
-function leave(outlet: Outlet, limit: number): Buffer {
+function leave(outlet: Sender, limit: number): Buffer {
   const batch = new Batch();
   outlet.putInto(batch, 1, limit);
   const socket = new FakeTrunkSocket();
@@ -16,7 +16,7 @@ function leave(outlet: Outlet, limit: number): Buffer {
 
 describe('Outlet', () => {
   it('puts no more into a frame than may leave, and nothing where nothing may', () => {
-    const outlet = new Outlet();
+    const outlet = new Sender();
     outlet.add(Buffer.from('abc'));
     outlet.add(Buffer.from('def'));
     assert.deepEqual(read(leave(outlet, 4)), ['data 1 abcd']);
@@ -26,7 +26,7 @@ describe('Outlet', () => {
   });
 
   it('lets leave what the peer takes: a window, and what it is let go on by', () => {
-    const outlet = new Outlet();
+    const outlet = new Sender();
     outlet.add(Buffer.alloc(WINDOW_BYTES + 10));
     assert.deepEqual([read(leave(outlet, Infinity)), outlet.isOpen], [[`data 1 ${WINDOW_BYTES}`], false]);
     assert.deepEqual(read(leave(outlet, Infinity)), []);
@@ -35,9 +35,9 @@ describe('Outlet', () => {
   });
 
   it('knows when the peer lets it go on by more than was sent', () => {
-    const outlet = new Outlet();
+    const outlet = new Sender();
     assert.equal(outlet.widen(1), false);
-    const other = new Outlet();
+    const other = new Sender();
     other.add(Buffer.from('abc'));
     leave(other, 3);
     assert.deepEqual([other.widen(3), other.widen(1)], [true, false]);
@@ -45,10 +45,10 @@ describe('Outlet', () => {
 
   it('has room for a writer who waits once when all has left, or was dropped', () => {
     for (const empty of [
-      (outlet: Outlet) => void leave(outlet, Infinity),
-      (outlet: Outlet) => outlet.clear(),
+      (outlet: Sender) => void leave(outlet, Infinity),
+      (outlet: Sender) => outlet.clear(),
     ]) {
-      const outlet = new Outlet();
+      const outlet = new Sender();
       assert.equal(outlet.add(Buffer.alloc(16 * 1024 - 1)), true);
       assert.equal(outlet.takeRoom(), false);
       assert.equal(outlet.add(Buffer.alloc(1)), false);
@@ -64,7 +64,7 @@ describe('Outlet', () => {
     const limits = fc.array(fc.integer({ min: 1, max: 9000 }), { maxLength: 20 });
     fc.assert(
       fc.property(sizes, limits, (written, allowed) => {
-        const outlet = new Outlet();
+        const outlet = new Sender();
         const all = Buffer.alloc(
           written.reduce((sum, size) => sum + size, 0),
           Uint8Array.from({ length: 251 }, (_, index) => index),

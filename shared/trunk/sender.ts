@@ -5,7 +5,7 @@ import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './fram
 /** Bytes that wait to be sent from which on a writer is asked to wait. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
-export class Outlet {
+export class Sender {
   #pieces: Buffer[] = [];
   #size = 0;
   /** bytes that the peer takes */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from '../testing/fake-trunk-socket.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { StreamRecorder, TrunkEnd, FLUSH_MS } from '../testing/trunk-end.ts';
 import { abort, data, end, move, moved, open, window } from '../testing/trunk-frames.ts';
 import { WINDOW_BYTES } from './frames.ts';
@@ -12,7 +12,7 @@ const ENDS = ['relay', 'client'] as const;
 
 /** One end of stream 1, which is to move. The test speaks for the other end, on the trunk and on the data socket. */
 class Moving {
-  readonly turns: FakeTurns;
+  readonly turns: FakeScheduler;
   readonly near: TrunkEnd;
   readonly recorder: StreamRecorder;
   readonly stream: TrunkStream;
@@ -24,7 +24,7 @@ class Moving {
   readonly farClosed: number[] = [];
 
   /** The peer was asked to move, or has asked. */
-  constructor(turns: FakeTurns, which: (typeof ENDS)[number]) {
+  constructor(turns: FakeScheduler, which: (typeof ENDS)[number]) {
     this.turns = turns;
     [this.own, this.far] = joinedTrunkSockets({ highWater: 16 * KIB });
     this.far.attach({
@@ -110,10 +110,10 @@ type State = keyof typeof STATES;
 const LARGE_BYTES = 2 * WINDOW_BYTES;
 
 describe('TrunkStream, when it moves', () => {
-  let turns: FakeTurns;
+  let turns: FakeScheduler;
 
   beforeEach(() => {
-    turns = new FakeTurns();
+    turns = new FakeScheduler();
   });
 
   afterEach(() => turns.reset());

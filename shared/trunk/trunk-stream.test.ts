@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { FLUSH_MS, StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, window } from '../testing/trunk-frames.ts';
 import { WINDOW_BYTES } from './frames.ts';
@@ -11,7 +11,7 @@ const KIB = 1024;
 type Quad<T> = [T, T, T, T];
 
 describe('TrunkStream', () => {
-  let turns: FakeTurns;
+  let turns: FakeScheduler;
   let near: TrunkEnd;
   /** stream 1, of which the peer knows */
   let recorder: StreamRecorder;
@@ -26,7 +26,7 @@ describe('TrunkStream', () => {
   }
 
   beforeEach(() => {
-    turns = new FakeTurns();
+    turns = new FakeScheduler();
     start();
   });
 

@@ -1,10 +1,10 @@
 /** One stream of a trunk. It offers what a data socket does: who reads and writes it does not know which of the two it is. */
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
-import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './dedicated-socket.ts';
+import { type MoveTarget, DedicatedSocket, type OwnSocketOwner } from './dedicated-socket.ts';
 import { FrameType } from './frames.ts';
-import { Inlet, type InletOwner } from './receiver.ts';
-import { type Batch, Outlet } from './sender.ts';
+import { Receiver, type ReceiverOwner } from './receiver.ts';
+import { type Batch, Sender } from './sender.ts';
 
 /**
  * @limit Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
@@ -32,10 +32,10 @@ export interface StreamCarrier {
   forget(stream: TrunkStream): void;
 }
 
-export class TrunkStream implements InletOwner, OwnSocketOwner {
+export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   readonly #trunk: StreamCarrier;
-  readonly #inlet = new Inlet(this);
-  readonly #outlet = new Outlet();
+  readonly #receiver = new Receiver(this);
+  readonly #sender = new Sender();
   readonly #run = new Run();
   #id: number;
 
@@ -53,7 +53,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** what the peer is to be told about where to move */
   #connectionId: string | undefined;
   /** where the stream goes on */
-  #own: OwnSocket | undefined;
+  #own: DedicatedSocket | undefined;
   /** how it has ended there, while something is still to come on the trunk */
   #ownCode: number | undefined;
   /** the same once nothing comes on the trunk any more, nor leaves there */
@@ -85,7 +85,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** Starts the flow, or hands it to another handler. */
   attach(handler: ByteStreamHandler): void {
     if (this.#direct !== undefined) return this.#direct.attach(handler);
-    this.#inlet.attach(handler);
+    this.#receiver.attach(handler);
     this.#follow();
   }
 
@@ -98,25 +98,25 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
     if (this.isOver || chunk.length === 0) return true;
     if (this.#own !== undefined) return this.#own.write(chunk);
-    if (this.#outlet.isOpen) this.#trunk.ready(this);
-    return this.#outlet.add(chunk);
+    if (this.#sender.isOpen) this.#trunk.ready(this);
+    return this.#sender.add(chunk);
   }
 
   /** Stops the flow towards the handler. The peer may send what it has been let, and no more. */
   pause(): void {
     if (this.#direct !== undefined) return this.#direct.pause();
-    this.#inlet.pause();
+    this.#receiver.pause();
     this.#own?.socket.pause();
   }
 
   resume(): void {
     if (this.#direct !== undefined) return this.#direct.resume();
-    this.#inlet.resume();
+    this.#receiver.resume();
     this.#follow();
   }
 
   get isPaused(): boolean {
-    return this.#direct === undefined ? this.#inlet.isPaused : this.#direct.isPaused;
+    return this.#direct === undefined ? this.#receiver.isPaused : this.#direct.isPaused;
   }
 
   probe(): void {
@@ -126,7 +126,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** As {@link WebSocketByteStream.lookForEnd}; an end that has come already is told, and what was before it is dropped. */
   lookForEnd(): void {
     (this.#direct ?? this.#own?.socket)?.lookForEnd();
-    this.#inlet.tellEndNow();
+    this.#receiver.tellEndNow();
   }
 
   get isSilent(): boolean {
@@ -141,11 +141,11 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   close(code: number): void {
     if (this.#direct !== undefined) return this.#direct.close(code);
-    if (this.isOver) return this.#inlet.silence();
+    if (this.isOver) return this.#receiver.silence();
     this.#closing = code;
     this.#own?.socket.close(code);
-    if (!this.#outlet.isEmpty) this.#armFlushTimer();
-    this.#inlet.silence();
+    if (!this.#sender.isEmpty) this.#armFlushTimer();
+    this.#receiver.silence();
     this.#trunk.ready(this);
     this.#awaitAnswer();
   }
@@ -155,7 +155,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     const mustTell = this.#sentLast === undefined && this.#peerLast !== 'end';
     this.#closing = mustTell ? CloseCode.goingAway : CloseCode.normal;
     this.#drop();
-    this.#inlet.silence();
+    this.#receiver.silence();
     this.#own?.socket.destroy();
     if (mustTell) this.#trunk.ready(this);
     this.#awaitAnswer();
@@ -188,7 +188,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** Goes on over a data socket, which nobody is attached to, with everything that is written from now on. */
   moveTo(socket: MoveTarget): void {
     if (this.isOver) return socket.close(CloseCode.goingAway);
-    this.#own = new OwnSocket(socket, this);
+    this.#own = new DedicatedSocket(socket, this);
     this.#trunk.ready(this);
     if (this.#peerLast === 'moved') this.#own.read();
     this.#follow();
@@ -208,50 +208,50 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   putInto(batch: Batch, limit: number): boolean {
     if (this.#id === 0) {
-      if (this.#outlet.isEmpty) return this.#gone();
+      if (this.#sender.isEmpty) return this.#gone();
       this.#id = this.#trunk.begin(this);
       batch.add(FrameType.open, this.#id, 0);
     }
     if (this.#isGrantDue && this.#peerLast === undefined) {
-      batch.add(FrameType.window, this.#id, this.#inlet.grant());
+      batch.add(FrameType.window, this.#id, this.#receiver.grant());
     }
     this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);
-      const sent = this.#outlet.putInto(batch, this.#id, limit);
+      const sent = this.#sender.putInto(batch, this.#id, limit);
       if (sent > 0) this.#run.sent(sent);
       this.#putLast(batch);
     }
-    return !this.#outlet.isEmpty && this.#outlet.isOpen;
+    return !this.#sender.isEmpty && this.#sender.isOpen;
   }
 
   /** @returns whether what {@link putInto} has taken makes room for a writer who waits; once */
   takeRoom(): boolean {
-    return this.#outlet.takeRoom();
+    return this.#sender.takeRoom();
   }
 
   /** Tells the writer who waits for it that there is room. */
   tellRoom(): void {
-    if (!this.isOver && this.#own?.isAwaited !== true) this.#inlet.handler?.onStreamDrain();
+    if (!this.isOver && this.#own?.isAwaited !== true) this.#receiver.handler?.onStreamDrain();
   }
 
   /** @returns whether the peer was allowed to send it */
   received(piece: Buffer): boolean {
     if (this.#peerLast !== undefined) return false;
     this.#run.received(piece.length);
-    return this.#inlet.received(piece);
+    return this.#receiver.received(piece);
   }
 
   /** All that comes for now has come: it is handed over in one piece. */
   handOverArrived(): void {
-    this.#inlet.handOverArrived();
+    this.#receiver.handOverArrived();
   }
 
   /** @returns whether so much was allowed */
   granted(bytes: number): boolean {
-    if (this.#peerLast === 'end' || !this.#outlet.widen(bytes)) return false;
+    if (this.#peerLast === 'end' || !this.#sender.widen(bytes)) return false;
     if (this.#flushTimer !== undefined && bytes >= FLUSH_STEP_BYTES) this.#armFlushTimer();
-    if (!this.#outlet.isEmpty) this.#trunk.ready(this);
+    if (!this.#sender.isEmpty) this.#trunk.ready(this);
     return true;
   }
 
@@ -279,7 +279,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     if (this.#peerLast !== undefined || this.#move === 'none') return false;
     this.#peerLast = 'moved';
     if (this.#sentLast !== undefined) this.#trunk.forget(this);
-    this.#inlet.handOverArrived();
+    this.#receiver.handOverArrived();
     if (this.isOver) return true;
     if (this.#move === 'failed') this.#breakOff();
     else this.#own?.read();
@@ -304,7 +304,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
     const moves =
       this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
-    const isUnwanted = this.isOver && this.#outlet.isEmpty && !moves;
+    const isUnwanted = this.isOver && this.#sender.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
     this.#isGrantDue = true;
     this.#trunk.ready(this);
@@ -315,11 +315,11 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   }
 
   drained(): void {
-    if (!this.#outlet.isAwaited) this.tellRoom();
+    if (!this.#sender.isAwaited) this.tellRoom();
   }
 
   came(piece: Buffer): void {
-    this.#inlet.add(piece);
+    this.#receiver.add(piece);
   }
 
   closed(code: number): void {
@@ -339,7 +339,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   #putLast(batch: Batch): void {
     const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
-    if (!this.#outlet.isEmpty && (isClean || this.#outlet.isOpen)) return;
+    if (!this.#sender.isEmpty && (isClean || this.#sender.isOpen)) return;
     const moves = isClean && this.#own !== undefined;
     if (moves) batch.add(FrameType.moved, this.#id, 0);
     else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.#id, 0);
@@ -359,7 +359,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #follow(): void {
     const own = this.#own;
     if (own === undefined || this.#direct !== undefined || this.#peerLast !== 'moved' || this.isOver) return;
-    const { isOpen, handler } = this.#inlet;
+    const { isOpen, handler } = this.#receiver;
     if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
     if (!isOpen || handler === undefined) return own.socket.pause();
     if (this.#sentLast !== undefined) {
@@ -376,12 +376,12 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#closing = CloseCode.normal;
     // The peer hears that its end was seen.
     if (this.#sentLast === undefined) this.#trunk.ready(this);
-    if (!wasOver) this.#inlet.end(code);
+    if (!wasOver) this.#receiver.end(code);
   }
 
   /** What is missing comes no more. */
   #breakOff(code: number = CloseCode.abnormal): void {
-    const { handler } = this.#inlet;
+    const { handler } = this.#receiver;
     this.destroy();
     handler?.onStreamClose(code);
   }
@@ -400,7 +400,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #drop(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    this.#outlet.clear();
+    this.#sender.clear();
   }
 
   /** It ends before the peer has heard of it. */

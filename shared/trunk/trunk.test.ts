@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, move, moved, open, read, window } from '../testing/trunk-frames.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
@@ -19,11 +19,11 @@ function turnsOf(bytes: Buffer): string[] {
 }
 
 describe('Trunk', () => {
-  let turns: FakeTurns;
+  let turns: FakeScheduler;
   let near: TrunkEnd;
 
   beforeEach(() => {
-    turns = new FakeTurns();
+    turns = new FakeScheduler();
   });
 
   afterEach(() => turns.reset());

@@ -5,7 +5,7 @@ import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import type { ReadSocket } from '../socket-reads.ts';
-import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeScheduler } from '../testing/fake-turns.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
 import { FrameReader, type Role } from './frames.ts';
 import { PINGS_MAX } from './ping-limit.ts';
@@ -345,13 +345,13 @@ describe('WebSocketByteStream.writeAll', () => {
 });
 
 describe('WebSocketByteStream.roundTripMs', () => {
-  let turns: FakeTurns;
+  let turns: FakeScheduler;
   let socket: Duplex;
   let written: () => Buffer;
   let stream: WebSocketByteStream;
 
   beforeEach(() => {
-    turns = new FakeTurns();
+    turns = new FakeScheduler();
     ({ socket, written } = sink());
     stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0));
     stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });

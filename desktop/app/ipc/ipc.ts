@@ -7,23 +7,23 @@ import type {
   EditView,
   ExportedRequests,
   Imported,
-  KeptRef,
+  SavedRequestRef,
   LogPoint,
   LogUpdate,
   LogView,
   NewSecret,
   SendResult,
-  SetsView,
+  CollectionsView,
   SignatureCheck,
   WrittenHar,
 } from './request-views.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 import type {
-  AdmittedView,
+  ApprovedView,
   CheckedDomainView,
   DomainView,
   LinkView,
-  Lock,
+  TunnelAccess,
   StartedTunnels,
 } from './tunnel-views.ts';
 
@@ -65,7 +65,7 @@ export interface Channels {
   /** copies one sentence with the address and the password */
   'tunnel:copy-share': { payload: TunnelRef; result: undefined };
   'lock:invent': { payload: undefined; result: { password: string } };
-  'lock:set': { payload: TunnelRef & { lock: Lock }; result: undefined };
+  'lock:set': { payload: TunnelRef & { lock: TunnelAccess }; result: undefined };
   /** makes a link and copies it */
   'link:create': { payload: TunnelRef & { note: string; ttl: string }; result: LinkView };
   'link:list': { payload: TunnelRef; result: readonly LinkView[] };
@@ -77,7 +77,7 @@ export interface Channels {
   /** has the relay look at the records of a domain */
   'domain:check': { payload: { id: string }; result: CheckedDomainView };
   /** visitors who were let in and still are */
-  'knock:admitted': { payload: TunnelRef; result: readonly AdmittedView[] };
+  'knock:admitted': { payload: TunnelRef; result: readonly ApprovedView[] };
   /** lets a visitor in for a duration string, or refuses */
   'knock:admit': { payload: TunnelRef & { id: string; ttl: string }; result: undefined };
   /** of one who is in: sends out */
@@ -101,18 +101,18 @@ export interface Channels {
   'bench:open': { payload: RequestRef; result: EditView };
   /** sends it as it was edited */
   'bench:send': { payload: RequestRef & { edit: EditForm }; result: SendResult };
-  'set:list': { payload: undefined; result: SetsView };
+  'set:list': { payload: undefined; result: CollectionsView };
   /** keeps a request of a log in a new set */
   'set:create': { payload: RequestRef & { name: string }; result: { set: string } };
   /** keeps a request of a log at the end of a set */
   'set:add': { payload: RequestRef & { set: string }; result: undefined };
   'set:rename': { payload: { set: string; name: string }; result: undefined };
   'set:remove': { payload: { set: string }; result: undefined };
-  'set:remove-request': { payload: KeptRef; result: undefined };
+  'set:remove-request': { payload: SavedRequestRef; result: undefined };
   /** brings a kept request into a log, to be edited and sent */
-  'set:open': { payload: TunnelRef & KeptRef; result: { id: number } };
+  'set:open': { payload: TunnelRef & SavedRequestRef; result: { id: number } };
   /** sends a kept request to the local service of a tunnel, signed anew where the secret of its service is set */
-  'set:send': { payload: TunnelRef & KeptRef; result: Extract<SendResult, { sent: unknown }> };
+  'set:send': { payload: TunnelRef & SavedRequestRef; result: Extract<SendResult, { sent: unknown }> };
   'log:clear': { payload: TunnelRef; result: undefined };
   /** what the signature of a request says; nothing for what is no webhook */
   'signature:look': { payload: RequestRef; result: SignatureCheck | undefined };
@@ -190,7 +190,7 @@ export interface KeptForm extends TunnelForm {
 }
 
 export interface CreateForm extends TunnelForm {
-  lock: Lock;
+  lock: TunnelAccess;
 }
 
 export interface About {

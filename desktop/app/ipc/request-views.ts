@@ -115,7 +115,7 @@ export interface Imported {
 
 /** Requests that are kept by name, as the window shows them. Their secrets stay in main. */
 
-export interface SetsView {
+export interface CollectionsView {
   /** in the order in which they were made */
   readonly sets: readonly SetView[];
   /** whether they are there again when the app has quit; without a set, not known */
@@ -126,10 +126,10 @@ export interface SetView {
   readonly id: string;
   readonly name: string;
   /** in the order in which they are sent */
-  readonly requests: readonly KeptView[];
+  readonly requests: readonly SavedRequestView[];
 }
 
-export interface KeptView {
+export interface SavedRequestView {
   readonly id: string;
   readonly method: string;
   /** without secrets */
@@ -137,7 +137,7 @@ export interface KeptView {
 }
 
 /** A request of a set. */
-export interface KeptRef {
+export interface SavedRequestRef {
   /** of its set */
   readonly set: string;
   readonly request: string;

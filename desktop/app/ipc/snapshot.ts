@@ -1,10 +1,16 @@
 /** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
-import type { PulseSecond, RequestSummary } from '../../client/inspector/records.ts';
+import type { TrafficSecond, RequestSummary } from '../../client/inspector/records.ts';
 import type { LanguageChoice, Locale } from '../messages/locale.ts';
 import type { LogPoint, LogView } from './request-views.ts';
-import type { KnockView, KnownProject, LockView, ProjectView, SummonShortcut } from './tunnel-views.ts';
+import type {
+  ApprovalRequestView,
+  KnownProject,
+  TunnelAccessView,
+  ProjectView,
+  GlobalShortcutKeys,
+} from './tunnel-views.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
 export interface Snapshot {
@@ -14,7 +20,7 @@ export interface Snapshot {
   /** tunnels of the account that this app does not serve, newest first */
   readonly others: readonly OtherTunnelView[];
   /** what is found out about the way to the relay, once somebody wants to know */
-  readonly checkup: CheckupView | undefined;
+  readonly diagnostics: DiagnosticsView | undefined;
   /** an invitation that was opened, about which the user has not decided */
   readonly invitation: InvitationView | undefined;
   /** what was dropped on the app, about which the user has not decided */
@@ -152,9 +158,9 @@ export interface TunnelView {
   readonly localProblem: Problem | undefined;
   readonly hostHeader: HostHeader;
   /** who may come in */
-  readonly lock: LockView;
+  readonly lock: TunnelAccessView;
   /** visitors who wait to be let in, the longest waiting first */
-  readonly knocks: readonly KnockView[];
+  readonly knocks: readonly ApprovalRequestView[];
   readonly isIdle: boolean;
   /** seconds */
   readonly ttl: number;
@@ -167,7 +173,7 @@ export interface TunnelView {
   /** the last few requests, newest first */
   readonly recent: readonly RequestSummary[];
   /** seconds of the last minute in which there was traffic, earliest first */
-  readonly pulse: readonly PulseSecond[];
+  readonly pulse: readonly TrafficSecond[];
   /** how far its request log has come */
   readonly log: LogPoint;
   /** what of it the user wants to see */
@@ -175,7 +181,7 @@ export interface TunnelView {
 }
 
 /** A check of the way from this machine through the relay, hop by hop. */
-export interface CheckupView {
+export interface DiagnosticsView {
   /** another one has another */
   readonly id: string;
   /** the tunnel that fails; `undefined` for the relay alone */
@@ -216,5 +222,5 @@ export interface Settings {
   /** whether long lines of bodies are wrapped where they are shown */
   readonly wrapsBodies: boolean;
   /** what shows the window from anywhere */
-  readonly summonShortcut: SummonShortcut;
+  readonly summonShortcut: GlobalShortcutKeys;
 }

@@ -19,20 +19,20 @@ export interface CheckedDomainView extends DomainView {
 /** Who may come into a tunnel, as the app offers and shows it (docs/protocol.md section 11). */
 
 /** What the app can ask of visitors: one of five. */
-export type Lock =
+export type TunnelAccess =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'links' }
   | { readonly kind: 'knock' }
   | { readonly kind: 'password'; readonly password: string }
   | { readonly kind: 'addresses'; readonly allow: readonly string[] };
 
-export type LockKind = Lock['kind'];
+export type AccessKind = TunnelAccess['kind'];
 
 /** A part of what is asked of visitors; `users` are names with passwords, in the browser's own dialog. */
-export type LockPart = 'addresses' | 'users' | 'password' | 'links' | 'knock';
+export type AccessPart = 'addresses' | 'users' | 'password' | 'links' | 'knock';
 
 /** What a tunnel asks of its visitors. */
-export type LockView =
+export type TunnelAccessView =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'links' }
   | { readonly kind: 'knock' }
@@ -45,7 +45,7 @@ export type LockView =
   /** what the form does not offer, set by a project, the command or another program */
   | {
       readonly kind: 'other';
-      readonly parts: readonly LockPart[];
+      readonly parts: readonly AccessPart[];
       /** `undefined` if there is none, or this app does not know it */
       readonly password: string | undefined;
     };
@@ -60,7 +60,7 @@ export interface LinkView {
 }
 
 /** A visitor who asks to be let in. */
-export interface KnockView {
+export interface ApprovalRequestView {
   readonly id: string;
   /** IP address */
   readonly address: string;
@@ -69,7 +69,7 @@ export interface KnockView {
 }
 
 /** A visitor who was let in. */
-export interface AdmittedView extends KnockView {
+export interface ApprovedView extends ApprovalRequestView {
   /** wall-clock ms */
   readonly endsAt: number;
 }
@@ -96,7 +96,7 @@ export interface ProjectTunnelView {
   /** a local address such as `http://localhost:3000`, or the folder as the file names it */
   readonly leadsTo: string;
   /** who may come in; `undefined` where that cannot be told */
-  readonly lock: LockView | undefined;
+  readonly lock: TunnelAccessView | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
   readonly status: ProjectTunnelStatus;
@@ -126,7 +126,7 @@ export interface KnownProject {
 }
 
 /** Shortcuts that summon the window from anywhere, as Electron writes them, in the order in which they are offered. */
-export const SUMMON_SHORTCUTS = [
+export const GLOBAL_SHORTCUTS = [
   'CommandOrControl+Alt+Shift+C',
   'CommandOrControl+Shift+Space',
   'CommandOrControl+Alt+Space',
@@ -134,4 +134,4 @@ export const SUMMON_SHORTCUTS = [
   'off',
 ] as const;
 
-export type SummonShortcut = (typeof SUMMON_SHORTCUTS)[number];
+export type GlobalShortcutKeys = (typeof GLOBAL_SHORTCUTS)[number];

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { currentLocale, t } from '../messages/translate.ts';
-import { RequestSets, type RequestSetsOptions } from './collections/collections.ts';
+import { Collections, type RequestSetsOptions } from './collections/collections.ts';
 import { folderName, Signal } from './connection.ts';
-import { Checkup } from './diagnostics.ts';
+import { Diagnostics } from './diagnostics.ts';
 import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
 import type { Handlers } from './handlers/handle.ts';
 import { createHandlers } from './handlers/handlers.ts';
 import { followAutostart, followLanguage } from './handlers/more-handlers.ts';
 import {
-  KNOCK_NOTICES_MAX,
+  APPROVAL_NOTICES_MAX,
   NOTICE_TICK_MS,
   POLL_HIDDEN_MS,
   POLL_VISIBLE_MS,
@@ -36,15 +36,15 @@ import { Feed } from './snapshot.ts';
 import { type TrayModel, trayModel } from './tray.ts';
 import { tunnelView } from './tunnel-view.ts';
 import { PasswordStore } from './tunnels/access.ts';
-import { Admission } from './tunnels/approvals.ts';
+import { Approvals } from './tunnels/approvals.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
-import { TunnelDesk } from './tunnels/tunnel-list.ts';
+import { TunnelList } from './tunnels/tunnel-list.ts';
 import { UndoList } from './undo-list.ts';
 
 export interface Core {
   readonly handlers: Handlers;
   readonly store: AppStore;
-  readonly desk: TunnelDesk;
+  readonly desk: TunnelList;
   readonly undos: UndoList;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
@@ -105,7 +105,7 @@ export async function createCore(platform: Platform): Promise<Core> {
 
   const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
   const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
-  const desk = new TunnelDesk(
+  const desk = new TunnelList(
     {
       now: () => clock.now(),
       serve: platform.serve,
@@ -114,7 +114,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       connection: () => signIn.connection,
       inventPassword: platform.inventPassword,
       onKnock({ key, tunnel, knocks }, knock) {
-        if (knocks.length <= KNOCK_NOTICES_MAX) notify(knockNotice(key, tunnel.slug, knock));
+        if (knocks.length <= APPROVAL_NOTICES_MAX) notify(knockNotice(key, tunnel.slug, knock));
       },
       async save(tunnels, passwordsNow) {
         const { view } = signIn;
@@ -142,7 +142,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   const sets = await openSets(platform, { wish, undos });
   const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
   const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
-  const checkup = new Checkup({
+  const checkup = new Diagnostics({
     connection: () => signIn.connection,
     examine: platform.examine,
     onError: (error) => platform.report('finding out why', error),
@@ -161,7 +161,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       await store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
     },
   });
-  const admission = new Admission({
+  const admission = new Approvals({
     desk,
     connection: () => signIn.connection,
     copy: (text) => platform.copy(text),
@@ -215,7 +215,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       session: signIn.view,
       tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
       others: signIn.connection === undefined ? [] : others.views,
-      checkup: checkup.view,
+      diagnostics: checkup.view,
       invitation: invitations.view,
       drop: drops.view,
       project: projects.view,
@@ -364,9 +364,9 @@ function openVault({ encryption, dataDirectory }: Platform, name: string): KeyVa
 async function openSets(
   platform: Platform,
   options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
-): Promise<RequestSets> {
+): Promise<Collections> {
   const vault = openVault(platform, 'request-sets.json');
-  const { value, asideAt } = await RequestSets.open({ vault, ...options });
+  const { value, asideAt } = await Collections.open({ vault, ...options });
   if (asideAt !== undefined)
     platform.tell({ code: 'sets-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
   return value;

@@ -14,7 +14,7 @@ const CONNECT: HopResult = {
 };
 
 function shown({ core }: App) {
-  return core.snapshots.make().checkup;
+  return core.snapshots.make().diagnostics;
 }
 
 /** The check that is under way. */

@@ -1,7 +1,7 @@
 /** Finds out why something does not work: the hops of `culvert doctor`, shown as they are checked. */
 import { randomUUID } from 'node:crypto';
 import type { HopResult, LocalService } from '../../client/diagnostics/hop.ts';
-import type { CheckupView } from '../ipc/snapshot.ts';
+import type { DiagnosticsView } from '../ipc/snapshot.ts';
 import { type Connection, Signal, signedIn } from './connection.ts';
 
 /**
@@ -11,34 +11,34 @@ import { type Connection, Signal, signedIn } from './connection.ts';
  * @param tell called with every result as it comes
  * @returns whether nothing has failed
  */
-export type Examine = (
+export type Diagnose = (
   connection: Connection,
   local: LocalService | undefined,
   interrupted: AbortSignal,
   tell: (result: HopResult) => void,
 ) => Promise<boolean>;
 
-export interface CheckupOptions {
+export interface DiagnosticsOptions {
   /** who is signed in */
   readonly connection: () => Connection | undefined;
-  readonly examine: Examine;
+  readonly examine: Diagnose;
   /** A check has ended in a way that it should not. */
   readonly onError: (error: unknown) => void;
 }
 
-export class Checkup {
+export class Diagnostics {
   /** The view has changed. */
   readonly changed = new Signal();
-  readonly #options: CheckupOptions;
-  #view: CheckupView | undefined;
+  readonly #options: DiagnosticsOptions;
+  #view: DiagnosticsView | undefined;
   #running: AbortController | undefined;
 
-  constructor(options: CheckupOptions) {
+  constructor(options: DiagnosticsOptions) {
     this.#options = options;
   }
 
   /** What was found so far; `undefined` while nobody wants to know. */
-  get view(): CheckupView | undefined {
+  get view(): DiagnosticsView | undefined {
     return this.#view;
   }
 
@@ -64,7 +64,7 @@ export class Checkup {
     local: LocalService | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const change = (how: (view: CheckupView) => CheckupView): void => {
+    const change = (how: (view: DiagnosticsView) => DiagnosticsView): void => {
       if (!signal.aborted && this.#view !== undefined) this.#show(how(this.#view));
     };
     try {
@@ -76,7 +76,7 @@ export class Checkup {
     }
   }
 
-  #show(view: CheckupView | undefined): void {
+  #show(view: DiagnosticsView | undefined): void {
     this.#view = view;
     this.changed.emit();
   }

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { OPEN } from '../../../shared/access.ts';
 import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
 import type { DropView } from '../ipc/snapshot.ts';
-import { told } from '../messages/message-text.ts';
+import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
 import { folderName, Signal } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import { hasProject } from './projects.ts';
 import { FOLDER_PORT } from './tunnels/folder-service.ts';
-import type { TunnelDesk } from './tunnels/tunnel-list.ts';
+import type { TunnelList } from './tunnels/tunnel-list.ts';
 
 export interface DropsOptions {
-  readonly desk: Pick<TunnelDesk, 'create'>;
+  readonly desk: Pick<TunnelList, 'create'>;
   readonly isSignedIn: () => boolean;
 }
 
@@ -124,7 +124,7 @@ export class Drops {
       };
     } catch (error) {
       if (!(error instanceof FolderUnreadable)) throw error;
-      return refused('unreadable', t('problem.dropOther', { why: told(error.said) }));
+      return refused('unreadable', t('problem.dropOther', { why: translateMessage(error.said) }));
     }
   }
 

@@ -12,7 +12,7 @@ import {
 import { RelayAddressError } from '../../client/relay/relay-address.ts';
 import type { CallError } from '../ipc/ipc.ts';
 import type { Problem } from '../ipc/snapshot.ts';
-import { told } from '../messages/message-text.ts';
+import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
 
 /** A failure that main itself reports to the page. */
@@ -36,27 +36,27 @@ export function relayProblem(error: unknown): Problem | undefined {
   if (failure === undefined) return undefined;
   const { code, text } = failure;
   if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
-  return { code, text: t('problem.keepsTrying', { why: sentence(told(error.said)) }) };
+  return { code, text: t('problem.keepsTrying', { why: sentence(translateMessage(error.said)) }) };
 }
 
 /** @returns `undefined` for a bug, which is not such a failure */
 export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
-    return { code: 'relay-address', field: 'relay', text: sentence(told(error.said)) };
+    return { code: 'relay-address', field: 'relay', text: sentence(translateMessage(error.said)) };
   if (error instanceof DomainUnsupported)
-    return { code: 'relay-too-old', field: 'domain', text: sentence(told(error.said)) };
+    return { code: 'relay-too-old', field: 'domain', text: sentence(translateMessage(error.said)) };
   if (error instanceof AccessUnsupported)
-    return { code: 'relay-too-old', field: 'lock', text: sentence(told(error.said)) };
-  if (error instanceof ImportRefused) return { code: 'not-imported', text: told(error.said) };
-  if (error instanceof ReplayRefused) return { code: error.code, text: told(error.said) };
+    return { code: 'relay-too-old', field: 'lock', text: sentence(translateMessage(error.said)) };
+  if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
+  if (error instanceof ReplayRefused) return { code: error.code, text: translateMessage(error.said) };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);
   return undefined;
 }
 
 function unreachable(error: RelayUnreachable): CallError {
-  const text = sentence(told(error.said));
+  const text = sentence(translateMessage(error.said));
   if (hasCertificateCause(error)) {
     return {
       code: 'certificate',
@@ -80,7 +80,7 @@ function hasCertificateCause(error: unknown): boolean {
 
 function refusal(error: RelayRefusal): CallError {
   const { status, retryAfterMs } = error;
-  const message = told(error.said);
+  const message = translateMessage(error.said);
   if (refusesKey(error)) {
     return {
       code: 'key-refused',
@@ -148,7 +148,7 @@ function refusal(error: RelayRefusal): CallError {
 }
 
 function badField(error: RelayRefusal): CallError {
-  const message = told(error.said);
+  const message = translateMessage(error.said);
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
   if (error.is(VARIABLE_API_ERRORS.invalidDomain))

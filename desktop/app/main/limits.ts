@@ -63,11 +63,11 @@ export const LOST_NOTICE_MS = 30_000;
 export const NOTICE_TICK_MS = 5000;
 
 /** A relay sends a visitor away who has knocked and was not answered for this long. */
-export const KNOCK_WAIT_MS = KNOCK_SECONDS * 1000;
+export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
 /** Visitors that wait at a tunnel; a relay lets no more wait. */
-export const KNOCKS_MAX = 32;
+export const APPROVALS_MAX = 32;
 /** While more than these wait at a tunnel, no further notification is shown: the window has them all. */
-export const KNOCK_NOTICES_MAX = 3;
+export const APPROVAL_NOTICES_MAX = 3;
 
 /** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;

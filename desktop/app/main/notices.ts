@@ -1,7 +1,7 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../client/control/verdict.ts';
 import type { TunnelView } from '../ipc/snapshot.ts';
-import type { KnockView } from '../ipc/tunnel-views.ts';
+import type { ApprovalRequestView } from '../ipc/tunnel-views.ts';
 import { agentWords } from '../ipc/views.ts';
 import { t } from '../messages/translate.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from './limits.ts';
@@ -163,7 +163,7 @@ export interface Notice {
 }
 
 /** Somebody waits to be let into a tunnel. */
-export function knockNotice(key: string, slug: string, { id, address, agent }: KnockView): Notice {
+export function knockNotice(key: string, slug: string, { id, address, agent }: ApprovalRequestView): Notice {
   return {
     kind: 'knock',
     key,

@@ -3,13 +3,13 @@ import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-dialer.ts';
 import type { About } from '../ipc/ipc.ts';
 import type { Problem, Settings } from '../ipc/snapshot.ts';
-import type { Examine } from './diagnostics.ts';
+import type { Diagnose } from './diagnostics.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { InvitationCalls } from './session/invitations.ts';
 import type { Encryption } from './session/key-vault.ts';
 import type { Autostart } from './system/autostart.ts';
 import type { ProjectLinks } from './system/deep-link.ts';
-import type { SummonKey } from './system/global-shortcut.ts';
+import type { GlobalShortcutKey } from './system/global-shortcut.ts';
 import type { TunnelLog } from './tunnels/engine-log.ts';
 import type { Serve } from './tunnels/folder-service.ts';
 
@@ -21,7 +21,7 @@ export interface Platform extends InvitationCalls {
   readonly autostart: Autostart;
   readonly about: About;
   readonly links: ProjectLinks;
-  readonly examine: Examine;
+  readonly examine: Diagnose;
   readonly serve: Serve;
   /** @param target where its requests are repeated */
   createLog(target: LocalTarget): TunnelLog;
@@ -58,7 +58,7 @@ export interface Platform extends InvitationCalls {
   /** Something that the user must know and cannot do anything about in the window. */
   tell(problem: Problem): void;
   /** the shortcut that works while other programs are in front */
-  readonly summonKey: Pick<SummonKey, 'use' | 'isRefused' | 'pressed'>;
+  readonly summonKey: Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
   setTheme(theme: Settings['theme']): void;
   /** Reports bugs and minor failures to whoever starts the app from a terminal. */
   readonly report: (what: string, error: unknown) => void;

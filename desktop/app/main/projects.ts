@@ -17,24 +17,24 @@ import {
   type WithheldTunnel,
 } from '../../client/config/project.ts';
 import { localUrl } from '../../client/config/tunnel-spec.ts';
-import { saidOf } from '../../client/messages.ts';
+import { messageOf } from '../../client/messages.ts';
 import { RelayUnreachable } from '../../client/relay/errors.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { FOLDER_LOOKS } from '../../client/share/folder-handler.ts';
 import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
 import type { KeptForm } from '../ipc/ipc.ts';
 import type { ProjectTunnelStatus, ProjectView, StartedTunnels } from '../ipc/tunnel-views.ts';
-import { told } from '../messages/message-text.ts';
+import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
 import { type Connection, folderName, Signal, signedIn } from './connection.ts';
 import { CallFailure, toCallError } from './failure.ts';
-import { lockView, shownAccess } from './tunnels/access.ts';
+import { accessView, shownAccess } from './tunnels/access.ts';
 import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { OtherTunnels } from './tunnels/other-tunnels.ts';
-import type { TunnelDesk } from './tunnels/tunnel-list.ts';
+import type { TunnelList } from './tunnels/tunnel-list.ts';
 
 export interface ProjectsOptions {
-  readonly desk: Pick<TunnelDesk, 'create' | 'tunnels'>;
+  readonly desk: Pick<TunnelList, 'create' | 'tunnels'>;
   readonly others: Pick<OtherTunnels, 'tunnels'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
@@ -80,7 +80,7 @@ export class Projects {
         label: spec.label,
         address: spec.domain ?? spec.name,
         leadsTo: localUrl(spec),
-        lock: 'access' in spec ? lockView(shownAccess(spec.access), undefined) : undefined,
+        lock: 'access' in spec ? accessView(shownAccess(spec.access), undefined) : undefined,
         ttl: spec.ttl,
         status: canStart(status) && this.#isThere(spec) ? { name: 'online' } : status,
       })),
@@ -157,7 +157,7 @@ export class Projects {
       return { ...shown, tunnels };
     } catch (error) {
       if (error instanceof ProjectFileError || error instanceof FolderUnreadable)
-        return { ...shown, problem: told(saidOf(error)) };
+        return { ...shown, problem: translateMessage(messageOf(error)) };
       throw error;
     }
   }
@@ -259,7 +259,10 @@ export async function readTunnels(folder: string, relay: RelayAddress): Promise<
   const found: FoundTunnel[] = [];
   for (const spec of project.tunnels) found.push({ spec, start: await startable(project, spec) });
   for (const spec of project.withheld)
-    found.push({ spec, start: { blocked: t('project.unset', { why: spec.why.map(told).join('; ') }) } });
+    found.push({
+      spec,
+      start: { blocked: t('project.unset', { why: spec.why.map(translateMessage).join('; ') }) },
+    });
   return found;
 }
 
@@ -273,7 +276,7 @@ async function startable(project: Project, spec: ProjectTunnel): Promise<FoundTu
     return located ?? spec;
   } catch (error) {
     if (error instanceof FolderUnreadable || error instanceof ProjectFileError)
-      return { blocked: told(saidOf(error)) };
+      return { blocked: translateMessage(messageOf(error)) };
     throw error;
   }
 }

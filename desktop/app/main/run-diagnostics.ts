@@ -1,23 +1,23 @@
-import { examine } from '../../client/diagnostics/diagnose.ts';
+import { diagnose } from '../../client/diagnostics/diagnose.ts';
 import type { Remedies } from '../../client/diagnostics/hop.ts';
-import { say } from '../../client/messages.ts';
+import { toMessage } from '../../client/messages.ts';
 import type { Network } from '../../client/network/network.ts';
-import type { Examine } from './diagnostics.ts';
+import type { Diagnose } from './diagnostics.ts';
 
 /** What to do, as far as this app has other ways than the command. */
 const REMEDIES: Remedies = {
-  noKey: say('doctor.app.newKey'),
-  badKey: say('doctor.app.newKey'),
-  certificate: say('doctor.app.certificate'),
-  noLocal: say('doctor.app.noLocal'),
-  local: say('doctor.app.local'),
+  noKey: toMessage('doctor.app.newKey'),
+  badKey: toMessage('doctor.app.newKey'),
+  certificate: toMessage('doctor.app.certificate'),
+  noLocal: toMessage('doctor.app.noLocal'),
+  local: toMessage('doctor.app.local'),
 };
-const FROM = say('doctor.app.source');
+const FROM = toMessage('doctor.app.source');
 
 /** @param network the way to the relay */
-export function examineWithDoctor(network: Network): Examine {
+export function runDiagnostics(network: Network): Diagnose {
   return ({ relay, key }, local, interrupted, tell) =>
-    examine(
+    diagnose(
       {
         relay,
         relayFrom: FROM,

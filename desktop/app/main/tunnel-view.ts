@@ -8,7 +8,7 @@ import { folderName } from './connection.ts';
 import { RECENT_REQUESTS } from './limits.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { ShownLog } from './tunnels/shown-log.ts';
-import type { DeskTunnel } from './tunnels/tunnel-item.ts';
+import type { TunnelItem } from './tunnels/tunnel-item.ts';
 
 /**
  * What the window shows of one tunnel.
@@ -28,7 +28,7 @@ export function tunnelView(
     knocks,
     logView,
   }: Pick<
-    DeskTunnel,
+    TunnelItem,
     'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'knocks' | 'logView'
   > & {
     readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;

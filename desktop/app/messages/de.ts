@@ -1,5 +1,5 @@
 /** Every text of the app in German, which says "Sie". */
-import type { SAYINGS } from '../../client/messages.ts';
+import type { MESSAGES } from '../../client/messages.ts';
 import type {
   BENCH,
   BODY,
@@ -292,7 +292,7 @@ export const DROP_DE: Translation<typeof DROP> = {
 };
 
 /** What the engine says. */
-export const ENGINE_DE: Translation<typeof SAYINGS> = {
+export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'folder.none': '„{folder}“ ist kein Ordner.',
   'folder.silent':
     'Der Ordner „{folder}“ antwortet nicht: Vielleicht ist das Laufwerk oder der Server dazu nicht da.',

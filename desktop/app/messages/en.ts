@@ -1,5 +1,5 @@
 /** Every text of the app in English, from which others are translated. */
-import { SAYINGS } from '../../client/messages.ts';
+import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
 export const BENCH = {
@@ -1089,7 +1089,7 @@ export const EN = {
   ...PROBLEMS,
   ...PROJECT,
   ...REFUSALS,
-  ...SAYINGS,
+  ...MESSAGES,
   ...SETS,
   ...SETTINGS,
   ...SIGN_IN,

@@ -12,52 +12,58 @@ import * as valueRules from '../../../shared/value-rules.ts';
 import { TTL_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
 import { judge } from '../../client/control/verdict.ts';
-import { say, SAYINGS, textOf } from '../../client/messages.ts';
+import { toMessage, MESSAGES, textOf } from '../../client/messages.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
 import { REFUSALS_DE } from './de.ts';
 import { REFUSALS } from './en.ts';
 import { DEFAULT_LOCALE } from './locale.ts';
-import { acceptedText, told } from './message-text.ts';
+import { acceptedText, translateMessage } from './message-text.ts';
 import { setLocale } from './translate.ts';
 
 describe('what the engine has said', () => {
-  const said = say('relay.unreachable', { origin: 'https://relay.test', why: say('network.refused') });
+  const said = toMessage('relay.unreachable', {
+    origin: 'https://relay.test',
+    why: toMessage('network.refused'),
+  });
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('is the same in English as the command prints it', () => {
     assert.equal(said.text, 'The relay at https://relay.test cannot be reached: nothing is listening there');
-    assert.equal(told(said), said.text);
-    assert.equal(told('EWHATEVER'), 'EWHATEVER');
+    assert.equal(translateMessage(said), said.text);
+    assert.equal(translateMessage('EWHATEVER'), 'EWHATEVER');
   });
 
   it('is German to its inmost part', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
-    assert.equal(told(said), 'Das Relay unter https://relay.test ist nicht erreichbar: dort lauscht nichts');
+    assert.equal(
+      translateMessage(said),
+      'Das Relay unter https://relay.test ist nicht erreichbar: dort lauscht nichts',
+    );
   });
 
   it('has lines, and what a rule accepts', () => {
-    const value = say('project.empty');
-    const both = [say('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
+    const value = toMessage('project.empty');
+    const both = [toMessage('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
     assert.equal(textOf(both), 'is empty; it takes true or false\nwhat a library says');
-    assert.equal(told(both), textOf(both));
+    assert.equal(translateMessage(both), textOf(both));
     setLocale({ language: 'de', tag: 'de-DE' });
-    assert.equal(told(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
+    assert.equal(translateMessage(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
   });
 
   it('has a value in each place', () => {
     assert.throws(
-      () => say('relay.unreachable', { origin: 'https://relay.test' }),
+      () => toMessage('relay.unreachable', { origin: 'https://relay.test' }),
       /"relay.unreachable" has no why/,
     );
   });
 
   it('has places that are names alone, which both can fill', () => {
-    for (const text of Object.values(SAYINGS)) assert.doesNotMatch(text.replaceAll(/\{\w+\}/g, ''), /[{}]/);
+    for (const text of Object.values(MESSAGES)) assert.doesNotMatch(text.replaceAll(/\{\w+\}/g, ''), /[{}]/);
   });
 });
 
 const refused = ({ status, code, text }: { status: number; code: string; text: string }) =>
-  told(new RelayRefusal(status, text, { code }).said);
+  translateMessage(new RelayRefusal(status, text, { code }).said);
 
 describe('the words of a refusal', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
@@ -86,7 +92,7 @@ describe('the words of a refusal', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const { status, code, text } = API_ERRORS.rateLimited;
     const { why } = judge({ kind: 'refused', refusal: new RelayRefusal(status, text, { code }) });
-    assert.equal(told(why), 'Das Relay hat vorerst abgelehnt: das waren zu viele Anfragen.');
+    assert.equal(translateMessage(why), 'Das Relay hat vorerst abgelehnt: das waren zu viele Anfragen.');
   });
 
   it('have what a value may be in German, too', () => {

@@ -9,18 +9,18 @@ import {
   type ValueRule,
 } from '../../../shared/value-rules.ts';
 import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
-import { isLines, type Refused, type Sayable } from '../../client/messages.ts';
+import { isLines, type Refused, type MessageValue } from '../../client/messages.ts';
 import { REFUSALS } from './en.ts';
 import { t, type TextKey } from './translate.ts';
 
 /** What the engine or a relay has said, in the user's language. */
-export function told(said: Sayable): string {
+export function translateMessage(said: MessageValue): string {
   if (typeof said === 'string') return said;
-  if (isLines(said)) return said.map(told).join('\n');
+  if (isLines(said)) return said.map(translateMessage).join('\n');
   if ('accepted' in said) return acceptedText(said.accepted);
   if ('refusal' in said) return refusalText(said);
   const values = Object.entries(said.values).map(([name, value]) => {
-    return [name, typeof value === 'number' ? value : told(value)] as const;
+    return [name, typeof value === 'number' ? value : translateMessage(value)] as const;
   });
   return t(said.code, Object.fromEntries(values));
 }

@@ -9,7 +9,7 @@ import { announcements } from './model/announce.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
-import { CheckupDialog } from './screens/diagnostics-dialog.tsx';
+import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
 import { DropDialog, DropHere, useDrops } from './screens/drop-dialog.tsx';
 import { Palette, usePalette } from './screens/palette.tsx';
 import { Panes } from './screens/panes.tsx';
@@ -164,8 +164,8 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
           {snapshot.project !== undefined && (
             <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
           )}
-          {snapshot.checkup !== undefined && (
-            <CheckupDialog key={snapshot.checkup.id} checkup={snapshot.checkup} />
+          {snapshot.diagnostics !== undefined && (
+            <DiagnosticsDialog key={snapshot.diagnostics.id} checkup={snapshot.diagnostics} />
           )}
           {importingTo !== undefined && (
             <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />

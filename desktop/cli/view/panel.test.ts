@@ -107,10 +107,10 @@ describe('Panel', () => {
     const { clock, panel, answered } = setUp();
     const waiting = () => panel.state(5).knocks.map((one) => one.knock.id);
     panel.online(TUNNEL);
-    panel.knock(knock('k1'));
+    panel.approvalRequest(knock('k1'));
     clock.advance(1000);
-    panel.knock(knock('k2'));
-    panel.knock(knock('k1'));
+    panel.approvalRequest(knock('k2'));
+    panel.approvalRequest(knock('k1'));
     assert.deepEqual(waiting(), ['k1', 'k2'], 'a relay may say it again');
     panel.answerKnock(knock('k2'), true);
     panel.answerKnock(knock('k2'), false);
@@ -125,7 +125,7 @@ describe('Panel', () => {
 
   it('lets no more than 32 visitors wait, and nobody at a tunnel that has ended', () => {
     const { panel } = setUp();
-    for (let n = 0; n < 40; n += 1) panel.knock(knock(`k${n}`));
+    for (let n = 0; n < 40; n += 1) panel.approvalRequest(knock(`k${n}`));
     assert.equal(panel.state(5).knocks.length, 32);
     panel.offline('expired', 'The tunnel has expired.');
     assert.equal(panel.state(5).knocks.length, 0);
@@ -134,7 +134,7 @@ describe('Panel', () => {
   it('says when an answer did not arrive', async () => {
     const { panel } = setUp({ isReachable: false });
     panel.online(TUNNEL);
-    panel.knock(knock('k1'));
+    panel.approvalRequest(knock('k1'));
     panel.answerKnock(knock('k1'), true);
     await turn();
     assert.equal(panel.state(5).problem, '192.0.2.7 could not be admitted. away.');

@@ -16,7 +16,7 @@ import {
 } from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { LogSource } from './log-page.ts';
-import type { PanelState, PanelStatus, WaitingKnock } from './state.ts';
+import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;
@@ -40,7 +40,7 @@ export class Panel implements Reporter {
   #tunnel: Tunnel | undefined;
   #problem: { readonly text: string; readonly until: number } | undefined;
   /** by id, in the order in which they came */
-  readonly #knocks = new Map<string, WaitingKnock>();
+  readonly #knocks = new Map<string, WaitingApproval>();
   #replay: ((id: number) => Promise<number>) | undefined;
   #refreshedAt = -Infinity;
   #isRefreshing = false;
@@ -63,7 +63,7 @@ export class Panel implements Reporter {
     if (code !== 'visitor-gone') this.#say(textOf(text));
   }
 
-  knock(knock: KnockMessage): void {
+  approvalRequest(knock: KnockMessage): void {
     if (this.#knocks.has(knock.id) || this.#knocks.size >= VIEW_KNOCKS_MAX) return;
     this.#knocks.set(knock.id, { knock, since: this.#options.clock.monotonic() });
   }

@@ -16,7 +16,7 @@ export type PanelStatus =
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: string };
 
 /** A visitor who waits to be let in. */
-export interface WaitingKnock {
+export interface WaitingApproval {
   readonly knock: KnockMessage;
   /** monotonic ms */
   readonly since: number;
@@ -36,7 +36,7 @@ export interface PanelState {
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
   /** who waits to be let in */
-  readonly knocks: readonly WaitingKnock[];
+  readonly knocks: readonly WaitingApproval[];
   /** newest first */
   readonly requests: readonly RequestSummary[];
 }

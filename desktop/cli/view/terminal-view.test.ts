@@ -106,7 +106,7 @@ describe('TerminalView', () => {
   it('answers with a key whoever is shown, and nobody else', () => {
     const { clock, written, stdin, stdout, answered, view, panel } = setUp();
     const knock = (id: string, address: string) =>
-      panel.knock({ type: 'knock', id, address, agent: '', at: TUNNEL.created_at });
+      panel.approvalRequest({ type: 'knock', id, address, agent: '', at: TUNNEL.created_at });
     view.open();
     panel.online(TUNNEL);
     stdin.emit('data', 'a');

@@ -9,7 +9,7 @@ import {
   USER_RULE,
 } from '../../../shared/access.ts';
 import { inventPassword } from '../invented-password.ts';
-import { type Said, SaidError, say, type Sayable, type SayingCode } from '../messages.ts';
+import { type Message, MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 
 export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as const;
 type FieldName = (typeof ACCESS_FIELDS)[number];
@@ -21,7 +21,7 @@ const TAKES = {
   allow: 'access.takesNetworks',
   links: 'access.takesFlag',
   knock: 'access.takesFlag',
-} as const satisfies Readonly<Record<FieldName, SayingCode>>;
+} as const satisfies Readonly<Record<FieldName, MessageCode>>;
 
 /**
  * @param tunnel the value of one tunnel of the file
@@ -30,10 +30,10 @@ const TAKES = {
 export function readProjectAccess(
   tunnel: Readonly<Record<string, unknown>>,
   env: Environment,
-  report: (field: FieldName, said: Sayable, isUnset: boolean) => void,
+  report: (field: FieldName, said: MessageValue, isUnset: boolean) => void,
 ): { readonly access: Access; readonly madePassword: string | undefined } | undefined {
   let isValid = true;
-  const refuse = (field: FieldName, said: Sayable, isUnset = false): void => {
+  const refuse = (field: FieldName, said: MessageValue, isUnset = false): void => {
     isValid = false;
     report(field, said, isUnset);
   };
@@ -45,7 +45,7 @@ export function readProjectAccess(
       return kind(value);
     } catch (error) {
       if (error instanceof EnvironmentError) refuse(name, error.said, error instanceof VariableUnset);
-      else refuse(name, say(TAKES[name]));
+      else refuse(name, toMessage(TAKES[name]));
       return undefined;
     }
   }
@@ -61,7 +61,7 @@ export function readProjectAccess(
   for (const problem of accessProblems(fields)) refuse(problem.field, problem.said);
   const { basic, madePassword, ...rest } = wantedAccess(fields);
   const users = basic.flatMap(({ user, password }) => (password === undefined ? [] : [{ user, password }]));
-  if (users.length < basic.length) refuse('auth', say('access.userAlone'));
+  if (users.length < basic.length) refuse('auth', toMessage('access.userAlone'));
   return isValid ? { access: { ...rest, basic: users }, madePassword } : undefined;
 }
 
@@ -104,13 +104,13 @@ export interface WantedAccess extends Omit<Access, 'basic'> {
 /** What is wrong with a field, without a secret in it. */
 export interface AccessProblem {
   readonly field: 'auth' | 'password' | 'allow';
-  readonly said: Said;
+  readonly said: Message;
 }
 
 export function accessProblems({ auth, password, allow }: AccessFields): AccessProblem[] {
   const problems: AccessProblem[] = [];
-  const report = (field: AccessProblem['field'], code: SayingCode, values: Said['values']) =>
-    problems.push({ field, said: say(code, values) });
+  const report = (field: AccessProblem['field'], code: MessageCode, values: Message['values']) =>
+    problems.push({ field, said: toMessage(code, values) });
   const users = auth.map(splitLogin);
   for (const { user, password: own } of users) {
     if (!USER_RULE.accepts(user)) report('auth', 'access.userTakes', { accepted: USER_RULE });
@@ -154,7 +154,7 @@ const NAME = /^[A-Za-z_]\w*$/;
 const EXAMPLES = { reference: '${…}', example: '${PASSWORD}', escape: '$${', begin: '${' };
 
 /** Thrown for a text that cannot be filled in; which it says. */
-export class EnvironmentError extends SaidError {}
+export class EnvironmentError extends MessageError {}
 
 /** Thrown for a variable that is not set, or empty: the text itself is as it should be. */
 export class VariableUnset extends EnvironmentError {}
@@ -167,9 +167,9 @@ export class VariableUnset extends EnvironmentError {}
 export function fillIn(text: string, env: Environment): string {
   return text.replace(REFERENCE, (reference, dollar: string, name: string, end: string) => {
     if (dollar !== '') return reference.slice(1);
-    if (end === '' || !NAME.test(name)) throw new EnvironmentError(say('access.reference', EXAMPLES));
+    if (end === '' || !NAME.test(name)) throw new EnvironmentError(toMessage('access.reference', EXAMPLES));
     const value = env[name] ?? '';
-    if (value === '') throw new VariableUnset(say('access.unset', { name }));
+    if (value === '') throw new VariableUnset(toMessage('access.unset', { name }));
     return value;
   });
 }

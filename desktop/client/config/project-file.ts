@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
-import { SaidError, saidOf, say } from '../messages.ts';
+import { MessageError, messageOf, toMessage } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 import { CONFIG_FILE_MAX_BYTES } from './config-limits.ts';
@@ -46,7 +46,7 @@ function readFile(file: string, owners: ReadonlySet<number> | undefined, options
     return parseProject(readText(file, owners), file, options);
   } catch (error) {
     if (error instanceof ProjectFileError) throw error;
-    throw new ProjectFileError(say('project.unreadable', { path: file, why: saidOf(error) }));
+    throw new ProjectFileError(toMessage('project.unreadable', { path: file, why: messageOf(error) }));
   }
 }
 
@@ -58,7 +58,7 @@ function readText(path: string, owners: ReadonlySet<number> | undefined): string
     const { size, uid } = fstatSync(file);
     checkOwners(path, [link.uid, uid], owners);
     if (size > CONFIG_FILE_MAX_BYTES)
-      throw new SaidError(say('project.tooLarge', { max: CONFIG_FILE_MAX_BYTES }));
+      throw new MessageError(toMessage('project.tooLarge', { max: CONFIG_FILE_MAX_BYTES }));
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
@@ -103,7 +103,7 @@ export function checkOwners(
 ): void {
   const stranger = uids.find((uid) => trusted?.has(uid) === false);
   if (stranger === undefined) return;
-  throw new ProjectFileError(say('project.otherOwner', { path, uid: stranger }));
+  throw new ProjectFileError(toMessage('project.otherOwner', { path, uid: stranger }));
 }
 
 /* The folders that a `culvert.yml` shares: within its own, because the file may be somebody else's (docs/command.md). */
@@ -135,9 +135,9 @@ function locate(file: string, field: string, folder: string): string {
     if (!isAbsolute(below) && below.split(sep)[0] !== '..') return found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new ProjectFileError(say('project.folderUnreadable', { ...what, code }));
+    throw new ProjectFileError(toMessage('project.folderUnreadable', { ...what, code }));
   }
-  throw new ProjectFileError(say('project.folderOutside', what));
+  throw new ProjectFileError(toMessage('project.folderOutside', what));
 }
 
 /* What a `culvert.yml` cannot do by itself, because it may be somebody else's (docs/command.md). */

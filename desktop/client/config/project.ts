@@ -14,7 +14,7 @@ import {
   TTL_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { isLines, type Said, SaidError, say, type Sayable, textOf } from '../messages.ts';
+import { isLines, type Message, MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './config-limits.ts';
 import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
@@ -35,7 +35,7 @@ export type ProjectTunnel = TunnelSpec & { readonly label: string };
 /** A tunnel whose lock has variables that are not set. It has no `access`, so that nobody opens it without its lock. */
 export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
   /** the fields and variables */
-  readonly why: readonly Said[];
+  readonly why: readonly Message[];
 };
 
 export interface ReadOptions {
@@ -100,7 +100,7 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
     value = document.toJS();
   } catch {
     // Aliases that multiply.
-    throw new ProjectFileError(say('project.repeats', { path }));
+    throw new ProjectFileError(toMessage('project.repeats', { path }));
   }
   return new ProjectReader(path, options, report).read(value);
 }
@@ -122,7 +122,7 @@ class ProjectReader {
   read(value: unknown): Project {
     const report = this.#report;
     if (!isObject(value)) {
-      report.field([], say('project.takesTunnels'));
+      report.field([], toMessage('project.takesTunnels'));
       throw report.error();
     }
     this.#checkNames(value, [], PROJECT_FIELDS);
@@ -145,14 +145,14 @@ class ProjectReader {
 
   #readTunnels(value: unknown): Project['tunnels'] {
     if (!isObject(value) || Object.keys(value).length === 0) {
-      this.#report.field(['tunnels'], say('project.noTunnel'));
+      this.#report.field(['tunnels'], toMessage('project.noTunnel'));
       return [];
     }
     const entries = Object.entries(value);
     if (entries.length > CONFIG_TUNNELS_MAX)
       this.#report.field(
         ['tunnels'],
-        say('project.tooMany', { count: entries.length, max: CONFIG_TUNNELS_MAX }),
+        toMessage('project.tooMany', { count: entries.length, max: CONFIG_TUNNELS_MAX }),
       );
     return entries.flatMap(([label, tunnel]) => this.#readTunnel(label, tunnel) ?? []);
   }
@@ -160,21 +160,21 @@ class ProjectReader {
   #readTunnel(label: string, value: unknown): ProjectTunnel | undefined {
     const path = ['tunnels', label];
     if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
-      this.#report.field(path, say('project.label', { max: LABEL_MAX_LENGTH }));
+      this.#report.field(path, toMessage('project.label', { max: LABEL_MAX_LENGTH }));
       return undefined;
     }
     if (!isObject(value)) {
       this.#report.field(
         path,
-        say('project.takesFields', { value: shown(value), fields: TUNNEL_FIELDS.join(', ') }),
+        toMessage('project.takesFields', { value: shown(value), fields: TUNNEL_FIELDS.join(', ') }),
       );
       return undefined;
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
     this.#checkTarget(value, path);
-    const unset: Said[] = [];
+    const unset: Message[] = [];
     const access = readProjectAccess(value, this.#env, (name, said, isUnset) => {
-      if (isUnset && this.#withholds) unset.push(say('access.unsetIn', { field: name, problem: said }));
+      if (isUnset && this.#withholds) unset.push(toMessage('access.unsetIn', { field: name, problem: said }));
       else this.#report.field([...path, name], said);
     });
     try {
@@ -204,7 +204,7 @@ class ProjectReader {
         if (!wrong.has(name)) continue;
         this.#report.field(
           [...path, name],
-          say('project.takes', { value: shown(value[name]), accepted: rule }),
+          toMessage('project.takes', { value: shown(value[name]), accepted: rule }),
         );
       }
       return undefined;
@@ -215,11 +215,11 @@ class ProjectReader {
   #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
     if (tunnel['share'] === undefined) {
       if (tunnel['port'] !== undefined) return;
-      this.#report.field([...path, 'port'], say('project.noTarget', { accepted: PORT_RULE }));
+      this.#report.field([...path, 'port'], toMessage('project.noTarget', { accepted: PORT_RULE }));
       return;
     }
     for (const name of PORT_FIELDS.filter((one) => tunnel[one] !== undefined))
-      this.#report.field([...path, name], say('project.aboutPort'));
+      this.#report.field([...path, name], toMessage('project.aboutPort'));
   }
 
   #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
@@ -228,9 +228,9 @@ class ProjectReader {
       const meant = nearest(name, known);
       const unknown =
         meant === undefined
-          ? say('project.unknownField', { fields: known.join(', ') })
-          : say('project.meantField', { field: meant });
-      this.#report.field([...path, name], KEY_FIELD.test(name) ? say('project.key') : unknown);
+          ? toMessage('project.unknownField', { fields: known.join(', ') })
+          : toMessage('project.meantField', { field: meant });
+      this.#report.field([...path, name], KEY_FIELD.test(name) ? toMessage('project.key') : unknown);
     }
   }
 }
@@ -240,15 +240,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** A value in a message: short, on one line, and never a key. */
-function shown(value: unknown): Sayable {
-  if (value === null) return say('project.empty');
+function shown(value: unknown): MessageValue {
+  if (value === null) return toMessage('project.empty');
   const text = JSON.stringify(value);
-  if (text.includes(API_KEY_PREFIX)) return say('project.keyValue');
+  if (text.includes(API_KEY_PREFIX)) return toMessage('project.keyValue');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
 /** Thrown for a `culvert.yml`, with one line for each problem: the file, the line, the field, and what it takes. */
-export class ProjectFileError extends SaidError {}
+export class ProjectFileError extends MessageError {}
 
 /* Reports what is wrong with `culvert.yml`. */
 
@@ -257,7 +257,7 @@ export class ProjectReport {
   readonly #path: string;
   readonly #document: Document;
   readonly #lines: LineCounter;
-  readonly #problems: { line: number; said: Sayable }[] = [];
+  readonly #problems: { line: number; said: MessageValue }[] = [];
 
   constructor(path: string, document: Document, lines: LineCounter) {
     this.#path = path;
@@ -266,15 +266,15 @@ export class ProjectReport {
   }
 
   /** @param line from 1 */
-  add(line: number, said: Sayable): void {
+  add(line: number, said: MessageValue): void {
     this.#problems.push({
       line,
-      said: say('project.problem', { path: this.#path, line, problem: sentence(said) }),
+      said: toMessage('project.problem', { path: this.#path, line, problem: sentence(said) }),
     });
   }
 
   /** @param path the names that lead to the field */
-  field(path: readonly string[], said: Sayable): void {
+  field(path: readonly string[], said: MessageValue): void {
     const line = this.#lineOf(path);
     if (path.length === 0) return this.add(line, said);
     const values = {
@@ -283,7 +283,7 @@ export class ProjectReport {
       field: escapeUnprintable(path.join('.')),
       problem: sentence(said),
     };
-    this.#problems.push({ line, said: say('project.fieldProblem', values) });
+    this.#problems.push({ line, said: toMessage('project.fieldProblem', values) });
   }
 
   error(): ProjectFileError {
@@ -312,17 +312,17 @@ export class ProjectReport {
 }
 
 /** With an end, and without what a terminal would take for a command. */
-function sentence(said: Sayable): Sayable {
+function sentence(said: MessageValue): MessageValue {
   const clause = printable(said);
-  return /[.?]$/.test(textOf(clause)) ? clause : say('project.sentence', { clause });
+  return /[.?]$/.test(textOf(clause)) ? clause : toMessage('project.sentence', { clause });
 }
 
-function printable(said: Sayable): Sayable {
+function printable(said: MessageValue): MessageValue {
   if (typeof said === 'string') return escapeUnprintable(said);
   if (isLines(said)) return said.map(printable);
   if (!('code' in said)) return said;
   const values = Object.entries(said.values).map(([name, value]) => {
     return [name, typeof value === 'number' ? value : printable(value)] as const;
   });
-  return say(said.code, Object.fromEntries(values));
+  return toMessage(said.code, Object.fromEntries(values));
 }

@@ -6,7 +6,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { type FakeRelay, startFakeRelay } from '../../testing/fake-relay.ts';
 import { startProxy } from '../../testing/proxy.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
 import { ControlConnection, type ControlEnd } from './control-connection.ts';
@@ -141,7 +141,7 @@ describe('ControlConnection', () => {
     clock.advance(74_999);
     assert.deepEqual(clock.waiting, [1]);
     clock.advance(1);
-    assert.deepEqual(await ended, { kind: 'lost', why: say('network.tooSilent') });
+    assert.deepEqual(await ended, { kind: 'lost', why: toMessage('network.tooSilent') });
   });
 
   it('is lost at a message that is not JSON, or too large', async () => {
@@ -174,7 +174,7 @@ describe('ControlConnection', () => {
 
   it('is lost if nothing listens', async () => {
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
-    assert.deepEqual(end, { kind: 'lost', why: say('network.refused'), isOffline: false });
+    assert.deepEqual(end, { kind: 'lost', why: toMessage('network.refused'), isOffline: false });
   });
 
   it('is lost when the response is not from a WebSocket server', async () => {
@@ -230,7 +230,7 @@ describe('ControlConnection', () => {
     });
     const client = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`));
     clients.push(client);
-    assert.deepEqual(await client.ended, { kind: 'lost', why: say('network.silent') });
+    assert.deepEqual(await client.ended, { kind: 'lost', why: toMessage('network.silent') });
     assert.deepEqual(client.clock.waiting, []);
   });
 

@@ -16,8 +16,8 @@ import {
   CONTROL_SILENCE_MS,
   REFUSAL_BODY_MAX_BYTES,
 } from '../limits.ts';
-import { say, type Sayable } from '../messages.ts';
-import { type Attempt, isOffline, sayNetworkError } from '../network/dial.ts';
+import { toMessage, type MessageValue } from '../messages.ts';
+import { type Attempt, isOffline, describeNetworkError } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { readRefusal, type RelayRefusal } from '../relay/errors.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
@@ -31,7 +31,7 @@ export type ControlEnd =
   /** no connection was made, or it was lost; `why` says what happened in a few words */
   | {
       readonly kind: 'lost';
-      readonly why: Sayable;
+      readonly why: MessageValue;
       /** nothing left this machine */ readonly isOffline?: boolean;
     };
 
@@ -65,14 +65,14 @@ export class ControlConnection {
   #socket: WebSocket | undefined;
   /** until it is open, the time for that; from then on, the time to the next ping */
   #deadline: Timer;
-  #why: Sayable | undefined;
+  #why: MessageValue | undefined;
 
   /** Opens a connection within {@link CONTROL_HANDSHAKE_TIMEOUT_MS}. */
   constructor(options: ControlOptions, handler: ControlHandler) {
     this.#options = options;
     this.#handler = handler;
     this.#deadline = options.clock.setTimeout(
-      () => this.#lose(say('network.silent')),
+      () => this.#lose(toMessage('network.silent')),
       CONTROL_HANDSHAKE_TIMEOUT_MS,
     );
     this.#attempt = options.network.connect(
@@ -81,7 +81,7 @@ export class ControlConnection {
       {
         connected: (socket) => this.#handshake(socket),
         failed: (error) =>
-          this.#end({ kind: 'lost', why: sayNetworkError(error), isOffline: isOffline(error) }),
+          this.#end({ kind: 'lost', why: describeNetworkError(error), isOffline: isOffline(error) }),
       },
     );
   }
@@ -108,7 +108,7 @@ export class ControlConnection {
       perMessageDeflate: false,
     });
     this.#socket = socket;
-    socket.on('error', (error) => (this.#why ??= sayNetworkError(error)));
+    socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
     socket.on('close', (code, reason: Buffer) => this.#onClose(code, reason.toString()));
     socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
     socket.once('open', () => {
@@ -125,7 +125,7 @@ export class ControlConnection {
       // `ws` hands over each message as one Buffer unless told otherwise.
       message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
     } catch {
-      this.#lose(say('network.noJson'));
+      this.#lose(toMessage('network.noJson'));
       return;
     }
     switch (message?.type) {
@@ -146,12 +146,12 @@ export class ControlConnection {
     // Once it is closed, nobody needs the timeout.
     if (this.#handler === undefined) return;
     this.#deadline = this.#options.clock.setTimeout(
-      () => this.#lose(say('network.tooSilent')),
+      () => this.#lose(toMessage('network.tooSilent')),
       CONTROL_SILENCE_MS,
     );
   }
 
-  #lose(why: Sayable): void {
+  #lose(why: MessageValue): void {
     this.#why = why;
     this.#attempt?.cancel();
     this.#socket?.terminate();
@@ -179,7 +179,7 @@ export class ControlConnection {
 
   #onClose(code: number, reason: string): void {
     if (code === CloseCode.abnormal || this.#why !== undefined) {
-      this.#end({ kind: 'lost', why: this.#why ?? say('network.brokeOff') });
+      this.#end({ kind: 'lost', why: this.#why ?? toMessage('network.brokeOff') });
     } else {
       this.#end({ kind: 'closed', code, reason: replaceUnprintable(reason, ' ') });
     }

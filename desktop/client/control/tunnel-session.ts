@@ -2,7 +2,7 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DRAIN_SPREAD_MS, RETRY_BASE_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from '../limits.ts';
-import { say, type Sayable } from '../messages.ts';
+import { toMessage, type MessageValue } from '../messages.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { judge, type OfflineReason, retryDelay, type Verdict } from './verdict.ts';
 
@@ -18,9 +18,9 @@ export type TunnelState =
       /** ms from now until the next try; 0 while one is under way */
       readonly retryInMs: number;
       /** what ended the connection, for people */
-      readonly why: Sayable;
+      readonly why: MessageValue;
     }
-  | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: Sayable };
+  | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: MessageValue };
 
 export interface TunnelSessionOptions {
   readonly clock: Clock;
@@ -116,12 +116,12 @@ export class TunnelSession {
     this.#disconnect();
     this.#failures = 0;
     // In case the machine stays awake after all.
-    this.#retryIn(SUSPENDED_RETRY_MS, say('tunnel.sleeps'));
+    this.#retryIn(SUSPENDED_RETRY_MS, toMessage('tunnel.sleeps'));
   }
 
   /** Disconnects for good. */
   stop(): void {
-    this.#goOffline('stopped', say('tunnel.stopped'));
+    this.#goOffline('stopped', toMessage('tunnel.stopped'));
   }
 
   #connect(isMove = false): void {
@@ -226,7 +226,7 @@ export class TunnelSession {
     this.#retryIn(retryInMs, verdict.why);
   }
 
-  #retryIn(retryInMs: number, why: Sayable): void {
+  #retryIn(retryInMs: number, why: MessageValue): void {
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimeout(() => this.#connect(), retryInMs);
     this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs, why });
@@ -245,7 +245,7 @@ export class TunnelSession {
     this.#move = undefined;
   }
 
-  #goOffline(reason: OfflineReason, why: Sayable): void {
+  #goOffline(reason: OfflineReason, why: MessageValue): void {
     if (this.#state.name === 'offline') return;
     this.#disconnect();
     this.#enter({ name: 'offline', reason, why });

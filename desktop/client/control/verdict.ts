@@ -9,7 +9,7 @@ import {
   RETRY_QUICK_CAP_MS,
   RETRY_QUICK_FOR_MS,
 } from '../limits.ts';
-import { say, type Sayable, type SayingCode } from '../messages.ts';
+import { toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd } from './control-connection.ts';
 
@@ -32,13 +32,13 @@ export type OfflineReason =
 export type Verdict =
   | {
       readonly retry: true;
-      readonly why: Sayable;
+      readonly why: MessageValue;
       readonly reach: Reach;
       readonly retryAfterMs?: number | undefined;
       /** the relay asked for a new connection at once (docs/protocol.md section 7) */
       readonly isDraining?: boolean;
     }
-  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: Sayable };
+  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: MessageValue };
 
 /** Judges the end of a control connection (docs/protocol.md sections 2.3 and 7). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
@@ -46,7 +46,7 @@ export function judge(end: ControlEnd): Verdict {
     case 'lost':
       return {
         retry: true,
-        why: say('tunnel.lost', { why: end.why }),
+        why: toMessage('tunnel.lost', { why: end.why }),
         reach: end.isOffline === true ? 'nowhere' : 'unanswered',
       };
     case 'closed':
@@ -59,7 +59,7 @@ export function judge(end: ControlEnd): Verdict {
 /** This includes a 401 about anything but the key: something in between has removed the key. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
 
-const KEY_REASONS: ReadonlyMap<string, SayingCode> = new Map([
+const KEY_REASONS: ReadonlyMap<string, MessageCode> = new Map([
   [KEY_ENDS.expired, 'tunnel.keyExpired'],
   [KEY_ENDS.removed, 'tunnel.accountRemoved'],
 ]);
@@ -67,41 +67,47 @@ const KEY_REASONS: ReadonlyMap<string, SayingCode> = new Map([
 function judgeClose({ code, reason }: Extract<ControlEnd, { kind: 'closed' }>): Verdict {
   switch (code) {
     case CloseCode.replaced:
-      return { retry: false, reason: 'replaced', why: say('tunnel.replaced') };
+      return { retry: false, reason: 'replaced', why: toMessage('tunnel.replaced') };
     case CloseCode.tunnelClosed:
-      return { retry: false, reason: 'closed', why: say('tunnel.closed') };
+      return { retry: false, reason: 'closed', why: toMessage('tunnel.closed') };
     case CloseCode.tunnelExpired:
-      return { retry: false, reason: 'expired', why: say('tunnel.expired') };
+      return { retry: false, reason: 'expired', why: toMessage('tunnel.expired') };
     case CloseCode.keyRevoked:
       return {
         retry: false,
         reason: 'key-refused',
-        why: say(KEY_REASONS.get(reason) ?? 'tunnel.keyRevoked'),
+        why: toMessage(KEY_REASONS.get(reason) ?? 'tunnel.keyRevoked'),
       };
     case CloseCode.domainGone:
-      return { retry: false, reason: 'closed', why: say('tunnel.domainGone') };
+      return { retry: false, reason: 'closed', why: toMessage('tunnel.domainGone') };
     case CloseCode.accountSuspended: {
       const given = withoutEnd(reason);
-      const why = given === '' ? say('tunnel.suspended') : say('tunnel.suspendedFor', { reason: given });
+      const why =
+        given === '' ? toMessage('tunnel.suspended') : toMessage('tunnel.suspendedFor', { reason: given });
       return { retry: false, reason: 'refused', why };
     }
     case CloseCode.goingAway:
-      return { retry: true, why: say('tunnel.draining'), reach: 'answered', isDraining: true };
+      return { retry: true, why: toMessage('tunnel.draining'), reach: 'answered', isDraining: true };
     default:
-      return { retry: true, why: say('tunnel.closedWith', { code }), reach: 'answered' };
+      return { retry: true, why: toMessage('tunnel.closedWith', { code }), reach: 'answered' };
   }
 }
 
 function judgeRefusal(refusal: RelayRefusal): Verdict {
   const { status, said, retryAfterMs, isOwn } = refusal;
   if (refusesKey(refusal))
-    return { retry: false, reason: 'key-refused', why: say('tunnel.keyRefused', { why: said }) };
+    return { retry: false, reason: 'key-refused', why: toMessage('tunnel.keyRefused', { why: said }) };
   // Responses from something in between are temporary: the sign-in page of a public network, or a proxy that cannot reach
   // the relay.
   if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
-    return { retry: true, why: say('tunnel.refusedForNow', { why: said }), reach: 'answered', retryAfterMs };
-  if (status === 404) return { retry: false, reason: 'gone', why: say('tunnel.gone') };
-  return { retry: false, reason: 'refused', why: say('tunnel.refused', { why: said }) };
+    return {
+      retry: true,
+      why: toMessage('tunnel.refusedForNow', { why: said }),
+      reach: 'answered',
+      retryAfterMs,
+    };
+  if (status === 404) return { retry: false, reason: 'gone', why: toMessage('tunnel.gone') };
+  return { retry: false, reason: 'refused', why: toMessage('tunnel.refused', { why: said }) };
 }
 
 /** How far the last try got. */

@@ -2,14 +2,14 @@ import { hash, randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { fieldValue, listMembers } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
-import { TurnedReads } from '../../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { ReadSocket } from '../../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { HANDSHAKE_GUID } from '../../../shared/websocket/ping-limit.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS, UPGRADE_HEAD_MAX_BYTES } from '../limits.ts';
-import { SaidError, say } from '../messages.ts';
-import { type Attempt, type DialHandler, sayNetworkError } from '../network/dial.ts';
+import { MessageError, toMessage } from '../messages.ts';
+import { type Attempt, type DialHandler, describeNetworkError } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
@@ -139,7 +139,9 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
 
   #unreachable(cause: Error): RelayUnreachable {
     const { origin } = this.#options.relay;
-    return new RelayUnreachable(say('relay.noData', { origin, why: sayNetworkError(cause) }), { cause });
+    return new RelayUnreachable(toMessage('relay.noData', { origin, why: describeNetworkError(cause) }), {
+      cause,
+    });
   }
 }
 
@@ -172,7 +174,7 @@ export class Upgrade implements Attempt {
   readonly #nonce = nextNonce();
   readonly #reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
   readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
-  readonly #onGone = (): void => this.#fail(new SaidError(say('network.closed')));
+  readonly #onGone = (): void => this.#fail(new MessageError(toMessage('network.closed')));
   #isOver = false;
 
   /**
@@ -216,13 +218,13 @@ export class Upgrade implements Attempt {
 }
 
 /** What is large takes turns with what other visitors send and get. */
-const readInTurns: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => socket, { onChunk });
+const readInTurns: ReadSocket = (socket, onChunk) => new ScheduledReads(socket, () => socket, { onChunk });
 
 /** Why the answer is not the agreement RFC 6455 section 4.1 asks for; `undefined` when it is. */
 function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {
   if (head === undefined) return notHttp();
   const { status, fields } = head;
-  if (status !== 101) return new RelayRefusal(status, say('relay.answeredStatus', { status }));
+  if (status !== 101) return new RelayRefusal(status, toMessage('relay.answeredStatus', { status }));
   const accept = hash('sha1', nonce + HANDSHAKE_GUID, 'base64');
   const agreed =
     fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
@@ -231,11 +233,11 @@ function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | un
     // Nothing was offered, so nothing may be chosen.
     fieldValue(fields, 'sec-websocket-extensions') === undefined &&
     fieldValue(fields, 'sec-websocket-protocol') === undefined;
-  return agreed ? undefined : new SaidError(say('network.noWebSocket'));
+  return agreed ? undefined : new MessageError(toMessage('network.noWebSocket'));
 }
 
 function notHttp(): Error {
-  return new SaidError(say('network.noHttp'));
+  return new MessageError(toMessage('network.noHttp'));
 }
 
 const NONCE_BYTES = 16;

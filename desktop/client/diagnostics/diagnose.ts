@@ -1,7 +1,7 @@
 /** Checks every step from this machine to a local port, through the relay, and names the hop that fails. */
 import { Deadlines, systemClock } from '../clock.ts';
 import { describeTarget, LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
-import { say, type Sayable } from '../messages.ts';
+import { toMessage, type MessageValue } from '../messages.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import { checkHops, type Hop, HopFailure, type HopResult, HopSkipped, type Subject } from './hop.ts';
 import { relayHops } from './relay-hops.ts';
@@ -11,7 +11,7 @@ import { TunnelHops } from './tunnel-hops.ts';
  * @param tell called with every result as it comes
  * @returns whether no hop has failed; `false` if it was interrupted
  */
-export async function examine(
+export async function diagnose(
   subject: Subject,
   interrupted: AbortSignal,
   tell: (result: HopResult) => void,
@@ -34,23 +34,23 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
     async check() {
       if (local === undefined) throw new HopSkipped(remedies.noLocal);
       if ('folder' in local) return looksInto(local.folder);
-      if (await takesConnections(local)) return say('doctor.local', { service: describeTarget(local) });
+      if (await takesConnections(local)) return toMessage('doctor.local', { service: describeTarget(local) });
       throw new HopFailure(
         local.host === 'localhost'
-          ? say('doctor.nothingOnBoth', { port: local.port })
-          : say('doctor.nothingOn', { service: describeTarget(local) }),
+          ? toMessage('doctor.nothingOnBoth', { port: local.port })
+          : toMessage('doctor.nothingOn', { service: describeTarget(local) }),
         remedies.local,
       );
     },
   };
 }
 
-async function looksInto(folder: string): Promise<Sayable> {
+async function looksInto(folder: string): Promise<MessageValue> {
   try {
-    return say('doctor.folder', { folder: await locateFolder(folder) });
+    return toMessage('doctor.folder', { folder: await locateFolder(folder) });
   } catch (error) {
     if (!(error instanceof FolderUnreadable)) throw error;
-    throw new HopFailure(error.said, say('doctor.folderFix'));
+    throw new HopFailure(error.said, toMessage('doctor.folderFix'));
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { checkHops, type Hop, HopFailure, type HopResult, HopSkipped } from './hop.ts';
 
 const hop = (name: string, check: () => string, standsAlone = false): Hop => ({
@@ -45,7 +45,7 @@ describe('checkHops', () => {
     assert.equal(isGood, false);
     assert.deepEqual(results, [
       { hop: 'a', result: 'failed', ms: 5, detail: 'nothing there', fix: 'Start it.' },
-      { hop: 'b', result: 'skipped', ms: 0, detail: say('doctor.notTried', { hop: 'a' }) },
+      { hop: 'b', result: 'skipped', ms: 0, detail: toMessage('doctor.notTried', { hop: 'a' }) },
       { hop: 'c', result: 'failed', ms: 5, detail: 'broken too' },
     ]);
   });

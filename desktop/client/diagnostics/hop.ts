@@ -1,6 +1,6 @@
 /** A hop on the way from a visitor to the local port, and the result of checking it. */
 import type { LocalTarget } from '../local/local-dialer.ts';
-import { SaidError, saidOf, say, type Sayable } from '../messages.ts';
+import { MessageError, messageOf, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt, DialHandler } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
@@ -14,30 +14,30 @@ export interface Hop {
    * @returns what was found, in a few words
    * @throws HopFailure or HopSkipped
    */
-  check(): Promise<Sayable>;
+  check(): Promise<MessageValue>;
 }
 
 /** The hop does not work. */
-export class HopFailure extends SaidError {
+export class HopFailure extends MessageError {
   /** what to do, in sentences */
-  readonly fix: Sayable;
+  readonly fix: MessageValue;
 
-  constructor(why: Sayable, fix: Sayable) {
+  constructor(why: MessageValue, fix: MessageValue) {
     super(why);
     this.fix = fix;
   }
 }
 
 /** There is nothing to check, or no way to. */
-export class HopSkipped extends SaidError {}
+export class HopSkipped extends MessageError {}
 
 export interface HopResult {
   readonly hop: string;
   readonly result: 'ok' | 'failed' | 'skipped';
   readonly ms: number;
-  readonly detail: Sayable;
+  readonly detail: MessageValue;
   /** what to do about a failure */
-  readonly fix?: Sayable;
+  readonly fix?: MessageValue;
 }
 
 /**
@@ -60,7 +60,12 @@ export async function checkHops(
   for (const hop of hops) {
     if (interrupted.aborted) return false;
     if (failed !== undefined && !hop.standsAlone) {
-      tell({ hop: hop.name, result: 'skipped', ms: 0, detail: say('doctor.notTried', { hop: failed }) });
+      tell({
+        hop: hop.name,
+        result: 'skipped',
+        ms: 0,
+        detail: toMessage('doctor.notTried', { hop: failed }),
+      });
       continue;
     }
     const result = await Promise.race([checkHop(hop, monotonic), stop]);
@@ -78,7 +83,7 @@ async function checkHop(hop: Hop, monotonic: () => number): Promise<HopResult> {
     const detail = await hop.check();
     return { ...done(), result: 'ok', detail };
   } catch (error) {
-    const detail = saidOf(error);
+    const detail = messageOf(error);
     if (error instanceof HopSkipped) return { ...done(), result: 'skipped', detail };
     const fix = error instanceof HopFailure ? error.fix : undefined;
     return { ...done(), result: 'failed', detail, ...(fix === undefined ? {} : { fix }) };
@@ -99,11 +104,11 @@ export type LocalService = LocalTarget | { readonly folder: string };
 
 export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
   /** where the relay's address is from, for people */
-  readonly relayFrom: Sayable;
+  readonly relayFrom: MessageValue;
   /** `undefined` if there is none */
   readonly key: string | undefined;
   /** where the key is from, for people */
-  readonly keyFrom: Sayable;
+  readonly keyFrom: MessageValue;
   /** @throws HopFailure if there is no key that could be one */
   readonly requireKey: () => string;
   /** what a tunnel leads to; `undefined` for none */
@@ -113,12 +118,12 @@ export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
 
 /** What to do, in sentences, where that depends on who asks. */
 export interface Remedies {
-  readonly noKey: Sayable;
-  readonly badKey: Sayable;
-  readonly certificate: Sayable;
+  readonly noKey: MessageValue;
+  readonly badKey: MessageValue;
+  readonly certificate: MessageValue;
   /** why there is no local service to check */
-  readonly noLocal: Sayable;
-  readonly local: Sayable;
+  readonly noLocal: MessageValue;
+  readonly local: MessageValue;
 }
 
 /* Promises for what the engine does with handlers. */
@@ -139,7 +144,7 @@ export function connectOnce(start: (handler: DialHandler) => Attempt): Promise<v
 /** Rejects if the promise has not settled within this many ms. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const deadline = Promise.withResolvers<never>();
-  const timer = setTimeout(() => deadline.reject(new SaidError(say('network.silent'))), ms);
+  const timer = setTimeout(() => deadline.reject(new MessageError(toMessage('network.silent'))), ms);
   try {
     return await Promise.race([promise, deadline.promise]);
   } finally {
@@ -150,6 +155,6 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 /** Every limit of the checks of `culvert doctor`, with its reason. Times are in ms. */
 
 /** One hop: as long as the client itself waits for it. */
-export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
+export const DIAGNOSTICS_HOP_TIMEOUT_MS = 10_000;
 /** Pages that respond in place of a relay may be endless; what a relay says of itself takes some 60 KiB. */
-export const DOCTOR_ANSWER_MAX_BYTES = 512 * 1024;
+export const DIAGNOSTICS_RESPONSE_MAX_BYTES = 512 * 1024;

@@ -2,15 +2,15 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { RELAY_TITLE } from '../../../shared/constraints.ts';
-import { saidOf, say, type Sayable } from '../messages.ts';
+import { messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call, type CallResponse } from '../network/call.ts';
-import { dial, isLoopbackName, LOOPBACK_ADDRESSES, sayNetworkError } from '../network/dial.ts';
+import { dial, isLoopbackName, LOOPBACK_ADDRESSES, describeNetworkError } from '../network/dial.ts';
 import { ApiClient } from '../relay/api-client.ts';
-import { refusesKey, sayReachError } from '../relay/errors.ts';
+import { refusesKey, describeReachError } from '../relay/errors.ts';
 import {
   connectOnce,
-  DOCTOR_ANSWER_MAX_BYTES,
-  DOCTOR_HOP_TIMEOUT_MS,
+  DIAGNOSTICS_RESPONSE_MAX_BYTES,
+  DIAGNOSTICS_HOP_TIMEOUT_MS,
   type Hop,
   HopFailure,
   HopSkipped,
@@ -23,92 +23,96 @@ export function relayHops(subject: Subject): Hop[] {
   const proxy = network.proxyFor(relay);
   const { hostname, port, secure, origin } = relay;
 
-  async function dns(): Promise<Sayable> {
-    if (isIP(hostname) !== 0) throw new HopSkipped(say('doctor.isAddress', { host: hostname }));
-    if (proxy !== undefined) throw new HopSkipped(say('doctor.proxyLooksUp', { host: hostname, proxy }));
+  async function dns(): Promise<MessageValue> {
+    if (isIP(hostname) !== 0) throw new HopSkipped(toMessage('doctor.isAddress', { host: hostname }));
+    if (proxy !== undefined)
+      throw new HopSkipped(toMessage('doctor.proxyLooksUp', { host: hostname, proxy }));
     try {
       const addresses = isLoopbackName(hostname)
         ? LOOPBACK_ADDRESSES
-        : (await within(DOCTOR_HOP_TIMEOUT_MS, lookup(hostname, { all: true }))).map(
+        : (await within(DIAGNOSTICS_HOP_TIMEOUT_MS, lookup(hostname, { all: true }))).map(
             ({ address }) => address,
           );
-      return say('doctor.addresses', { host: hostname, addresses: addresses.join(', ') });
+      return toMessage('doctor.addresses', { host: hostname, addresses: addresses.join(', ') });
     } catch (error) {
       throw new HopFailure(
-        say('doctor.at', { place: hostname, why: sayNetworkError(error) }),
-        say('doctor.dnsFix', { source: subject.relayFrom }),
+        toMessage('doctor.at', { place: hostname, why: describeNetworkError(error) }),
+        toMessage('doctor.dnsFix', { source: subject.relayFrom }),
       );
     }
   }
 
-  async function connect(): Promise<Sayable> {
-    if (proxy !== undefined) throw new HopSkipped(say('doctor.overProxy', { proxy }));
+  async function connect(): Promise<MessageValue> {
+    if (proxy !== undefined) throw new HopSkipped(toMessage('doctor.overProxy', { proxy }));
     try {
       const dialed = { host: hostname, port };
       await within(
-        DOCTOR_HOP_TIMEOUT_MS,
+        DIAGNOSTICS_HOP_TIMEOUT_MS,
         connectOnce((handler) => dial(dialed, handler)),
       );
-      return say('doctor.portOpen', { port });
+      return toMessage('doctor.portOpen', { port });
     } catch (error) {
       throw new HopFailure(
-        say('doctor.portOf', { port, host: hostname, why: sayNetworkError(error) }),
-        say('doctor.connectFix'),
+        toMessage('doctor.portOf', { port, host: hostname, why: describeNetworkError(error) }),
+        toMessage('doctor.connectFix'),
       );
     }
   }
 
-  async function tls(): Promise<Sayable> {
-    if (!secure) throw new HopSkipped(say('doctor.notEncrypted', { origin }));
+  async function tls(): Promise<MessageValue> {
+    if (!secure) throw new HopSkipped(toMessage('doctor.notEncrypted', { origin }));
     try {
       await within(
-        DOCTOR_HOP_TIMEOUT_MS,
+        DIAGNOSTICS_HOP_TIMEOUT_MS,
         connectOnce((handler) => network.connect(relay, {}, handler)),
       );
-      return say('doctor.certificate', { host: hostname });
+      return toMessage('doctor.certificate', { host: hostname });
     } catch (error) {
-      throw new HopFailure(sayNetworkError(error), remedies.certificate);
+      throw new HopFailure(describeNetworkError(error), remedies.certificate);
     }
   }
 
-  async function health(): Promise<Sayable> {
+  async function health(): Promise<MessageValue> {
     const { status, text } = await get('/v1/openapi.json');
     const version = status === 200 ? versionOf(text) : undefined;
     if (version === undefined) {
-      throw new HopFailure(say('doctor.notRelay', { origin, status }), say('doctor.notRelayFix'));
+      throw new HopFailure(toMessage('doctor.notRelay', { origin, status }), toMessage('doctor.notRelayFix'));
     }
     if ((await get('/readyz')).status !== 200) {
-      throw new HopFailure(say('doctor.notReady'), say('doctor.notReadyFix'));
+      throw new HopFailure(toMessage('doctor.notReady'), toMessage('doctor.notReadyFix'));
     }
-    return say('doctor.relay', { origin, version });
+    return toMessage('doctor.relay', { origin, version });
   }
 
   async function get(path: string): Promise<CallResponse> {
     try {
       const wanted = { method: 'GET', path, headers: {}, body: undefined };
-      const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+      const limits = { maxBytes: DIAGNOSTICS_RESPONSE_MAX_BYTES, timeoutMs: DIAGNOSTICS_HOP_TIMEOUT_MS };
       return await call(network, relay, { ...wanted, ...limits });
     } catch (error) {
-      const why = say('doctor.at', { place: path, why: await sayReachError(error, network, relay) });
+      const why = toMessage('doctor.at', {
+        place: path,
+        why: await describeReachError(error, network, relay),
+      });
       throw new HopFailure(
         why,
-        proxy === undefined ? say('doctor.relayLogs') : say('doctor.proxyLogs', { proxy }),
+        proxy === undefined ? toMessage('doctor.relayLogs') : toMessage('doctor.proxyLogs', { proxy }),
       );
     }
   }
 
-  async function key(): Promise<Sayable> {
+  async function key(): Promise<MessageValue> {
     if (subject.key === undefined) {
-      throw new HopFailure(say('doctor.noKey', { origin }), remedies.noKey);
+      throw new HopFailure(toMessage('doctor.noKey', { origin }), remedies.noKey);
     }
     try {
       const account = await new ApiClient(relay, subject.key, network).getAccount();
       const { name, plan } = account;
-      return say('doctor.key', { account: name, plan, source: subject.keyFrom });
+      return toMessage('doctor.key', { account: name, plan, source: subject.keyFrom });
     } catch (error) {
       throw new HopFailure(
-        say('doctor.badKey', { why: saidOf(error), source: subject.keyFrom }),
-        refusesKey(error) ? remedies.badKey : say('doctor.keyFix'),
+        toMessage('doctor.badKey', { why: messageOf(error), source: subject.keyFrom }),
+        refusesKey(error) ? remedies.badKey : toMessage('doctor.keyFix'),
       );
     }
   }

@@ -10,16 +10,16 @@ import { ControlConnection, type ControlEnd } from '../control/control-connectio
 import type { TunnelSession } from '../control/tunnel-session.ts';
 import { DataDialer } from '../data/data-dialer.ts';
 import { localPort } from '../local/local-dialer.ts';
-import { SaidError, saidOf, say, type Sayable } from '../messages.ts';
+import { MessageError, messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call } from '../network/call.ts';
-import { sayNetworkError } from '../network/dial.ts';
+import { describeNetworkError } from '../network/dial.ts';
 import { ApiClient } from '../relay/api-client.ts';
 import { readRefusal, RelayRefusal } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
 import { createTunnelClient } from '../tunnel-client.ts';
 import {
-  DOCTOR_ANSWER_MAX_BYTES,
-  DOCTOR_HOP_TIMEOUT_MS,
+  DIAGNOSTICS_RESPONSE_MAX_BYTES,
+  DIAGNOSTICS_HOP_TIMEOUT_MS,
   type Hop,
   HopFailure,
   HopSkipped,
@@ -50,19 +50,19 @@ export class TunnelHops {
     await test?.close();
   }
 
-  async #control(): Promise<Sayable> {
+  async #control(): Promise<MessageValue> {
     const access = this.#access();
     try {
       this.#opening = TestTunnel.open(access);
       this.#test = await this.#opening;
     } catch (error) {
-      const why = saidOf(error);
-      if (!(error instanceof RelayRefusal)) throw new HopFailure(why, say('doctor.upgradeFix'));
+      const why = messageOf(error);
+      if (!(error instanceof RelayRefusal)) throw new HopFailure(why, toMessage('doctor.upgradeFix'));
       // There may be no test tunnel now, for example after many creates: then only what needs none is checked.
       await this.#controlWithoutTunnel(access);
-      return say('doctor.noTestTunnel', { why });
+      return toMessage('doctor.noTestTunnel', { why });
     }
-    return say('doctor.testTunnel', { slug: this.#test.tunnel.slug });
+    return toMessage('doctor.testTunnel', { slug: this.#test.tunnel.slug });
   }
 
   /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
@@ -83,48 +83,48 @@ export class TunnelHops {
         ? end.refusal.said
         : end.kind === 'lost'
           ? end.why
-          : say('doctor.closedWith', { code: end.code });
-    throw new HopFailure(say('doctor.control', { why }), say('doctor.upgradeFix'));
+          : toMessage('doctor.closedWith', { code: end.code });
+    throw new HopFailure(toMessage('doctor.control', { why }), toMessage('doctor.upgradeFix'));
   }
 
   /** A visit through the path address goes to the relay's own host, which is known to work by now. */
-  async #data(): Promise<Sayable> {
+  async #data(): Promise<MessageValue> {
     const { relay } = this.#access();
     const { tunnel } = this.#testTunnel();
-    if (tunnel.urls.path === undefined) throw new HopSkipped(say('doctor.noPaths'));
-    await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, say('doctor.upgradeFix'));
-    return say('doctor.answered');
+    if (tunnel.urls.path === undefined) throw new HopSkipped(toMessage('doctor.noPaths'));
+    await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, toMessage('doctor.upgradeFix'));
+    return toMessage('doctor.answered');
   }
 
-  async #address(): Promise<Sayable> {
+  async #address(): Promise<MessageValue> {
     const { tunnel } = this.#testTunnel();
     const address = visitorAddress(tunnel);
     const domain = address.hostname.replace(/^[^.]*\./, '');
     const path = tunnel.urls.path?.replace(tunnel.slug, 'NAME');
     const fix =
       path === undefined
-        ? say('doctor.addressFix', { domain })
-        : say('doctor.addressFixPath', { domain, path });
+        ? toMessage('doctor.addressFix', { domain })
+        : toMessage('doctor.addressFixPath', { domain, path });
     await this.#visit(toLoopback(address), '/', fix);
-    return say('doctor.leads', { host: address.hostname });
+    return toMessage('doctor.leads', { host: address.hostname });
   }
 
   /** Asked for even where the addresses lead nowhere: it needs none of them. */
-  async #trunk(): Promise<Sayable> {
+  async #trunk(): Promise<MessageValue> {
     const { tunnel } = this.#testTunnel();
     return await checkTrunk(this.#access(), tunnel.id);
   }
 
-  async #visit(to: RelayAddress, path: string, fix: Sayable): Promise<void> {
+  async #visit(to: RelayAddress, path: string, fix: MessageValue): Promise<void> {
     const { network } = this.#access();
     const { answer } = this.#testTunnel();
     const wanted = { method: 'GET', path, headers: { accept: 'text/plain' }, body: undefined };
-    const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+    const limits = { maxBytes: DIAGNOSTICS_RESPONSE_MAX_BYTES, timeoutMs: DIAGNOSTICS_HOP_TIMEOUT_MS };
     let got;
     try {
       got = await call(network, to, { ...wanted, ...limits });
     } catch (error) {
-      throw new HopFailure(say('doctor.at', { place: to.host, why: sayNetworkError(error) }), fix);
+      throw new HopFailure(toMessage('doctor.at', { place: to.host, why: describeNetworkError(error) }), fix);
     }
     if (got.text === answer) return;
     const code = got.headers['culvert-error'];
@@ -132,27 +132,27 @@ export class TunnelHops {
     const { status } = got;
     throw new HopFailure(
       typeof code === 'string'
-        ? say('doctor.otherAnswer', { host, status, code: code.replace(/[^\w-]/g, '') })
-        : say('doctor.notByTunnel', { host, status }),
+        ? toMessage('doctor.otherAnswer', { host, status, code: code.replace(/[^\w-]/g, '') })
+        : toMessage('doctor.notByTunnel', { host, status }),
       fix,
     );
   }
 
   #testTunnel(): TestTunnel {
-    if (this.#test === undefined) throw new HopSkipped(say('doctor.withoutTunnel'));
+    if (this.#test === undefined) throw new HopSkipped(toMessage('doctor.withoutTunnel'));
     return this.#test;
   }
 }
 
 function visitorAddress({ public_url, urls }: Tunnel): RelayAddress {
-  if (public_url === urls.path) throw new HopSkipped(say('doctor.pathsOnly'));
+  if (public_url === urls.path) throw new HopSkipped(toMessage('doctor.pathsOnly'));
   return parseRelayAddress(public_url);
 }
 
 /** Browsers take names below localhost for this machine (RFC 6761); not every system does. */
 function toLoopback(address: RelayAddress): RelayAddress {
   if (!address.hostname.endsWith('.localhost')) return address;
-  if (address.secure) throw new HopSkipped(say('doctor.browsersOnly', { host: address.hostname }));
+  if (address.secure) throw new HopSkipped(toMessage('doctor.browsersOnly', { host: address.hostname }));
   return { ...address, hostname: '127.0.0.1' };
 }
 
@@ -165,7 +165,7 @@ function toLoopback(address: RelayAddress): RelayAddress {
  * @returns what was found, in a few words
  * @throws HopFailure, or HopSkipped where the relay takes no trunks
  */
-export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<Sayable> {
+export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<MessageValue> {
   try {
     await openOnce(access, tunnelId);
   } catch (error) {
@@ -173,14 +173,14 @@ export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise
     // With those that the tunnel's client has open, there may be as many as the relay takes.
     if (status !== API_ERRORS.tooManyTrunks.status) {
       if (status === API_ERRORS.notFound.status && (await isRelaysOwn(access)))
-        throw new HopSkipped(say('doctor.noTrunks'));
+        throw new HopSkipped(toMessage('doctor.noTrunks'));
       throw new HopFailure(
-        say('doctor.at', { place: '/ws/trunk', why: sayNetworkError(error) }),
-        say('doctor.trunkFix'),
+        toMessage('doctor.at', { place: '/ws/trunk', why: describeNetworkError(error) }),
+        toMessage('doctor.trunkFix'),
       );
     }
   }
-  return say('doctor.trunk');
+  return toMessage('doctor.trunk');
 }
 
 function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promise<void> {
@@ -198,7 +198,7 @@ function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promi
 /** Whether the relay answers at that path itself: it asks for an upgrade or, where it is older, knows no such path. */
 async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
   const wanted = { method: 'GET', path: '/ws/trunk', headers: {}, body: undefined };
-  const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+  const limits = { maxBytes: DIAGNOSTICS_RESPONSE_MAX_BYTES, timeoutMs: DIAGNOSTICS_HOP_TIMEOUT_MS };
   const got = await call(network, relay, { ...wanted, ...limits }).catch(() => undefined);
   return got !== undefined && readRefusal(got.status, got.headers, got.text, systemClock.now()).isOwn;
 }
@@ -262,13 +262,13 @@ export class TestTunnel {
       onState(state) {
         if (state.name === 'online') online.resolve();
         if (state.name === 'reconnecting' || state.name === 'offline')
-          online.reject(new SaidError(state.why));
+          online.reject(new MessageError(state.why));
       },
     });
     const opened = new TestTunnel(tunnel, answer, api, server, session);
     session.start();
     try {
-      await within(DOCTOR_HOP_TIMEOUT_MS, online.promise);
+      await within(DIAGNOSTICS_HOP_TIMEOUT_MS, online.promise);
     } catch (error) {
       await opened.close();
       throw error;

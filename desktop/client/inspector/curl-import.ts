@@ -1,5 +1,5 @@
 /** Reads a `curl` command line, as browsers and {@link curlCommand} write it, as the request that curl would send. */
-import { say, type SayingCode } from '../messages.ts';
+import { toMessage, type MessageCode } from '../messages.ts';
 import { CUT_NOTICE } from './curl.ts';
 import { isOwnField, percentEncoded } from './edit.ts';
 import { type ImportedRequest, ImportRefused, targetOf } from './imported.ts';
@@ -14,11 +14,11 @@ const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl
  * @throws ImportRefused
  */
 export function importCurl(text: string): ImportedRequest {
-  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw new ImportRefused(say('import.windowsCommand'));
+  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw new ImportRefused(toMessage('import.windowsCommand'));
   const piped = PIPED.exec(text);
   const input = piped?.[2] === undefined ? undefined : Buffer.from(piped[2], 'base64');
   const [program, ...words] = shellWords(piped === null ? text : text.slice(piped[0].length));
-  if (program !== 'curl') throw new ImportRefused(say('import.notCurl'));
+  if (program !== 'curl') throw new ImportRefused(toMessage('import.notCurl'));
   return { ...requestOf(words, input), isCut: text.startsWith(CUT_NOTICE), response: undefined };
 }
 
@@ -47,7 +47,8 @@ function requestOf(
         );
         break;
       case 'cookie':
-        if (!value.includes('=')) throw new ImportRefused(say('import.optionFile', { option: '-b', value }));
+        if (!value.includes('='))
+          throw new ImportRefused(toMessage('import.optionFile', { option: '-b', value }));
         headers.usual('Cookie', value);
         break;
       case 'agent':
@@ -72,8 +73,8 @@ function requestOf(
     }
   }
   const [url, ...more] = urls;
-  if (url === undefined) throw new ImportRefused(say('import.noAddress'));
-  if (more.length > 0) throw new ImportRefused(say('import.severalAddresses'));
+  if (url === undefined) throw new ImportRefused(toMessage('import.noAddress'));
+  if (more.length > 0) throw new ImportRefused(toMessage('import.severalAddresses'));
   const isQuery = flags.has('get');
   if (body.isJson) {
     headers.usual('Content-Type', 'application/json');
@@ -105,7 +106,7 @@ class CurlHeaders {
   /** `Name: value`; `Name:` leaves out what curl would write, `Name;` is one without a value. */
   custom(text: string): void {
     if (text.startsWith('@'))
-      throw new ImportRefused(say('import.optionFile', { option: '-H', value: text }));
+      throw new ImportRefused(toMessage('import.optionFile', { option: '-H', value: text }));
     const end = text.search(/[:;]/);
     // Pseudo-headers of HTTP/2 and anything without a colon are no headers; curl leaves them out, too.
     if (end <= 0) return;
@@ -179,10 +180,10 @@ export function readCurlArguments(words: readonly string[]): CurlArguments {
         return false;
       }
       const option = VALUED.get(name);
-      if (option === undefined) throw new ImportRefused(say(notTaken(name), { option: name }));
+      if (option === undefined) throw new ImportRefused(toMessage(notTaken(name), { option: name }));
       if (attached === undefined) at += 1;
       const value = attached ?? words[at];
-      if (value === undefined) throw new ImportRefused(say('import.noValue', { option: name }));
+      if (value === undefined) throw new ImportRefused(toMessage('import.noValue', { option: name }));
       values.push([option, value]);
       return true;
     }
@@ -190,7 +191,7 @@ export function readCurlArguments(words: readonly string[]): CurlArguments {
   return { values, flags };
 }
 
-function notTaken(name: string): SayingCode {
+function notTaken(name: string): MessageCode {
   if (/^(?:-F|--form|--form-string)$/.test(name)) return 'import.optionForm';
   if (/^(?:-T|--upload-file|-K|--config)$/.test(name)) return 'import.optionReads';
   return name === '--next' || name === '-:' ? 'import.optionNext' : 'import.option';
@@ -249,7 +250,7 @@ function urlEncoded(value: string): string {
 }
 
 function inFile(value: string): ImportRefused {
-  return new ImportRefused(say('import.dataFile', { value }));
+  return new ImportRefused(toMessage('import.dataFile', { value }));
 }
 
 /** Options of curl, by what they mean for the request that it sends. */

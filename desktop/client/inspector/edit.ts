@@ -9,7 +9,7 @@ import {
   EDITED_TARGET_MAX_CHARS,
   RECORDED_BODY_MAX_BYTES,
 } from '../limits.ts';
-import { type Said, say } from '../messages.ts';
+import { type Message, toMessage } from '../messages.ts';
 import type { RequestDetail } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
@@ -36,50 +36,55 @@ export function isWritable(name: string, value: string): boolean {
   return nameFault(name) === undefined && valueFault(name, value) === undefined;
 }
 
-function problem(part: string, said: Said | undefined): EditProblem | undefined {
+function problem(part: string, said: Message | undefined): EditProblem | undefined {
   return said === undefined ? undefined : { part, said };
 }
 
-function methodFault(method: string): Said | undefined {
+function methodFault(method: string): Message | undefined {
   if (!isToken(method) || method.length > EDITED_METHOD_MAX_CHARS)
-    return say('edit.method', { max: EDITED_METHOD_MAX_CHARS });
-  if (method === 'CONNECT') return say('edit.connect');
+    return toMessage('edit.method', { max: EDITED_METHOD_MAX_CHARS });
+  if (method === 'CONNECT') return toMessage('edit.connect');
   return undefined;
 }
 
-function targetFault({ method, target }: RequestEdit): Said | undefined {
+function targetFault({ method, target }: RequestEdit): Message | undefined {
   if (target.length > EDITED_TARGET_MAX_CHARS)
-    return say('edit.longPath', { max: EDITED_TARGET_MAX_CHARS, length: target.length });
+    return toMessage('edit.longPath', { max: EDITED_TARGET_MAX_CHARS, length: target.length });
   if (target === '*' && method === 'OPTIONS') return undefined;
-  if (/[\r\n]/.test(target)) return say('edit.pathLines');
-  if (!/^\/[!-~]*$/.test(target) || target.includes('#')) return say('edit.path');
+  if (/[\r\n]/.test(target)) return toMessage('edit.pathLines');
+  if (!/^\/[!-~]*$/.test(target) || target.includes('#')) return toMessage('edit.path');
   return undefined;
 }
 
-function fieldsFault({ fields }: RequestEdit): Said | undefined {
+function fieldsFault({ fields }: RequestEdit): Message | undefined {
   if (fields.length > EDITED_FIELDS_MAX)
-    return say('edit.manyHeaders', { max: EDITED_FIELDS_MAX, count: fields.length });
+    return toMessage('edit.manyHeaders', { max: EDITED_FIELDS_MAX, count: fields.length });
   const bytes = fields.reduce((sum, [name, value]) => sum + name.length + fieldBytes(value).length + 4, 0);
   return bytes > EDITED_HEAD_MAX_BYTES
-    ? say('edit.largeHeaders', { max: EDITED_HEAD_MAX_BYTES / KIB, size: Math.ceil(bytes / KIB) })
+    ? toMessage('edit.largeHeaders', { max: EDITED_HEAD_MAX_BYTES / KIB, size: Math.ceil(bytes / KIB) })
     : undefined;
 }
 
-function nameFault(name: string): Said | undefined {
-  if (isOwnField(name)) return say('edit.ownHeader', { name });
-  if (!isToken(name)) return say('edit.headerName', { name: shown(name) });
+function nameFault(name: string): Message | undefined {
+  if (isOwnField(name)) return toMessage('edit.ownHeader', { name });
+  if (!isToken(name)) return toMessage('edit.headerName', { name: shown(name) });
   return undefined;
 }
 
-function valueFault(name: string, value: string): Said | undefined {
-  if (/[\r\n]/.test(value)) return say('edit.valueLines', { name: shown(name) });
+function valueFault(name: string, value: string): Message | undefined {
+  if (/[\r\n]/.test(value)) return toMessage('edit.valueLines', { name: shown(name) });
   const bytes = fieldBytes(value);
-  return valueEnd(bytes, 0) < bytes.length ? say('edit.valueControls', { name: shown(name) }) : undefined;
+  return valueEnd(bytes, 0) < bytes.length
+    ? toMessage('edit.valueControls', { name: shown(name) })
+    : undefined;
 }
 
-function bodyFault(body: Uint8Array | undefined): Said | undefined {
+function bodyFault(body: Uint8Array | undefined): Message | undefined {
   if (body === undefined || body.length <= RECORDED_BODY_MAX_BYTES) return undefined;
-  return say('edit.largeBody', { max: RECORDED_BODY_MAX_BYTES / KIB, size: Math.ceil(body.length / KIB) });
+  return toMessage('edit.largeBody', {
+    max: RECORDED_BODY_MAX_BYTES / KIB,
+    size: Math.ceil(body.length / KIB),
+  });
 }
 
 function isToken(text: string): boolean {
@@ -210,7 +215,7 @@ export interface EditProblem {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
   readonly part: string;
   /** a sentence that names the part, its limit and what it takes */
-  readonly said: Said;
+  readonly said: Message;
 }
 
 /** Thrown for a request that is not sent because of how it is written. */
@@ -248,8 +253,8 @@ export function restoreSecrets(edit: RequestEdit, original: RequestDetail): Rest
       part,
       said:
         place === ''
-          ? say('edit.noSecretInPath', values)
-          : say('edit.noSecretInHeader', { ...values, name: place }),
+          ? toMessage('edit.noSecretInPath', values)
+          : toMessage('edit.noSecretInHeader', { ...values, name: place }),
     });
     return text;
   };

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
 import { REDACTED, VERSION } from '../../../shared/version.ts';
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { decodeBody } from './decode-body.ts';
 import { isOwnField, percentEncoded } from './edit.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused, targetOf } from './imported.ts';
@@ -199,7 +199,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new ImportRefused(say('import.notJson'));
+    throw new ImportRefused(toMessage('import.notJson'));
   }
 }
 
@@ -210,10 +210,10 @@ function checked<T>(place: string, schema: { validateSync(value: unknown): T }, 
     if (!(error instanceof ValidationError)) throw error;
     // Not its message, which shows the value, however large.
     const field = `${place}${error.path ?? ''}`.replace(/\.$/, '') || 'log';
-    if (MISSING.has(error.type)) throw new ImportRefused(say('import.harMissing', { field }));
+    if (MISSING.has(error.type)) throw new ImportRefused(toMessage('import.harMissing', { field }));
     const wanted = error.params?.['type'];
     const type = typeof wanted === 'string' ? wanted : (error.type ?? '');
-    throw new ImportRefused(say('import.harType', { field, type }));
+    throw new ImportRefused(toMessage('import.harType', { field, type }));
   }
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
-import { type Said, say } from '../messages.ts';
+import { type Message, toMessage } from '../messages.ts';
 import { importCurl } from './curl-import.ts';
 import { checkEdit, composeRequest, fieldBytes, isWritable } from './edit.ts';
 import type { Capture } from './exchange.ts';
@@ -12,7 +12,7 @@ import type { RequestLog } from './request-log.ts';
 export interface ImportedText {
   readonly requests: readonly ImportedRequest[];
   /** a sentence for each that is left out */
-  readonly leftOut: readonly Said[];
+  readonly leftOut: readonly Message[];
 }
 
 /**
@@ -25,14 +25,14 @@ export async function importText(text: string, most = Infinity): Promise<Importe
   const isHar = /^\uFEFF?\s*\{/.test(text);
   const all = isHar ? importHar(text.replace(/^\uFEFF/, '')) : [importCurl(text)];
   const requests: ImportedRequest[] = [];
-  const leftOut: Said[] = [];
+  const leftOut: Message[] = [];
   let number = 0;
   for (const request of all) {
     number += 1;
-    if (number > most) throw new ImportRefused(say('import.tooMany', { max: most }));
+    if (number > most) throw new ImportRefused(toMessage('import.tooMany', { max: most }));
     const [problem] = checkEdit(request);
     if (problem === undefined) requests.push(request);
-    else leftOut.push(say('import.leftOut', { number, why: problem.said }));
+    else leftOut.push(toMessage('import.leftOut', { number, why: problem.said }));
     await otherWork();
   }
   return { requests, leftOut };

@@ -1,4 +1,4 @@
-import { SaidError, type Sayable } from '../messages.ts';
+import { MessageError, type MessageValue } from '../messages.ts';
 import type { RequestEdit } from './edit.ts';
 
 /** A request that was written down elsewhere, as it goes into the request log. */
@@ -23,8 +23,8 @@ export interface ImportedResponse {
 }
 
 /** Thrown for a text that is not what it should be; the message says where and what is taken, for people. */
-export class ImportRefused extends SaidError {
-  constructor(said: Sayable) {
+export class ImportRefused extends MessageError {
+  constructor(said: MessageValue) {
     super(said);
     this.name = 'ImportRefused';
   }

@@ -33,7 +33,7 @@ export interface RequestSummary {
 }
 
 /** What happened to a tunnel in one second. */
-export interface PulseSecond {
+export interface TrafficSecond {
   /** wall-clock s */
   readonly id: number;
   /** requests of visitors that came */

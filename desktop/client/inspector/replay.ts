@@ -7,7 +7,7 @@ import {
   type LocalDialHandler,
   type LocalHandler,
 } from '../local/local-dialer.ts';
-import { SaidError, say, type Sayable } from '../messages.ts';
+import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
 import { composeRequest, editedRequest, type RequestEdit } from './edit.ts';
 import type { Exchange } from './exchange.ts';
@@ -19,11 +19,11 @@ const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
 /** Thrown when a request cannot be repeated; the message says why, for people. */
-export class ReplayRefused extends SaidError {
+export class ReplayRefused extends MessageError {
   readonly code:
     'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
 
-  constructor(code: ReplayRefused['code'], said: Sayable) {
+  constructor(code: ReplayRefused['code'], said: MessageValue) {
     super(said);
     this.name = 'ReplayRefused';
     this.code = code;
@@ -92,7 +92,7 @@ export class Replayer {
 
   async #send(request: Buffer, open: () => ConnectionRecording): Promise<number> {
     if (this.#running >= REPLAYS_MAX)
-      throw new ReplayRefused('too-many-replays', say('replay.tooMany', { max: REPLAYS_MAX }));
+      throw new ReplayRefused('too-many-replays', toMessage('replay.tooMany', { max: REPLAYS_MAX }));
     this.#running += 1;
     try {
       return await new Promise((resolve, reject) => {
@@ -109,7 +109,8 @@ export class Replayer {
 function repeatable(log: RequestLog, id: number): Buffer {
   const exchange = http(log.find(id), id);
   const bytes = exchange.captures?.request.bytes ?? NOTHING;
-  if (!exchange.isRequestComplete) throw new ReplayRefused('incomplete', say('replay.incomplete', { id }));
+  if (!exchange.isRequestComplete)
+    throw new ReplayRefused('incomplete', toMessage('replay.incomplete', { id }));
   if (exchange.bytesIn > bytes.length) throw truncated(id);
   return Buffer.from(bytes);
 }
@@ -118,7 +119,7 @@ function repeatable(log: RequestLog, id: number): Buffer {
 function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
   http(log.find(id), id);
   const original = log.detail(id, { reveal: true });
-  if (original === undefined) throw new ReplayRefused('incomplete', say('replay.notComeYet', { id }));
+  if (original === undefined) throw new ReplayRefused('incomplete', toMessage('replay.notComeYet', { id }));
   if (edit.body === undefined && original.request.isTruncated) throw truncated(id);
   return editedRequest(original, edit);
 }
@@ -126,17 +127,17 @@ function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
 /** What is kept of a request and its response, unless they are something else than that. */
 function http(exchange: Exchange | undefined, id: number): Exchange {
   if (exchange?.captures === undefined) {
-    throw new ReplayRefused('unknown-request', say('replay.unknown', { id }));
+    throw new ReplayRefused('unknown-request', toMessage('replay.unknown', { id }));
   }
   if (exchange.status === SWITCHING_PROTOCOLS)
-    throw new ReplayRefused('not-repeatable', say('replay.webSocket', { id }));
+    throw new ReplayRefused('not-repeatable', toMessage('replay.webSocket', { id }));
   return exchange;
 }
 
 function truncated(id: number): ReplayRefused {
   return new ReplayRefused(
     'truncated',
-    say('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
+    toMessage('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
   );
 }
 
@@ -176,7 +177,7 @@ class Replay implements LocalDialHandler, LocalHandler, Expiring {
 
   refused(): void {
     const service = describeTarget(this.#outcome.local.target);
-    this.#outcome.reject(new ReplayRefused('local-refused', say('replay.localRefused', { service })));
+    this.#outcome.reject(new ReplayRefused('local-refused', toMessage('replay.localRefused', { service })));
   }
 
   onLocalData(chunk: Buffer): void {

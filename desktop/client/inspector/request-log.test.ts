@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import {
-  PULSE_SECONDS,
+  SPARKLINE_SECONDS,
   RECORDED_BODY_MAX_BYTES,
   RECORDED_BYTES_MAX,
   RECORDED_HEAD_MAX_BYTES,
@@ -204,7 +204,7 @@ describe('the pulse of a tunnel', () => {
     const pulse = new Pulse();
     for (let second = 0; second < 200; second += 1) pulse.count(second * 1000);
     const ids = pulse.list(199_000).map(({ id }) => id);
-    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [PULSE_SECONDS, 140, 199]);
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [SPARKLINE_SECONDS, 140, 199]);
     assert.deepEqual(pulse.list(300_000), []);
   });
 

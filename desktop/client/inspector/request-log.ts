@@ -1,12 +1,12 @@
 import { BodyError, trackBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/stream-filter.ts';
-import { PULSE_SECONDS, RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
+import { SPARKLINE_SECONDS, RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
 import { Capture, Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
 import {
   type LogChanges,
-  type PulseSecond,
+  type TrafficSecond,
   type RecordedMessage,
   type RequestDetail,
   type RequestSummary,
@@ -48,7 +48,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /** The traffic of visitors in the last seconds. */
-  get pulse(): readonly PulseSecond[] {
+  get pulse(): readonly TrafficSecond[] {
     return this.#pulse.list(this.#clock.now());
   }
 
@@ -260,35 +260,35 @@ function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhol
 
 const SECOND_MS = 1000;
 
-/** How many requests came to a tunnel in each of the last {@link PULSE_SECONDS} seconds, and how many failed. */
+/** How many requests came to a tunnel in each of the last {@link SPARKLINE_SECONDS} seconds, and how many failed. */
 export class Pulse {
   /** by second, modulo their number */
-  readonly #seconds: (PulseSecond | undefined)[] = Array.from({ length: PULSE_SECONDS });
+  readonly #seconds: (TrafficSecond | undefined)[] = Array.from({ length: SPARKLINE_SECONDS });
 
   /** A request has come. @param now wall-clock ms */
   count(now: number): void {
     const { id, requests, errors } = this.#at(now);
-    this.#seconds[id % PULSE_SECONDS] = { id, requests: requests + 1, errors };
+    this.#seconds[id % SPARKLINE_SECONDS] = { id, requests: requests + 1, errors };
   }
 
   /** A request has failed. @param now wall-clock ms */
   countError(now: number): void {
     const { id, requests, errors } = this.#at(now);
-    this.#seconds[id % PULSE_SECONDS] = { id, requests, errors: errors + 1 };
+    this.#seconds[id % SPARKLINE_SECONDS] = { id, requests, errors: errors + 1 };
   }
 
   /** Those of the last seconds in which something happened, earliest first. @param now wall-clock ms */
-  list(now: number): readonly PulseSecond[] {
-    const after = Math.floor(now / SECOND_MS) - PULSE_SECONDS;
+  list(now: number): readonly TrafficSecond[] {
+    const after = Math.floor(now / SECOND_MS) - SPARKLINE_SECONDS;
     return this.#seconds
       .filter((second) => second !== undefined)
       .filter(({ id }) => id > after)
       .toSorted((one, other) => one.id - other.id);
   }
 
-  #at(now: number): PulseSecond {
+  #at(now: number): TrafficSecond {
     const id = Math.floor(now / SECOND_MS);
-    const second = this.#seconds[id % PULSE_SECONDS];
+    const second = this.#seconds[id % SPARKLINE_SECONDS];
     return second?.id === id ? second : { id, requests: 0, errors: 0 };
   }
 }

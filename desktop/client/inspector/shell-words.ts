@@ -1,5 +1,5 @@
 /** Reads a command as a POSIX shell would, and bash where it writes `$'…'`, and does nothing of what it says. */
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { ImportRefused } from './imported.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -100,14 +100,14 @@ class ShellReader {
   /** Behind the command. */
   #skipRest(): void {
     const rest = this.#text.slice(this.#at).replaceAll(/^[ \t]*#[^\n]*$/gm, '');
-    if (rest.trim() !== '') throw new ImportRefused(say('import.severalCommands'));
+    if (rest.trim() !== '') throw new ImportRefused(toMessage('import.severalCommands'));
     this.#at = this.#text.length;
   }
 
   /** What stands before the next such character, which is taken too. */
   #until(end: string): string {
     const to = this.#text.indexOf(end, this.#at);
-    if (to === -1) throw new ImportRefused(say('import.openQuote', { quote: end }));
+    if (to === -1) throw new ImportRefused(toMessage('import.openQuote', { quote: end }));
     const text = this.#text.slice(this.#at, to);
     this.#at = to + 1;
     return text;
@@ -118,7 +118,7 @@ class ShellReader {
     for (;;) {
       const character = this.#text.charAt(this.#at);
       this.#at += 1;
-      if (character === '') throw new ImportRefused(say('import.openQuote', { quote: '"' }));
+      if (character === '') throw new ImportRefused(toMessage('import.openQuote', { quote: '"' }));
       if (character === '"') return;
       if (character === '$' || character === '`') throw refused(character, 'import.shellVariable');
       if (character === '\\') this.#readEscapedInDouble();
@@ -148,7 +148,7 @@ class ShellReader {
     for (;;) {
       const character = this.#text.charAt(this.#at);
       this.#at += 1;
-      if (character === '') throw new ImportRefused(say('import.openQuote', { quote: "$'" }));
+      if (character === '') throw new ImportRefused(toMessage('import.openQuote', { quote: "$'" }));
       if (character === "'") return;
       this.#add(character === '\\' ? this.#readAnsiEscape() : character);
     }
@@ -174,7 +174,8 @@ class ShellReader {
 
 /** As the bytes of UTF-8. */
 function codePoint(code: number): string {
-  if (code > 0x10_ffff) throw new ImportRefused(say('import.largeCharacter', { escape: String.raw`\U` }));
+  if (code > 0x10_ffff)
+    throw new ImportRefused(toMessage('import.largeCharacter', { escape: String.raw`\U` }));
   return Buffer.from(String.fromCodePoint(code)).toString('latin1');
 }
 
@@ -182,5 +183,5 @@ function refused(
   character: string,
   code: 'import.shellVariable' | 'import.shellCommand' | 'import.shellOther',
 ): ImportRefused {
-  return new ImportRefused(say(code, { character }));
+  return new ImportRefused(toMessage(code, { character }));
 }

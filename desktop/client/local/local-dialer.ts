@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { TurnedReads } from '../../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import { type Attempt, dial, type DialHandler, isLoopbackName, LOOPBACK_ADDRESSES } from '../network/dial.ts';
@@ -157,7 +157,7 @@ export class LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;
   /** once the flow has started: what is large takes turns with what other visitors send and get */
-  #reads: TurnedReads | undefined;
+  #reads: ScheduledReads | undefined;
 
   /** @param socket connected, without a listener to its data, half-open allowed, with an `error` listener */
   constructor(socket: Socket) {
@@ -182,7 +182,7 @@ export class LocalConnection {
     if (!isFirst) return;
     const socket = this.#socket;
     socket.on('drain', () => this.#handler?.onLocalDrain());
-    const reads = new TurnedReads(socket, () => this, {
+    const reads = new ScheduledReads(socket, () => this, {
       onChunk: (chunk) => this.#handler?.onLocalData(chunk),
       onEnd: () => this.#handler?.onLocalEnd(),
     });

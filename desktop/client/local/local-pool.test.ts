@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { BULK_READ_BYTES, BULK_TURN_MS, loopTurns } from '../../../shared/scheduler/fair-reads.ts';
+import { BULK_READ_BYTES, BULK_TURN_MS, loopScheduler } from '../../../shared/scheduler/fair-reads.ts';
 import { connectLocal } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
@@ -76,8 +76,8 @@ describe('LocalPool', () => {
     const others = {};
     await until(() => {
       // One for what is left of this turn, and one that comes first in the next.
-      loopTurns.run(others, useUpTurn);
-      loopTurns.run(others, useUpTurn);
+      loopScheduler.run(others, useUpTurn);
+      loopScheduler.run(others, useUpTurn);
       return locals[0]?.isQuiet === false || pool.size === 0;
     });
     assert.equal(pool.size, 1);

@@ -1,7 +1,7 @@
 /** One HTTP request to a relay and its response. */
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { SaidError, say } from '../messages.ts';
+import { MessageError, toMessage } from '../messages.ts';
 import type { Endpoint, Network } from './network.ts';
 
 export interface Call {
@@ -80,7 +80,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new SaidError(say('network.tooLarge'));
+    if (size > maxBytes) throw new MessageError(toMessage('network.tooLarge'));
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -1,7 +1,7 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { connect, isIP, isIPv4, type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
-import { SaidError, say, type Sayable, type SayingCode } from '../messages.ts';
+import { MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 
 export interface DialOptions {
   /** name or IP address */
@@ -50,7 +50,7 @@ class Dial implements Attempt {
     this.#handler = handler;
     this.#socket = openSocket(options);
     this.#socket.on('error', (error) => this.#take()?.failed(error));
-    this.#socket.on('close', () => this.#take()?.failed(new SaidError(say('network.closed'))));
+    this.#socket.on('close', () => this.#take()?.failed(new MessageError(toMessage('network.closed'))));
     this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () => this.#onConnect());
   }
 
@@ -108,7 +108,7 @@ function distrust(socket: TLSSocket): Error | undefined {
 
 /* Errors of connections, told in plain words. */
 
-const NETWORK_ERRORS: Readonly<Record<string, SayingCode>> = {
+const NETWORK_ERRORS: Readonly<Record<string, MessageCode>> = {
   ECONNREFUSED: 'network.refused',
   ECONNRESET: 'network.reset',
   EPIPE: 'network.closed',
@@ -144,14 +144,14 @@ export function isOffline(error: Error): boolean {
 }
 
 /** Says in plain words what a network error means; a fetch error hides it in its causes. */
-export function sayNetworkError(error: unknown): Sayable {
+export function describeNetworkError(error: unknown): MessageValue {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return say('network.silent');
+  if (error.name === 'TimeoutError') return toMessage('network.silent');
   const { code } = error as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : NETWORK_ERRORS[code];
-  if (known !== undefined) return say(known);
-  if (error.cause instanceof Error) return sayNetworkError(error.cause);
-  if (error instanceof SaidError) return error.said;
+  if (known !== undefined) return toMessage(known);
+  if (error.cause instanceof Error) return describeNetworkError(error.cause);
+  if (error instanceof MessageError) return error.said;
   return error.message === '' ? (code ?? error.name) : error.message;
 }
 

@@ -6,13 +6,13 @@ import { connect as connectTls } from 'node:tls';
 import { uriHost } from '../../../shared/host.ts';
 import { HeadReader, parseResponseHead } from '../../../shared/http1/head.ts';
 import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
-import { SaidError, say } from '../messages.ts';
+import { MessageError, toMessage } from '../messages.ts';
 import {
   type Attempt,
   dial,
   type DialHandler,
   type DialOptions,
-  sayNetworkError,
+  describeNetworkError,
   tlsConnectOptions,
 } from './dial.ts';
 
@@ -23,7 +23,7 @@ export class ProxyDial implements Attempt, DialHandler {
   readonly #reader = new HeadReader(PROXY_HEAD_MAX_BYTES);
   readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
   readonly #onGone = (): void =>
-    this.#fail(new SaidError(say('network.proxyClosed', { proxy: this.#proxy.name })));
+    this.#fail(new MessageError(toMessage('network.proxyClosed', { proxy: this.#proxy.name })));
   #handler: DialHandler | undefined;
   #dial: Attempt | undefined;
   #socket: Socket | undefined;
@@ -63,7 +63,11 @@ export class ProxyDial implements Attempt, DialHandler {
   }
 
   failed(error: Error): void {
-    this.#fail(new SaidError(say('network.proxy', { proxy: this.#proxy.name, why: sayNetworkError(error) })));
+    this.#fail(
+      new MessageError(
+        toMessage('network.proxy', { proxy: this.#proxy.name, why: describeNetworkError(error) }),
+      ),
+    );
   }
 
   #push(chunk: Buffer): void {
@@ -73,7 +77,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
     // In neither TLS nor HTTP does the server speak first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
-      return this.#fail(new SaidError(say('network.noProxy', { proxy: this.#proxy.name })));
+      return this.#fail(new MessageError(toMessage('network.noProxy', { proxy: this.#proxy.name })));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
     socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     if (this.#options.tls === undefined) this.#finish(socket);
@@ -83,9 +87,13 @@ export class ProxyDial implements Attempt, DialHandler {
   #refusal(status: number): Error {
     const { name, authorization } = this.#proxy;
     if (status !== 407)
-      return new SaidError(say('network.proxyRefused', { proxy: name, status, host: this.#options.host }));
-    return new SaidError(
-      say(authorization === undefined ? 'network.proxyLogin' : 'network.proxyRefusedLogin', { proxy: name }),
+      return new MessageError(
+        toMessage('network.proxyRefused', { proxy: name, status, host: this.#options.host }),
+      );
+    return new MessageError(
+      toMessage(authorization === undefined ? 'network.proxyLogin' : 'network.proxyRefusedLogin', {
+        proxy: name,
+      }),
     );
   }
 

@@ -6,7 +6,7 @@ import type { Knock } from '../../../shared/knocks.ts';
 import type { Link, NewLink } from '../../../shared/links.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
-import { saidOf, say, type Sayable } from '../messages.ts';
+import { messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call, type CallResponse } from '../network/call.ts';
 import { Network } from '../network/network.ts';
 import {
@@ -30,7 +30,7 @@ import {
   refusesKey,
   RelayRefusal,
   RelayUnreachable,
-  sayReachError,
+  describeReachError,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
 
@@ -118,12 +118,12 @@ export class ApiClient {
   }
 
   /** @returns what became of the tunnel, as a sentence without its full stop */
-  async #closeUnserved({ id }: Tunnel): Promise<Sayable> {
+  async #closeUnserved({ id }: Tunnel): Promise<MessageValue> {
     try {
       await this.closeTunnel(id);
-      return say('relay.closedAtOnce');
+      return toMessage('relay.closedAtOnce');
     } catch (error) {
-      return say('relay.notClosed', { why: saidOf(error) });
+      return toMessage('relay.notClosed', { why: messageOf(error) });
     }
   }
 
@@ -165,7 +165,7 @@ export class ApiClient {
     const tunnel = readTunnel(await this.#callForAccess('PUT', `${tunnelPath(id)}/access`, body));
     responseTo(tunnel, tunnel.id === id);
     if (asksVisitorsFor(access, tunnel.access)) return tunnel;
-    throw new AccessUnsupported(say('relay.leftOut'));
+    throw new AccessUnsupported(toMessage('relay.leftOut'));
   }
 
   /** `POST /v1/tunnels/{id}/links` */
@@ -225,7 +225,7 @@ export class ApiClient {
       return await this.#call(method, path, body);
     } catch (error) {
       if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new DomainUnsupported(say('relay.nothingChanged'));
+        throw new DomainUnsupported(toMessage('relay.nothingChanged'));
       throw error;
     }
   }
@@ -236,7 +236,7 @@ export class ApiClient {
       return await this.#call(method, path, body);
     } catch (error) {
       if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new AccessUnsupported(say('relay.nothingChanged'));
+        throw new AccessUnsupported(toMessage('relay.nothingChanged'));
       throw error;
     }
   }
@@ -247,7 +247,7 @@ export class ApiClient {
     try {
       return JSON.parse(response.text);
     } catch {
-      throw new RelayUnreachable(say('relay.notRelay', { origin: this.#relay.origin }));
+      throw new RelayUnreachable(toMessage('relay.notRelay', { origin: this.#relay.origin }));
     }
   }
 
@@ -266,8 +266,8 @@ export class ApiClient {
         timeoutMs: API_TIMEOUT_MS,
       });
     } catch (error) {
-      const why = await sayReachError(error, this.#network, this.#relay);
-      throw new RelayUnreachable(say('relay.unreachable', { origin: this.#relay.origin, why }), {
+      const why = await describeReachError(error, this.#network, this.#relay);
+      throw new RelayUnreachable(toMessage('relay.unreachable', { origin: this.#relay.origin, why }), {
         cause: error,
       });
     }
@@ -276,10 +276,10 @@ export class ApiClient {
   async #refusal({ status, headers, text }: CallResponse): Promise<RelayRefusal> {
     const { location } = headers;
     if (status < 400 && location !== undefined)
-      return new RelayRefusal(status, say('relay.moved', { address: originOf(location, this.#relay) }));
+      return new RelayRefusal(status, toMessage('relay.moved', { address: originOf(location, this.#relay) }));
     const refusal = readRefusal(status, headers, text, Date.now());
     if (!refusesKey(refusal) || (await this.#isKeyRefused())) return refusal;
-    return new RelayRefusal(status, say('relay.refusedOnce'), { isOwn: false });
+    return new RelayRefusal(status, toMessage('relay.refusedOnce'), { isOwn: false });
   }
 
   /** Asks for something that every relay has (docs/protocol.md section 3.1). */
@@ -292,13 +292,15 @@ export class ApiClient {
 /** A proxy that mixes up its connections returns responses to other people's requests. */
 function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
-  throw new RelayUnreachable(say('relay.otherRequest'));
+  throw new RelayUnreachable(toMessage('relay.otherRequest'));
 }
 
 /** The origin of a redirect, safe to show; it is not followed. */
-function originOf(location: string, relay: RelayAddress): Sayable {
+function originOf(location: string, relay: RelayAddress): MessageValue {
   const url = URL.parse(location, relay.origin);
-  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : say('relay.noWebAddress');
+  return url?.protocol === 'https:' || url?.protocol === 'http:'
+    ? url.origin
+    : toMessage('relay.noWebAddress');
 }
 
 function domainPath(id: string): string {

@@ -8,7 +8,7 @@ import type { Knock } from '../../../shared/knocks.ts';
 import { type Link, LINK_PARAMETER, type NewLink } from '../../../shared/links.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { hasUnprintable } from '../../../shared/unprintable.ts';
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { RelayUnreachable } from './errors.ts';
 import { isWebAddress } from './relay-address.ts';
 
@@ -42,7 +42,7 @@ export function check(schema: yup.Schema, value: unknown): unknown {
     if (!(error instanceof yup.ValidationError)) throw error;
     const { path = '' } = error;
     throw new RelayUnreachable(
-      path === '' ? say('relay.notUnderstood') : say('relay.badField', { field: path }),
+      path === '' ? toMessage('relay.notUnderstood') : toMessage('relay.badField', { field: path }),
     );
   }
 }
@@ -253,7 +253,7 @@ export function readNewLink(value: unknown, path = '/'): NewLink {
   // Printed, copied and opened in a browser: what is not the relay's to choose is what was asked for.
   const base = address.endsWith(path) ? address.slice(0, -path.length) : '';
   if (address !== made.url && isWebAddress(base)) return made;
-  throw new RelayUnreachable(say('relay.linkElsewhere'));
+  throw new RelayUnreachable(toMessage('relay.linkElsewhere'));
 }
 
 /** @throws RelayUnreachable when the value is not a list of links */

@@ -11,7 +11,7 @@ import {
   readRefusal,
   readRetryAfter,
   refusesKey,
-  sayReachError,
+  describeReachError,
   speaksTls,
 } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
@@ -93,7 +93,7 @@ describe('sayReachError', () => {
   it('tells that a relay did not answer in time, whose error has a number for a code', async () => {
     const error = new DOMException('aborted', 'TimeoutError');
     const relay = parseRelayAddress('http://relay.test');
-    assert.equal(textOf(await sayReachError(error, new Network(), relay)), 'it did not answer in time');
+    assert.equal(textOf(await describeReachError(error, new Network(), relay)), 'it did not answer in time');
   });
 });
 

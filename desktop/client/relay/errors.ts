@@ -5,13 +5,13 @@ import { connect } from 'node:tls';
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import { replaceUnprintable, withoutEnd } from '../../../shared/unprintable.ts';
 import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
-import { SaidError, say, type Sayable, textOf } from '../messages.ts';
-import { lookupFor, sayNetworkError } from '../network/dial.ts';
+import { MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
+import { lookupFor, describeNetworkError } from '../network/dial.ts';
 import type { Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 
 /** The relay responded with another status than the expected one. */
-export class RelayRefusal extends SaidError {
+export class RelayRefusal extends MessageError {
   readonly status: number;
   /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
   readonly code: string | undefined;
@@ -23,7 +23,7 @@ export class RelayRefusal extends SaidError {
   /** @param text the error text of the response (docs/protocol.md section 2.2) */
   constructor(
     status: number,
-    text: Sayable,
+    text: MessageValue,
     {
       code,
       retryAfterMs,
@@ -51,27 +51,27 @@ export function refusesKey(error: unknown): boolean {
 }
 
 /** The relay could not be reached, the connection broke off, or the response is not a relay's. */
-export class RelayUnreachable extends SaidError {
-  constructor(said: Sayable, options?: ErrorOptions) {
+export class RelayUnreachable extends MessageError {
+  constructor(said: MessageValue, options?: ErrorOptions) {
     super(said, options);
     this.name = 'RelayUnreachable';
   }
 }
 
 /** The relay is too old to restrict who may come into a tunnel. */
-export class AccessUnsupported extends SaidError {
+export class AccessUnsupported extends MessageError {
   /** @param outcome what became of the tunnel */
-  constructor(outcome: Sayable) {
-    super(say('relay.noAccess', { outcome }));
+  constructor(outcome: MessageValue) {
+    super(toMessage('relay.noAccess', { outcome }));
     this.name = 'AccessUnsupported';
   }
 }
 
 /** The relay is too old to know domains. */
-export class DomainUnsupported extends SaidError {
+export class DomainUnsupported extends MessageError {
   /** @param outcome what became of the tunnel */
-  constructor(outcome: Sayable) {
-    super(say('relay.noDomains', { outcome }));
+  constructor(outcome: MessageValue) {
+    super(toMessage('relay.noDomains', { outcome }));
     this.name = 'DomainUnsupported';
   }
 }
@@ -94,7 +94,7 @@ export function readRefusal(
 ): RelayRefusal {
   const error = readErrorBody(body);
   const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
-  return new RelayRefusal(status, error?.text ?? say('relay.status', { status }), {
+  return new RelayRefusal(status, error?.text ?? toMessage('relay.status', { status }), {
     code: error?.code,
     retryAfterMs: readRetryAfter(headers['retry-after'], now),
     isOwn: error !== undefined && (status !== 401 || isChallenge),
@@ -146,15 +146,19 @@ export function readRetryAfter(value: string | null | undefined, now: number): n
 const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE']);
 
 /** Says in plain words why a relay could not be asked; a relay that speaks TLS, and was asked without it, is named so. */
-export async function sayReachError(error: unknown, network: Network, relay: RelayAddress): Promise<Sayable> {
+export async function describeReachError(
+  error: unknown,
+  network: Network,
+  relay: RelayAddress,
+): Promise<MessageValue> {
   if (
     !relay.secure &&
     isBrokenOff(error) &&
     network.proxyFor(relay) === undefined &&
     (await speaksTls(relay))
   )
-    return say('network.speaksTls', { host: relay.host });
-  return sayNetworkError(error);
+    return toMessage('network.speaksTls', { host: relay.host });
+  return describeNetworkError(error);
 }
 
 function isBrokenOff(error: unknown): boolean {

@@ -10,9 +10,9 @@ import {
 } from '../../../shared/invitations.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
-import { say } from '../messages.ts';
+import { toMessage } from '../messages.ts';
 import { type Call, call, type CallResponse } from '../network/call.ts';
-import { sayNetworkError } from '../network/dial.ts';
+import { describeNetworkError } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { check, text, time } from './api-responses.ts';
 import { readRefusal, RelayUnreachable } from './errors.ts';
@@ -77,7 +77,7 @@ async function ask(
     return check(schema, JSON.parse(body));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new RelayUnreachable(say('relay.notRelay', { origin: relay.origin }));
+    throw new RelayUnreachable(toMessage('relay.notRelay', { origin: relay.origin }));
   }
 }
 
@@ -96,7 +96,9 @@ async function send(
       timeoutMs: API_TIMEOUT_MS,
     });
   } catch (error) {
-    const why = sayNetworkError(error);
-    throw new RelayUnreachable(say('relay.unreachable', { origin: relay.origin, why }), { cause: error });
+    const why = describeNetworkError(error);
+    throw new RelayUnreachable(toMessage('relay.unreachable', { origin: relay.origin, why }), {
+      cause: error,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { TUNNEL_ADDRESS_MAX_CHARS } from '../limits.ts';
-import { SaidError, say } from '../messages.ts';
+import { MessageError, toMessage } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Endpoint } from '../network/network.ts';
 
@@ -10,7 +10,7 @@ export interface RelayAddress extends Endpoint {
 }
 
 /** Thrown for text that is not a relay's address; the message says what is accepted. */
-export class RelayAddressError extends SaidError {}
+export class RelayAddressError extends MessageError {}
 
 /**
  * Reads the address of a relay: with or without the `/v1` of the REST interface, with or without a slash at the end.
@@ -20,11 +20,11 @@ export class RelayAddressError extends SaidError {}
 export function parseRelayAddress(text: string): RelayAddress {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new RelayAddressError(say('relay.notAddress', { text }));
+    throw new RelayAddressError(toMessage('relay.notAddress', { text }));
   }
   const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
   if (extra || !/^(?:\/v1)?\/?$/.test(url.pathname)) {
-    throw new RelayAddressError(say('relay.moreThanAddress', { text }));
+    throw new RelayAddressError(toMessage('relay.moreThanAddress', { text }));
   }
   const secure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[|\]$/g, '');

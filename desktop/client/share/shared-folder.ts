@@ -6,12 +6,12 @@ import { createServer } from 'node:http';
 import { homedir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import { configFolder } from '../config/stored-login.ts';
-import { type Said, SaidError, say } from '../messages.ts';
+import { type Message, MessageError, toMessage } from '../messages.ts';
 import { FOLDER_LOOKS, folderHandler, type FolderLooks, FolderSilent } from './folder-handler.ts';
 
 /** What is not a folder, or one that this user may not list; it says which. */
-export class FolderUnreadable extends SaidError {
-  constructor(said: Said) {
+export class FolderUnreadable extends MessageError {
+  constructor(said: Message) {
     super(said);
     this.name = 'FolderUnreadable';
   }
@@ -88,14 +88,14 @@ export async function locateFolder(
   try {
     return await looks.take(async () => {
       const path = await realpath(folder);
-      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(say('folder.none', { folder }));
+      if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(toMessage('folder.none', { folder }));
       await access(path, constants.R_OK | constants.X_OK);
       return path;
     });
   } catch (error) {
     if (error instanceof FolderUnreadable) throw error;
-    if (error instanceof FolderSilent) throw new FolderUnreadable(say('folder.silent', { folder }));
+    if (error instanceof FolderSilent) throw new FolderUnreadable(toMessage('folder.silent', { folder }));
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new FolderUnreadable(say('folder.unreadable', { folder, code }));
+    throw new FolderUnreadable(toMessage('folder.unreadable', { folder, code }));
   }
 }

@@ -7,8 +7,8 @@ import { CONNECTIONS_MAX, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts
 import { describeTarget, type LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
 import { findHostRefusal } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-pool.ts';
-import { type Said, say, type Sayable } from '../messages.ts';
-import { sayNetworkError } from '../network/dial.ts';
+import { type Message, toMessage, type MessageValue } from '../messages.ts';
+import { describeNetworkError } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
@@ -32,7 +32,7 @@ export interface ConnectionProblem {
     /** more visitors at once than {@link CONNECTIONS_MAX} */
     | 'too-many-connections';
   /** for people */
-  readonly text: Sayable;
+  readonly text: MessageValue;
 }
 
 export interface ConnectionsOptions {
@@ -73,7 +73,7 @@ export class Connections implements Expiring {
       onLocalReset: () =>
         onProblem({
           code: 'local-reset',
-          text: say('local.reset', { service: describeTarget(local.target) }),
+          text: toMessage('local.reset', { service: describeTarget(local.target) }),
         }),
       inspect: (piece, isNext) => keepsHost && this.#inspect(piece, isNext),
       onDataFailed: (error) => onProblem(dataProblem(error)),
@@ -126,7 +126,10 @@ export class Connections implements Expiring {
     if (isSlow)
       this.#onProblem({
         code: 'local-slow',
-        text: say('local.slow', { seconds: LOCAL_SLOW_MS / 1000, service: describeTarget(this.#target) }),
+        text: toMessage('local.slow', {
+          seconds: LOCAL_SLOW_MS / 1000,
+          service: describeTarget(this.#target),
+        }),
       });
     if (this.#visitors.size > 0) this.#look();
   }
@@ -141,7 +144,10 @@ export class Connections implements Expiring {
     if (refusal.kind === 'refused')
       this.#onProblem({
         code: 'host-blocked',
-        text: say('local.hostBlocked', { service: describeTarget(this.#target), setting: refusal.setting }),
+        text: toMessage('local.hostBlocked', {
+          service: describeTarget(this.#target),
+          setting: refusal.setting,
+        }),
       });
     return refusal.kind === 'perhaps';
   }
@@ -153,23 +159,23 @@ export class Connections implements Expiring {
       if (!this.#isLooking) this.#look();
       return visitor;
     }
-    const text = say('visitor.tooMany', { max: CONNECTIONS_MAX });
+    const text = toMessage('visitor.tooMany', { max: CONNECTIONS_MAX });
     this.#onProblem({ code: 'too-many-connections', text });
     return undefined;
   }
 }
 
-function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Said {
+function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Message {
   const service = describeTarget(target);
   if (target.https && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
-    return say('local.noHttps', { service, why: sayNetworkError(error) });
-  return say('local.refused', { service });
+    return toMessage('local.noHttps', { service, why: describeNetworkError(error) });
+  return toMessage('local.refused', { service });
 }
 
 function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
   const { said } = error;
   if (!(error instanceof RelayRefusal))
-    return { code: 'data-failed', text: say('visitor.lost', { why: said }) };
-  if (error.status === 404) return { code: 'visitor-gone', text: say('visitor.left') };
-  return { code: 'data-refused', text: say('visitor.lost', { why: said }) };
+    return { code: 'data-failed', text: toMessage('visitor.lost', { why: said }) };
+  if (error.status === 404) return { code: 'visitor-gone', text: toMessage('visitor.left') };
+  return { code: 'data-refused', text: toMessage('visitor.lost', { why: said }) };
 }

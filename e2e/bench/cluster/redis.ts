@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { connectionId } from '../../../server/cluster/connection-id.ts';
 import { RedisLink } from '../../../server/cluster/redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
-import { PRESENCE_BATCH } from '../../../server/limits.ts';
+import { OWNERSHIP_BATCH } from '../../../server/limits.ts';
 import { RedisServer } from '../../support/redis.ts';
 import type { Scope } from '../../support/scope.ts';
 import { cpuSeconds } from '../machine.ts';
@@ -48,11 +48,11 @@ export const redis: ClusterCase = {
       'announcement of a visitor to another relay',
       await cost(CALLS, (index) => link.run(ANNOUNCE, id(index), connectionId(2, 'secret'), 'two')),
     );
-    const batch = ids.slice(0, PRESENCE_BATCH).flatMap((each) => [each, '1', id(0)]);
-    const told = await cost((2 * CALLS) / PRESENCE_BATCH, () =>
+    const batch = ids.slice(0, OWNERSHIP_BATCH).flatMap((each) => [each, '1', id(0)]);
+    const told = await cost((2 * CALLS) / OWNERSHIP_BATCH, () =>
       link.run(ASSERT, 1, 'one', KEEP_MS, ...batch),
     );
-    add('tunnel told again (of 500 at a time)', told / PRESENCE_BATCH);
+    add('tunnel told again (of 500 at a time)', told / OWNERSHIP_BATCH);
     let members = 1;
     for (const count of MEMBERS) {
       for (; members < count; members += 1)

@@ -2,7 +2,7 @@
 import type { DetailView } from '../../../desktop/app/ipc/ipc.ts';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
-import type { PulseSecond, RequestSummary } from '../../../desktop/client/inspector/records.ts';
+import type { TrafficSecond, RequestSummary } from '../../../desktop/client/inspector/records.ts';
 import {
   exampleDetail,
   exampleRequest,
@@ -89,7 +89,7 @@ function ordinary(id: number, startedAt: number): Partial<RequestSummary> {
   };
 }
 
-function pulseAfter(pulse: readonly PulseSecond[], id: number, count: number): readonly PulseSecond[] {
+function pulseAfter(pulse: readonly TrafficSecond[], id: number, count: number): readonly TrafficSecond[] {
   const last = pulse.at(-1);
   const before = last?.id === id ? pulse.slice(0, -1) : pulse.slice(1 - PULSE_SECONDS);
   const requests = (last?.id === id ? last.requests : 0) + count;

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { SetsView, SignatureCheck } from '../../../desktop/app/ipc/request-views.ts';
+import type { CollectionsView, SignatureCheck } from '../../../desktop/app/ipc/request-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import { Refusal, type ScriptedMain } from '../support/scripted-main.ts';
@@ -219,7 +219,7 @@ export const TRANSFER_SCENES: readonly Scene[] = [
   },
 ];
 
-const SETS: SetsView = {
+const SETS: CollectionsView = {
   sets: [
     {
       id: 's1',

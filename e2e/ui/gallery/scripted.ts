@@ -3,11 +3,11 @@ import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { EditView } from '../../../desktop/app/ipc/request-views.ts';
 import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import type {
-  AdmittedView,
+  ApprovedView,
   DomainView,
-  KnockView,
+  ApprovalRequestView,
   LinkView,
-  LockView,
+  TunnelAccessView,
 } from '../../../desktop/app/ipc/tunnel-views.ts';
 import type {
   RecordedMessage,
@@ -296,8 +296,8 @@ export const LINKS: readonly LinkView[] = [
   { id: 'l2', note: 'Ann, from the agency that makes the pictures', expiresAt: NOW + 6 * 24 * HOUR },
   { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE },
 ];
-export const PASSWORD: LockView = { kind: 'password', password: 'mild-oak-fern' };
-export const KNOCKS: readonly KnockView[] = [
+export const PASSWORD: TunnelAccessView = { kind: 'password', password: 'mild-oak-fern' };
+export const KNOCKS: readonly ApprovalRequestView[] = [
   {
     id: 'n1',
     address: '203.0.113.7',
@@ -309,7 +309,7 @@ export const KNOCKS: readonly KnockView[] = [
     agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
   },
 ];
-export const ADMITTED: readonly AdmittedView[] = KNOCKS.map((knock, index) => ({
+export const ADMITTED: readonly ApprovedView[] = KNOCKS.map((knock, index) => ({
   ...knock,
   endsAt: NOW + (index * 6 * 24 + 1) * HOUR - 17 * MINUTE,
 }));

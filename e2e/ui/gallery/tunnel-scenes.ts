@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
-import type { CheckupView, OtherTunnelView } from '../../../desktop/app/ipc/snapshot.ts';
-import type { LockKind } from '../../../desktop/app/ipc/tunnel-views.ts';
+import type { DiagnosticsView, OtherTunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { AccessKind } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { exampleOther, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Refusal, ScriptedMain } from '../support/scripted-main.ts';
 import {
@@ -46,7 +46,7 @@ const OTHERS: readonly OtherTunnelView[] = [
     expiresAt: NOW + 8 * MINUTE,
   }),
 ];
-const CHECKUP: CheckupView = {
+const CHECKUP: DiagnosticsView = {
   id: 'c',
   slug: 'shop-demo',
   isRunning: true,
@@ -90,7 +90,7 @@ export const LIST_SCENES: readonly Scene[] = [
   {
     name: 'checkup',
     alt: 'Finding out why: the hops that were checked, the one at which it stops with its remedy, and the one that is being checked',
-    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], checkup: CHECKUP }),
+    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
   },
   {
     name: 'palette',
@@ -176,7 +176,7 @@ export const LIST_SCENES: readonly Scene[] = [
   },
 ];
 
-async function openLock(page: Page, choice?: LockKind): Promise<void> {
+async function openLock(page: Page, choice?: AccessKind): Promise<void> {
   await page.locator('#lock-shop').click();
   if (choice !== undefined) await page.locator(`#lock-form-shop-${choice}`).check();
 }

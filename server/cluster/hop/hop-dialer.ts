@@ -1,7 +1,7 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
-import { TurnedReads } from '../../../shared/scheduler/fair-reads.ts';
+import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { Hop, UpgradeToPass } from '../../clients/ownership.ts';
 import {
   HOP_CONNECT_TIMEOUT_MS,
@@ -202,7 +202,7 @@ export interface CarrierEvents {
 
 export class HopCarrier implements HopHandler {
   readonly #client: Duplex;
-  readonly #reads: TurnedReads;
+  readonly #reads: ScheduledReads;
   readonly #connection: HopConnection;
   readonly #events: CarrierEvents;
   #endSent = false;
@@ -222,7 +222,7 @@ export class HopCarrier implements HopHandler {
     client.on('drain', () => {
       if (!this.#relayEnded) connection.resume();
     });
-    this.#reads = new TurnedReads(client, () => client, {
+    this.#reads = new ScheduledReads(client, () => client, {
       onChunk: (chunk) => {
         if (!this.#endSent && !connection.send([chunk])) this.#reads.pause();
       },

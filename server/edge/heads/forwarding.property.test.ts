@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import type { Field } from '../../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type Peer, tunnelRequestHead } from '../request-head.ts';
-import { type EdgeContext, HostResolver, type Plan, planRequest } from '../route.ts';
+import { type EdgeContext, HostResolver, type ParsedRequest, parseRequest } from '../route.ts';
 
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const context: EdgeContext = {
@@ -114,7 +114,7 @@ describe('a request that is forwarded, read by Node', () => {
       fc.asyncProperty(request, async (given) => {
         const lines = [given.host, ...given.fields].map((line) => `${line}\r\n`).join('');
         const text = `${given.method} ${given.target} HTTP/${given.version}\r\n${lines}\r\n`;
-        const plan = planRequest(Buffer.from(text, 'latin1'), context);
+        const plan = parseRequest(Buffer.from(text, 'latin1'), context);
         if (typeof plan === 'string' || plan.route.kind !== 'tunnel') return;
         // After an upgrade request the relay sends nothing before the response, and Node says nothing about what comes
         // there.
@@ -148,7 +148,7 @@ describe('a request that is forwarded, read by Node', () => {
 });
 
 /** A body in the accepted framing: its content, and what is written. */
-function bodyFor({ framing }: Plan, wanted: string): [string, string] {
+function bodyFor({ framing }: ParsedRequest, wanted: string): [string, string] {
   switch (framing.kind) {
     case 'length': {
       const content = wanted.padEnd(framing.length, '.').slice(0, framing.length);
@@ -168,7 +168,7 @@ function bodyFor({ framing }: Plan, wanted: string): [string, string] {
  * Every field that is not about the connection arrives as sent and in order, and only the relay sets the fields that are its
  * own.
  */
-function assertFields(fields: Seen['fields'], plan: Plan, prefix: string): void {
+function assertFields(fields: Seen['fields'], plan: ParsedRequest, prefix: string): void {
   const named = new Set(
     plan.head.fields.filter(isConnection).flatMap(({ value }) => value.toLowerCase().split(/[, \t]+/)),
   );

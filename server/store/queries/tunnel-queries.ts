@@ -35,7 +35,7 @@ export function insertTunnel(
   { maxTunnels, nameHold }: InsertRules = UNLIMITED,
 ): Promise<void> {
   return db.transaction().execute(async (transaction) => {
-    if (maxTunnels !== null) await mustHaveRoom(transaction, tunnel, maxTunnels);
+    if (maxTunnels !== null) await assertCapacity(transaction, tunnel, maxTunnels);
     if (tunnel.domain !== null) await mustBeVerified(transaction, tunnel.accountId, tunnel.domain);
     if (!(await tryInsert(transaction, tunnel))) {
       await removeStale(transaction, tunnel, nameHold);
@@ -76,7 +76,7 @@ async function mustBeVerified(db: Kysely<Database>, accountId: string, domain: s
 }
 
 /** Relays take turns with an account that has a limit. */
-async function mustHaveRoom(
+async function assertCapacity(
   db: Kysely<Database>,
   { accountId, createdAt }: TunnelRecord,
   maxTunnels: number,

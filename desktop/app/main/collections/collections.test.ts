@@ -10,7 +10,7 @@ import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../l
 import { KEY_FILE_VERSION, KeyVault, readKeptKey } from '../session/key-vault.ts';
 import { JsonFile } from '../settings/app-store.ts';
 import { UndoList } from '../undo-list.ts';
-import { RequestSets } from './collections.ts';
+import { Collections } from './collections.ts';
 
 /** What a log has recorded of one request. */
 function recorded(text: string) {
@@ -27,7 +27,7 @@ const posted = (body = '{"n":1}') =>
     `POST /hook?token=t0ps3cret HTTP/1.1\r\nHost: a.example\r\nAuthorization: Bearer t0ps3cret\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 
-const names = (sets: RequestSets): string[] => sets.sets.map(({ name }) => name);
+const names = (sets: Collections): string[] => sets.sets.map(({ name }) => name);
 
 describe('sets of requests', () => {
   let folder = '';
@@ -40,7 +40,7 @@ describe('sets of requests', () => {
   async function open(encryption = fakeEncryption(true)) {
     const undos = new UndoList(new FakeClock(), assert.ifError);
     const vault = new KeyVault(encryption, file());
-    const opened = await RequestSets.open({ vault, wish: () => 'system', undos });
+    const opened = await Collections.open({ vault, wish: () => 'system', undos });
     return { sets: opened.value, asideAt: opened.asideAt, undos };
   }
 

@@ -13,7 +13,7 @@ import { writeProblem } from '../requests/transfer.ts';
 import type { KeyVault } from '../session/key-vault.ts';
 import type { Loaded } from '../settings/app-store.ts';
 import type { UndoList } from '../undo-list.ts';
-import { type KeptRequest, keptRequest } from './saved-request.ts';
+import { type SavedRequest, savedRequest } from './saved-request.ts';
 
 export interface RequestSetsOptions {
   readonly vault: Pick<KeyVault, 'loadAs' | 'keep' | 'forget'>;
@@ -25,7 +25,7 @@ export interface RequestSetsOptions {
 const MIB = 1024 * 1024;
 
 /** Every change is on disk before it shows; one that fails has changed nothing. */
-export class RequestSets {
+export class Collections {
   readonly changed = new Signal();
   readonly #options: RequestSetsOptions;
   #sets: readonly RequestSet[];
@@ -40,9 +40,9 @@ export class RequestSets {
   }
 
   /** @returns the sets, and where a file was put that could not be read */
-  static async open(options: RequestSetsOptions): Promise<Loaded<RequestSets>> {
+  static async open(options: RequestSetsOptions): Promise<Loaded<Collections>> {
     const { value, asideAt } = await options.vault.loadAs(readSets, []);
-    return { value: new RequestSets(options, value), asideAt };
+    return { value: new Collections(options, value), asideAt };
   }
 
   /** in the order in which they were made */
@@ -61,7 +61,7 @@ export class RequestSets {
   }
 
   /** @throws CallFailure */
-  find(setId: string, id: string): KeptRequest {
+  find(setId: string, id: string): SavedRequest {
     const request = one(this.#sets, setId).requests.find((other) => other.id === id);
     if (request === undefined) throw new CallFailure({ code: 'kept-gone', text: t('problem.keptGone') });
     return request;
@@ -76,7 +76,7 @@ export class RequestSets {
    */
   async create(name: string, detail: RequestDetail): Promise<string> {
     const id = randomUUID();
-    const request = keptRequest(randomUUID(), detail);
+    const request = savedRequest(randomUUID(), detail);
     await this.#change((sets) => {
       if (sets.length >= REQUEST_SETS_MAX) throw tooManySets();
       return [...sets, { id, name: nameFor(sets, name), requests: [request] }];
@@ -87,7 +87,7 @@ export class RequestSets {
 
   /** Puts a request at the end of a set, which can be undone. @throws CallFailure */
   async add(setId: string, detail: RequestDetail): Promise<void> {
-    const request = keptRequest(randomUUID(), detail);
+    const request = savedRequest(randomUUID(), detail);
     await this.#replace(setId, (set) => withRequest(set, request, set.requests.length));
     this.#offerToDrop(setId, request);
   }
@@ -131,7 +131,7 @@ export class RequestSets {
   }
 
   /** Undone, a set that has nothing else goes, too. */
-  #offerToDrop(setId: string, request: KeptRequest): void {
+  #offerToDrop(setId: string, request: SavedRequest): void {
     const { name } = one(this.#sets, setId);
     this.#options.undos.offer({
       text: t(this.#isKept ? 'undo.kept' : 'undo.keptInMemory', { request: spoken(request), name }),
@@ -191,7 +191,7 @@ function one(sets: readonly RequestSet[], id: string): RequestSet {
   return set;
 }
 
-function withRequest(set: RequestSet, request: KeptRequest, index: number): RequestSet {
+function withRequest(set: RequestSet, request: SavedRequest, index: number): RequestSet {
   if (set.requests.length >= SET_REQUESTS_MAX) {
     const values = { name: set.name, max: SET_REQUESTS_MAX };
     throw new CallFailure({ code: 'set-full', text: t('problem.setFull', values) });
@@ -200,7 +200,7 @@ function withRequest(set: RequestSet, request: KeptRequest, index: number): Requ
 }
 
 /** A request in a sentence: without its query, which may be long and may have secrets. */
-function spoken({ method, target }: KeptRequest): string {
+function spoken({ method, target }: SavedRequest): string {
   const [path = target] = target.split('?');
   return escapeUnprintable(`${method} ${redactTarget(path)}`);
 }
@@ -231,7 +231,7 @@ export interface RequestSet {
   readonly id: string;
   readonly name: string;
   /** in the order in which they are sent */
-  readonly requests: readonly KeptRequest[];
+  readonly requests: readonly SavedRequest[];
 }
 
 const requestSchema = yup

@@ -8,9 +8,9 @@ import { t } from '../../messages/translate.ts';
 import { CallFailure } from '../failure.ts';
 import { localHost } from '../requests/transfer.ts';
 import type { Signatures } from '../signing/signatures.ts';
-import type { DeskTunnel } from '../tunnels/tunnel-item.ts';
+import type { TunnelItem } from '../tunnels/tunnel-item.ts';
 
-export interface KeptRequest {
+export interface SavedRequest {
   readonly id: string;
   readonly method: string;
   readonly target: string;
@@ -27,7 +27,7 @@ const SWITCHING_PROTOCOLS = 101;
  * @param detail with its secrets
  * @throws CallFailure for a request of which less is known than was sent, and for what cannot be sent again
  */
-export function keptRequest(id: string, detail: RequestDetail): KeptRequest {
+export function savedRequest(id: string, detail: RequestDetail): SavedRequest {
   if (detail.status === SWITCHING_PROTOCOLS)
     throw new CallFailure({ code: 'not-kept', text: t('problem.keptUpgrade', { id: detail.id }) });
   if (detail.request.isTruncated) {
@@ -50,7 +50,7 @@ function isWhole({ request: { fields, body }, durationMs, isBroken }: RequestDet
 }
 
 /** The same as it goes into a log. */
-export function importedOf({ method, target, fields, body }: KeptRequest): ImportedRequest {
+export function importedOf({ method, target, fields, body }: SavedRequest): ImportedRequest {
   return {
     method,
     target,
@@ -63,7 +63,7 @@ export function importedOf({ method, target, fields, body }: KeptRequest): Impor
 
 /* Requests of a set, sent to the local service of a tunnel another day. */
 
-type Receiving = Pick<DeskTunnel, 'key' | 'form' | 'log' | 'tunnel'>;
+type Receiving = Pick<TunnelItem, 'key' | 'form' | 'log' | 'tunnel'>;
 
 /**
  * Brings a kept request into the log of a tunnel, to be looked at, edited and sent. Nothing is sent.
@@ -71,7 +71,7 @@ type Receiving = Pick<DeskTunnel, 'key' | 'form' | 'log' | 'tunnel'>;
  * @returns its number
  * @throws CallFailure for a tunnel to a folder
  */
-export function openKept(tunnel: Receiving, request: KeptRequest): number {
+export function openSaved(tunnel: Receiving, request: SavedRequest): number {
   requirePort(tunnel);
   return tunnel.log.add(importedOf(request), localHost(tunnel));
 }
@@ -81,9 +81,9 @@ export function openKept(tunnel: Receiving, request: KeptRequest): number {
  *
  * @throws CallFailure for a tunnel to a folder; ReplayRefused
  */
-export async function sendKept(
+export async function sendSaved(
   tunnel: Receiving,
-  request: KeptRequest,
+  request: SavedRequest,
   signatures: Pick<Signatures, 'send'>,
 ): Promise<Extract<SendResult, { sent: unknown }>> {
   requirePort(tunnel);

@@ -14,11 +14,11 @@ import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitati
 import type { About } from '../../ipc/ipc.ts';
 import type { Platform } from '../platform.ts';
 import { createPortScan } from '../ports/scan.ts';
-import { examineWithDoctor } from '../run-diagnostics.ts';
+import { runDiagnostics } from '../run-diagnostics.ts';
 import type { Encryption } from '../session/key-vault.ts';
 import { type Autostart, HIDDEN_ARGUMENT, xdgAutostart } from '../system/autostart.ts';
 import type { ProjectLinks } from '../system/deep-link.ts';
-import { SummonKey } from '../system/global-shortcut.ts';
+import { GlobalShortcutKey } from '../system/global-shortcut.ts';
 import { createEngineLog } from '../tunnels/engine-log.ts';
 import { serveWithEngine } from '../tunnels/folder-service.ts';
 
@@ -59,7 +59,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     connect: (relay, key) => new ApiClient(relay, key, network),
     lookAtInvitation: (invitation) => lookAtInvitation(invitation, network),
     takeInvitation: (invitation) => takeInvitation(invitation, network),
-    examine: examineWithDoctor(network),
+    examine: runDiagnostics(network),
     serve: serveWithEngine(network),
     createLog: createEngineLog,
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
@@ -93,7 +93,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
         .showMessageBox({ type: 'warning', message: 'Culvert', detail: text, buttons: ['OK'] })
         .catch((error: unknown) => report('showing a message', error));
     },
-    summonKey: new SummonKey(electron.globalShortcut),
+    summonKey: new GlobalShortcutKey(electron.globalShortcut),
     setTheme(theme) {
       nativeTheme.themeSource = theme;
     },

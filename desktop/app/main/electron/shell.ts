@@ -6,7 +6,7 @@ import type { Core } from '../core.ts';
 import { type Notice, trayHint } from '../notices.ts';
 import type { Platform } from '../platform.ts';
 import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
-import { Summon } from '../system/global-shortcut.ts';
+import { GlobalShortcut } from '../system/global-shortcut.ts';
 import { act } from '../tray.ts';
 import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
 import type { FolderChoice } from './menus.ts';
@@ -65,7 +65,7 @@ export class Shell {
     const image = trayImages(files, system, barColour(nativeTheme, system, options.desktops), (path) =>
       nativeImage.createFromPath(path),
     );
-    const summon = new Summon({
+    const summon = new GlobalShortcut({
       newest: () => core.desk.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
       now: () => platform.clock.monotonic(),
       showWindow: () => this.showWindow(),

@@ -29,7 +29,7 @@ import {
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
 import { settingsSchema } from '../settings/app-data.ts';
-import { createFormSchema, lockSchema, ttlSchema } from '../tunnels/create-form-schema.ts';
+import { createFormSchema, accessSchema, ttlSchema } from '../tunnels/create-form-schema.ts';
 
 /** What a channel does. A handler may throw {@link CallFailure} or what the engine throws. */
 export type Handler<C extends keyof Channels> = (
@@ -170,7 +170,7 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   'tunnel:open-url': ref,
   'tunnel:copy-share': ref,
   'lock:invent': nothing,
-  'lock:set': exact({ key, lock: lockSchema }),
+  'lock:set': exact({ key, lock: accessSchema }),
   'link:create': exact({
     key,
     note: yup

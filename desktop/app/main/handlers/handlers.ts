@@ -5,8 +5,8 @@ import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import { isWebAddress } from '../../../client/relay/relay-address.ts';
 import type { Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import type { RequestSets } from '../collections/collections.ts';
-import type { Checkup } from '../diagnostics.ts';
+import type { Collections } from '../collections/collections.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { Domains } from '../domains.ts';
 import type { Drops } from '../drops.ts';
 import { CallFailure } from '../failure.ts';
@@ -22,11 +22,11 @@ import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { Feed } from '../snapshot.ts';
 import { detailView } from '../tunnel-view.ts';
 import { accessOf } from '../tunnels/access.ts';
-import type { Admission } from '../tunnels/approvals.ts';
+import type { Approvals } from '../tunnels/approvals.ts';
 import { localTarget } from '../tunnels/folder-service.ts';
 import { type OtherTunnels, shareText } from '../tunnels/other-tunnels.ts';
-import type { DeskTunnel } from '../tunnels/tunnel-item.ts';
-import type { TunnelDesk } from '../tunnels/tunnel-list.ts';
+import type { TunnelItem } from '../tunnels/tunnel-item.ts';
+import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings, folderHandlers, setHandlers, signatureHandlers } from './more-handlers.ts';
@@ -48,16 +48,16 @@ export interface HandlersOptions {
   >;
   readonly signIn: SignIn;
   readonly invitations: Invitations;
-  readonly desk: TunnelDesk;
+  readonly desk: TunnelList;
   readonly others: OtherTunnels;
-  readonly checkup: Checkup;
-  readonly admission: Admission;
+  readonly checkup: Diagnostics;
+  readonly admission: Approvals;
   readonly domains: Domains;
   readonly drops: Drops;
   readonly projects: Projects;
   readonly signatures: Signatures;
   readonly secrets: SigningSecrets;
-  readonly sets: RequestSets;
+  readonly sets: Collections;
   /** Makes up a password. */
   readonly inventPassword: () => string;
   readonly store: AppStore;
@@ -190,9 +190,9 @@ export function createHandlers({
       await platform.copy(text);
       return undefined;
     },
-    'knock:admitted': ({ key }) => admission.listAdmitted(key),
+    'knock:admitted': ({ key }) => admission.listApproved(key),
     'knock:admit': async ({ key, id, ttl }) => {
-      await admission.admit(key, id, ttl);
+      await admission.approve(key, id, ttl);
       return undefined;
     },
     'knock:refuse': async ({ key, id }) => {
@@ -288,7 +288,7 @@ function webAddress(text: string): string {
 }
 
 /** What a check of its way needs to know of a tunnel. */
-function failing({ tunnel, form }: DeskTunnel): { slug: string; local: LocalService } {
+function failing({ tunnel, form }: TunnelItem): { slug: string; local: LocalService } {
   const { folder } = form;
   return { slug: tunnel.slug, local: folder === undefined ? localTarget(form) : { folder } };
 }

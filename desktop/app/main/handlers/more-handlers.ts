@@ -4,8 +4,8 @@ import { redactTarget } from '../../../client/inspector/redaction.ts';
 import type { Settings, Snapshot } from '../../ipc/snapshot.ts';
 import { chooseLocale } from '../../messages/locale.ts';
 import { setLocale, t } from '../../messages/translate.ts';
-import type { RequestSets } from '../collections/collections.ts';
-import { openKept, sendKept } from '../collections/saved-request.ts';
+import type { Collections } from '../collections/collections.ts';
+import { openSaved, sendSaved } from '../collections/saved-request.ts';
 import type { Drops } from '../drops.ts';
 import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
@@ -14,7 +14,7 @@ import type { AppStore } from '../settings/app-store.ts';
 import type { Signatures } from '../signing/signatures.ts';
 import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { Feed } from '../snapshot.ts';
-import type { TunnelDesk } from '../tunnels/tunnel-list.ts';
+import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { Handlers } from './handle.ts';
 
 export interface FolderHandlersOptions {
@@ -99,8 +99,8 @@ export function folderHandlers({
 
 /** What the page may ask about requests that are kept. No secret of theirs goes back to it. */
 export function setHandlers(
-  desk: Pick<TunnelDesk, 'find'>,
-  sets: RequestSets,
+  desk: Pick<TunnelList, 'find'>,
+  sets: Collections,
   signatures: Pick<Signatures, 'send'>,
 ): Pick<Handlers, Extract<keyof Handlers, `set:${string}`>> {
   const recorded = (key: string, id: number): RequestDetail => {
@@ -139,8 +139,8 @@ export function setHandlers(
       await sets.removeRequest(set, request);
       return undefined;
     },
-    'set:open': ({ key, set, request }) => ({ id: openKept(desk.find(key), sets.find(set, request)) }),
-    'set:send': ({ key, set, request }) => sendKept(desk.find(key), sets.find(set, request), signatures),
+    'set:open': ({ key, set, request }) => ({ id: openSaved(desk.find(key), sets.find(set, request)) }),
+    'set:send': ({ key, set, request }) => sendSaved(desk.find(key), sets.find(set, request), signatures),
   };
 }
 
@@ -200,7 +200,7 @@ export async function changeSettings(
 
 /** What the page may ask about signatures of webhooks. No secret ever goes back to it. */
 export function signatureHandlers(
-  desk: Pick<TunnelDesk, 'find'>,
+  desk: Pick<TunnelList, 'find'>,
   signatures: Signatures,
   secrets: Pick<SigningSecrets, 'remove'>,
   feed: Pick<Feed<Snapshot>, 'changed'>,

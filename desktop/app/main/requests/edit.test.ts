@@ -3,7 +3,7 @@ import { EditRefused, type RequestEdit } from '../../../client/inspector/edit.ts
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { ReplayRefused } from '../../../client/inspector/replay.ts';
 import { RequestLog } from '../../../client/inspector/request-log.ts';
-import { say } from '../../../client/messages.ts';
+import { toMessage } from '../../../client/messages.ts';
 import { DEFAULT_LOCALE } from '../../messages/locale.ts';
 import { setLocale } from '../../messages/translate.ts';
 import { editView, sendEdited } from './edit.ts';
@@ -86,7 +86,7 @@ describe('a request that is edited in the window', () => {
   });
 
   it('comes back with what is wrong with it; anything else is a failure', async () => {
-    const refused = new EditRefused([{ part: 'method', said: say('edit.connect') }]);
+    const refused = new EditRefused([{ part: 'method', said: toMessage('edit.connect') }]);
     const wrong = tunnelThat(() => Promise.reject(refused));
     setLocale({ language: 'de', tag: 'de-DE' });
     const text = 'Als Methode geht jede außer CONNECT, das für Proxys da ist.';

@@ -8,7 +8,7 @@ import {
 } from '../../../client/inspector/edit.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import type { EditForm, EditView, SendResult, SignatureCheck } from '../../ipc/request-views.ts';
-import { told } from '../../messages/message-text.ts';
+import { translateMessage } from '../../messages/message-text.ts';
 import type { Signatures, SignedTunnel } from '../signing/signatures.ts';
 
 /**
@@ -53,7 +53,7 @@ export async function sendEdited(
     return { sent: { id: sent, status: tunnel.log.detail(sent, false)?.status } };
   } catch (error) {
     if (error instanceof EditRefused)
-      return { problems: error.problems.map(({ part, said }) => ({ part, text: told(said) })) };
+      return { problems: error.problems.map(({ part, said }) => ({ part, text: translateMessage(said) })) };
     throw error;
   }
 }

@@ -9,16 +9,16 @@ import { ImportRefused } from '../../../client/inspector/imported.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../../client/limits.ts';
 import { replacementHost } from '../../../client/local/local-error.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
-import { told } from '../../messages/message-text.ts';
+import { translateMessage } from '../../messages/message-text.ts';
 import { t, type TextKey } from '../../messages/translate.ts';
 import { CallFailure } from '../failure.ts';
 import { HAR_MAX_BYTES } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { localTarget } from '../tunnels/folder-service.ts';
-import type { DeskTunnel } from '../tunnels/tunnel-item.ts';
+import type { TunnelItem } from '../tunnels/tunnel-item.ts';
 
-type Exported = { readonly log: Pick<DeskTunnel['log'], 'detail'> } & {
-  readonly tunnel: Pick<DeskTunnel['tunnel'], 'slug' | 'public_url'>;
+type Exported = { readonly log: Pick<TunnelItem['log'], 'detail'> } & {
+  readonly tunnel: Pick<TunnelItem['tunnel'], 'slug' | 'public_url'>;
 };
 
 /**
@@ -86,9 +86,9 @@ function tooLarge(count: number): CallFailure {
 
 /* Requests that were written down elsewhere, brought into the log of a tunnel. Nothing is sent. */
 
-type Importing = Pick<DeskTunnel, 'form'> & {
-  readonly log: Pick<DeskTunnel['log'], 'add'>;
-  readonly tunnel: Pick<DeskTunnel['tunnel'], 'public_url'>;
+type Importing = Pick<TunnelItem, 'form'> & {
+  readonly log: Pick<TunnelItem['log'], 'add'>;
+  readonly tunnel: Pick<TunnelItem['tunnel'], 'public_url'>;
 };
 
 const MIB = 1024 * 1024;
@@ -105,7 +105,7 @@ export async function importInto(tunnel: Importing, text: string): Promise<Impor
   const host = localHost(tunnel);
   const ids = requests.map((request) => log.add(request, host));
   const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
-  return { ids, leftOut: leftOut.map(told), hasRedacted: written.includes(REDACTED) };
+  return { ids, leftOut: leftOut.map(translateMessage), hasRedacted: written.includes(REDACTED) };
 }
 
 /** The Host that the local service of a tunnel gets. */

@@ -9,7 +9,7 @@ import { type RelayApi, Signal } from '../connection.ts';
 import { CallFailure, toCallError } from '../failure.ts';
 import { INVITATION_LOOKS_MAX } from '../limits.ts';
 import type { SigningSecrets } from '../signing/signing-secrets.ts';
-import type { TunnelDesk } from '../tunnels/tunnel-list.ts';
+import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
 import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
 
@@ -152,7 +152,7 @@ export class Invitations {
 
 export interface LeaveOptions {
   readonly signIn: SignIn;
-  readonly desk: TunnelDesk;
+  readonly desk: TunnelList;
   readonly secrets: Pick<SigningSecrets, 'setAside'>;
   readonly undos: UndoList;
 }

@@ -2,7 +2,7 @@
 import * as yup from 'yup';
 import { readTunnel } from '../../../client/relay/api-responses.ts';
 import type { AccountView, Settings } from '../../ipc/snapshot.ts';
-import { SUMMON_SHORTCUTS } from '../../ipc/tunnel-views.ts';
+import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES } from '../../messages/locale.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
 
@@ -16,7 +16,7 @@ export const settingsSchema = yup
     theme: yup.string().oneOf(['system', 'light', 'dark'] as const),
     language: yup.string().oneOf(LANGUAGE_CHOICES),
     wrapsBodies: yup.boolean(),
-    summonShortcut: yup.string().oneOf(SUMMON_SHORTCUTS),
+    summonShortcut: yup.string().oneOf(GLOBAL_SHORTCUTS),
     onQuit: yup.string().oneOf(['ask', 'close', 'leave'] as const),
   })
   .strict()
@@ -62,7 +62,7 @@ export const INITIAL_APP_DATA: AppData = {
     language: 'system',
     onQuit: 'ask',
     wrapsBodies: true,
-    summonShortcut: SUMMON_SHORTCUTS[0],
+    summonShortcut: GLOBAL_SHORTCUTS[0],
   },
   account: undefined,
   relay: undefined,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../../testing/fake-clock.ts';
-import { Summon, SummonKey } from './global-shortcut.ts';
+import { GlobalShortcut, GlobalShortcutKey } from './global-shortcut.ts';
 
 /** A system on which other programs have some shortcuts. */
 function system(taken: readonly string[] = []) {
   const registered = new Map<string, () => void>();
-  const key = new SummonKey({
+  const key = new GlobalShortcutKey({
     register(accelerator, callback) {
       if (taken.includes(accelerator)) return false;
       registered.set(accelerator, callback);
@@ -40,7 +40,7 @@ describe('SummonKey', () => {
   });
 
   it('is refused where the system throws', () => {
-    const key = new SummonKey({
+    const key = new GlobalShortcutKey({
       register: () => {
         throw new Error('no portal');
       },
@@ -53,7 +53,7 @@ describe('SummonKey', () => {
 function summon(newest: string | undefined) {
   const clock = new FakeClock();
   const done: string[] = [];
-  const summoned = new Summon({
+  const summoned = new GlobalShortcut({
     newest: () => newest,
     now: () => clock.monotonic(),
     showWindow: () => void done.push('window'),

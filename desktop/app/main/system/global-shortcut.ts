@@ -1,4 +1,4 @@
-import type { SummonShortcut } from '../../ipc/tunnel-views.ts';
+import type { GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
 import { Signal } from '../connection.ts';
 
 /** Shortcuts of the system, as Electron gives them. */
@@ -9,10 +9,10 @@ export interface SystemShortcuts {
 }
 
 /** The one shortcut of the app that works while other programs are in front. */
-export class SummonKey {
+export class GlobalShortcutKey {
   readonly pressed = new Signal();
   readonly #shortcuts: SystemShortcuts;
-  #used: SummonShortcut = 'off';
+  #used: GlobalShortcutKeys = 'off';
   #isRefused = false;
 
   constructor(shortcuts: SystemShortcuts) {
@@ -25,7 +25,7 @@ export class SummonKey {
   }
 
   /** Uses this shortcut and no other. @returns whether the system gives it */
-  use(shortcut: SummonShortcut): boolean {
+  use(shortcut: GlobalShortcutKeys): boolean {
     if (this.#used !== 'off') this.#shortcuts.unregister(this.#used);
     const isGiven = shortcut === 'off' || this.#register(shortcut);
     this.#used = isGiven ? shortcut : 'off';
@@ -33,7 +33,7 @@ export class SummonKey {
     return isGiven;
   }
 
-  #register(shortcut: SummonShortcut): boolean {
+  #register(shortcut: GlobalShortcutKeys): boolean {
     try {
       return this.#shortcuts.register(shortcut, () => this.pressed.emit());
     } catch {
@@ -48,7 +48,7 @@ export class SummonKey {
 /** Two presses that belong together. */
 const TWICE_MS = 1000;
 
-export interface SummonOptions {
+export interface GlobalShortcutOptions {
   /** the newest tunnel that is not ended */
   readonly newest: () => string | undefined;
   /** ms, from any point in time */
@@ -58,11 +58,11 @@ export interface SummonOptions {
   readonly showAddress: (address: { key: string; copies: boolean }) => void;
 }
 
-export class Summon {
-  readonly #options: SummonOptions;
+export class GlobalShortcut {
+  readonly #options: GlobalShortcutOptions;
   #pressedAt = -Infinity;
 
-  constructor(options: SummonOptions) {
+  constructor(options: GlobalShortcutOptions) {
     this.#options = options;
   }
 

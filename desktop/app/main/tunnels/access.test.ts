@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type Access, type AccessView, OPEN } from '../../../../shared/access.ts';
-import type { Lock } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccess } from '../../ipc/tunnel-views.ts';
 import { CallFailure } from '../failure.ts';
-import { accessAgain, accessOf, lockView } from './access.ts';
+import { accessAgain, accessOf, accessView } from './access.ts';
 
-const LOCKS: Lock[] = [
+const LOCKS: TunnelAccess[] = [
   { kind: 'anyone' },
   { kind: 'password', password: 'mild-oak-fern' },
   { kind: 'links' },
@@ -29,20 +29,20 @@ describe('locks', () => {
       const access = accessOf(lock);
       const shown = asShown(access);
       assert.equal(Object.keys(shown).length, lock.kind === 'anyone' ? 0 : 1);
-      assert.deepEqual(lockView(shown, access.password), lock);
+      assert.deepEqual(accessView(shown, access.password), lock);
     });
 
   it('shows a password that was set elsewhere, without it', () => {
-    assert.deepEqual(lockView({ password: true }, undefined), { kind: 'password', password: undefined });
+    assert.deepEqual(accessView({ password: true }, undefined), { kind: 'password', password: undefined });
   });
 
   it('shows what it does not offer itself', () => {
-    assert.deepEqual(lockView({ basic: ['ann'] }, undefined), {
+    assert.deepEqual(accessView({ basic: ['ann'] }, undefined), {
       kind: 'other',
       parts: ['users'],
       password: undefined,
     });
-    assert.deepEqual(lockView({ allow: ['::1'], password: true, links: true, knock: true }, 'x'), {
+    assert.deepEqual(accessView({ allow: ['::1'], password: true, links: true, knock: true }, 'x'), {
       kind: 'other',
       parts: ['addresses', 'password', 'links', 'knock'],
       password: 'x',

@@ -2,12 +2,12 @@
 import * as yup from 'yup';
 import { type Access, type AccessView, OPEN } from '../../../../shared/access.ts';
 import type { KeyKept } from '../../ipc/snapshot.ts';
-import type { Lock, LockPart, LockView } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccess, AccessPart, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { CallFailure } from '../failure.ts';
 
 /** What is asked of the relay for a lock. */
-export function accessOf(lock: Lock): Access {
+export function accessOf(lock: TunnelAccess): Access {
   switch (lock.kind) {
     case 'anyone':
       return OPEN;
@@ -34,7 +34,7 @@ export function shownAccess({ allow, basic, password, links, knock }: Access): A
 }
 
 /** The password of a lock that has one. */
-export function passwordOf(lock: Lock): string | undefined {
+export function passwordOf(lock: TunnelAccess): string | undefined {
   return lock.kind === 'password' ? lock.password : undefined;
 }
 
@@ -43,7 +43,7 @@ export function passwordOf(lock: Lock): string | undefined {
  *
  * @param password the one that was set here, if any
  */
-export function lockView(access: AccessView, password: string | undefined): LockView {
+export function accessView(access: AccessView, password: string | undefined): TunnelAccessView {
   const parts = partsOf(access);
   const [kind = 'anyone'] = parts;
   if (parts.length > 1 || kind === 'users')
@@ -82,8 +82,8 @@ export function accessAgain(access: AccessView, password: () => string): Access 
   };
 }
 
-function partsOf({ allow, basic, password, links, knock }: AccessView): LockPart[] {
-  const parts: LockPart[] = [];
+function partsOf({ allow, basic, password, links, knock }: AccessView): AccessPart[] {
+  const parts: AccessPart[] = [];
   if (allow !== undefined) parts.push('addresses');
   if (basic !== undefined) parts.push('users');
   if (password === true) parts.push('password');

@@ -1,24 +1,24 @@
 /** Links and answers by which single visitors come into a tunnel (docs/protocol.md section 11). */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
-import type { AdmittedView, LinkView } from '../../ipc/tunnel-views.ts';
+import type { ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import type { TunnelDesk } from './tunnel-list.ts';
+import type { TunnelList } from './tunnel-list.ts';
 
-export interface AdmissionOptions {
-  readonly desk: Pick<TunnelDesk, 'find'>;
+export interface ApprovalsOptions {
+  readonly desk: Pick<TunnelList, 'find'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly copy: (text: string) => Promise<void>;
 }
 
 /** All methods throw {@link CallFailure}, and what the engine throws. */
-export class Admission {
-  readonly #options: AdmissionOptions;
+export class Approvals {
+  readonly #options: ApprovalsOptions;
 
-  constructor(options: AdmissionOptions) {
+  constructor(options: ApprovalsOptions) {
     this.#options = options;
   }
 
@@ -42,7 +42,7 @@ export class Admission {
   }
 
   /** Visitors who were let in and still are. */
-  async listAdmitted(key: string): Promise<readonly AdmittedView[]> {
+  async listApproved(key: string): Promise<readonly ApprovedView[]> {
     const { api, id } = this.#tunnel(key);
     const admitted = (await api.listKnocks(id)).filter(({ status }) => status === 'admitted');
     return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
@@ -54,7 +54,7 @@ export class Admission {
   }
 
   /** @param ttl for how long the visitor may come in, a duration string */
-  async admit(key: string, knockId: string, ttl: string): Promise<void> {
+  async approve(key: string, knockId: string, ttl: string): Promise<void> {
     await this.#answer(key, knockId, ttl);
   }
 

@@ -14,7 +14,7 @@ import {
 import { WAIT_MAX_SECONDS } from '../../../client/config/config-limits.ts';
 import type { CreateForm, KeptForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
-import type { Lock, LockKind } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
 import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
@@ -52,11 +52,13 @@ const kinds = {
       .required(),
   }),
   knock: exact('knock', {}),
-} as const satisfies Record<LockKind, yup.Schema>;
+} as const satisfies Record<AccessKind, yup.Schema>;
 
-export const lockSchema = yup.lazy((value: unknown) => kinds[kindOf(value)]) as unknown as yup.Schema<Lock>;
+export const accessSchema = yup.lazy(
+  (value: unknown) => kinds[kindOf(value)],
+) as unknown as yup.Schema<TunnelAccess>;
 
-function exact<K extends LockKind, S extends yup.ObjectShape>(kind: K, shape: S) {
+function exact<K extends AccessKind, S extends yup.ObjectShape>(kind: K, shape: S) {
   return yup
     .object({ kind: yup.string().oneOf([kind]).required(), ...shape })
     .strict()
@@ -65,9 +67,9 @@ function exact<K extends LockKind, S extends yup.ObjectShape>(kind: K, shape: S)
 }
 
 /** The kind whose fields a value should have; of what is no lock, any. */
-function kindOf(value: unknown): LockKind {
+function kindOf(value: unknown): AccessKind {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
-  return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as LockKind) : 'anyone';
+  return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as AccessKind) : 'anyone';
 }
 
 /** A lifetime; empty for the relay's default, if that is allowed. */
@@ -104,7 +106,7 @@ export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
   .required();
 
 export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
-  .object({ ...fields, lock: lockSchema })
+  .object({ ...fields, lock: accessSchema })
   .strict()
   .noUnknown()
   .required();

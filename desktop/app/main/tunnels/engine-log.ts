@@ -7,7 +7,7 @@ import { addImported } from '../../../client/inspector/import-text.ts';
 import type { ImportedRequest } from '../../../client/inspector/imported.ts';
 import type {
   LogChanges,
-  PulseSecond,
+  TrafficSecond,
   RequestDetail,
   RequestSummary,
 } from '../../../client/inspector/records.ts';
@@ -49,7 +49,7 @@ export function createEngineLog(target: LocalTarget): TunnelLog {
 
 export interface TunnelLog {
   /** the traffic of visitors in the last seconds, earliest first */
-  readonly pulse: readonly PulseSecond[];
+  readonly pulse: readonly TrafficSecond[];
   /** newest first; all that are kept, or at most this many */
   list(count?: number): readonly RequestSummary[];
   /** moves with every change */

@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { onPosix } from '../../../../shared/testing/posix.ts';
 import { AccessUnsupported, RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start } from '../../../testing/core-app.ts';
-import type { Lock, LockView } from '../../ipc/tunnel-views.ts';
-import { KNOCK_NOTICES_MAX } from '../limits.ts';
+import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
+import { APPROVAL_NOTICES_MAX } from '../limits.ts';
 
 const PASSWORD = { kind: 'password', password: 'brisk-plum-tide' } as const;
 const OPEN = { allow: [], basic: [], password: undefined, links: false, knock: false };
 
-function lockOf(app: App): LockView | undefined {
+function lockOf(app: App): TunnelAccessView | undefined {
   return app.core.snapshots.make().tunnels[0]?.lock;
 }
-async function locked(lock: Lock, app?: App): Promise<App & { key: string }> {
+async function locked(lock: TunnelAccess, app?: App): Promise<App & { key: string }> {
   const owner = app ?? (await signedIn());
   const { key } = await owner.call('tunnel:create', { ...FORM, name: 'my-app', lock });
   return { ...owner, key };
@@ -289,7 +289,7 @@ describe('visitors who knock', () => {
   it('do not flood the system with notifications', async () => {
     const app = await locked({ kind: 'knock' });
     for (let count = 0; count < 40; count += 1) knock(app, `n${count}`);
-    assert.equal(app.seen.notices.length, KNOCK_NOTICES_MAX);
+    assert.equal(app.seen.notices.length, APPROVAL_NOTICES_MAX);
     assert.equal(waiting(app)?.length, 32);
   });
 

@@ -6,8 +6,8 @@ import { type Connection, type RelayApi, Signal, signedIn } from '../connection.
 import { CallFailure } from '../failure.ts';
 import { OTHER_TUNNELS_MAX } from '../limits.ts';
 import type { UndoList } from '../undo-list.ts';
-import { lockView } from './access.ts';
-import type { DeskTunnel } from './tunnel-item.ts';
+import { accessView } from './access.ts';
+import type { TunnelItem } from './tunnel-item.ts';
 import { RelayCloser } from './tunnel-list.ts';
 
 export interface OtherTunnelsOptions {
@@ -44,7 +44,7 @@ export class OtherTunnels {
       isOnline: tunnel.online,
       isHere: this.#here.has(tunnel.id),
       isStopping: this.#stopping.has(tunnel.id) || this.#closer.unclosed.has(tunnel.id),
-      lock: lockView(tunnel.access, undefined),
+      lock: accessView(tunnel.access, undefined),
       isIdle: tunnel.idle_ttl,
       ttl: parseDuration(tunnel.ttl) ?? 0,
       expiresAt: Date.parse(tunnel.expires_at),
@@ -132,7 +132,7 @@ function who(tunnels: readonly Tunnel[]): string {
  *   taken for a part of it
  * @throws CallFailure if the password is not known here
  */
-export function shareText({ tunnel, lock }: Pick<DeskTunnel, 'tunnel' | 'lock'>): string {
+export function shareText({ tunnel, lock }: Pick<TunnelItem, 'tunnel' | 'lock'>): string {
   const { public_url } = tunnel;
   const isKnown = 'password' in lock && lock.password !== undefined;
   if (lock.kind !== 'password' && !isKnown) return public_url;

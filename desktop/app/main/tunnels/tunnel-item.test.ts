@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { KNOCK_WAIT_MS, KNOCKS_MAX } from '../limits.ts';
+import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
 import { WaitingVisitors } from './tunnel-item.ts';
 
 function setUp() {
@@ -25,18 +25,18 @@ describe('WaitingVisitors', () => {
     waiting.add(knock('a'));
     clock.now = 1000;
     waiting.add(knock('b'));
-    clock.now = KNOCK_WAIT_MS - 1;
+    clock.now = APPROVAL_WAIT_MS - 1;
     assert.equal(waiting.knocks.length, 2);
-    clock.now = KNOCK_WAIT_MS;
+    clock.now = APPROVAL_WAIT_MS;
     assert.deepEqual(waiting.knocks, [knock('b')]);
   });
 
   it('has room for as many as a relay lets wait', () => {
     const { clock, waiting } = setUp();
-    for (let count = 0; count < KNOCKS_MAX; count += 1) assert.equal(waiting.add(knock(`${count}`)), true);
+    for (let count = 0; count < APPROVALS_MAX; count += 1) assert.equal(waiting.add(knock(`${count}`)), true);
     assert.equal(waiting.add(knock('more')), false);
-    assert.equal(waiting.knocks.length, KNOCKS_MAX);
-    clock.now = KNOCK_WAIT_MS;
+    assert.equal(waiting.knocks.length, APPROVALS_MAX);
+    clock.now = APPROVAL_WAIT_MS;
     assert.equal(waiting.add(knock('more')), true);
   });
 });

@@ -6,34 +6,34 @@ import type { ConnectionProblem } from '../../../client/visitors/connections.ts'
 import type { KeptForm } from '../../ipc/ipc.ts';
 import { type LogView, WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { Problem, TunnelStatus } from '../../ipc/snapshot.ts';
-import type { KnockView, LockView } from '../../ipc/tunnel-views.ts';
-import { told } from '../../messages/message-text.ts';
+import type { ApprovalRequestView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
+import { translateMessage } from '../../messages/message-text.ts';
 import type { Connection } from '../connection.ts';
-import { KNOCK_WAIT_MS, KNOCKS_MAX } from '../limits.ts';
-import { lockView } from './access.ts';
+import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
+import { accessView } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
 import type { Serve, Served } from './folder-service.ts';
 import type { ShownLog } from './shown-log.ts';
 
-export interface DeskTunnelOptions {
+export interface TunnelItemOptions {
   readonly now: () => number;
   readonly serve: Serve;
   readonly log: ShownLog;
   /** Status, counters or requests have changed. */
   readonly onChange: () => void;
   /** A visitor asks to be let in. */
-  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
+  readonly onKnock: (tunnel: TunnelItem, knock: ApprovalRequestView) => void;
   /** The relay, not the user, has ended it. */
-  readonly onEnded: (tunnel: DeskTunnel, reason: OfflineReason) => void;
+  readonly onEnded: (tunnel: TunnelItem, reason: OfflineReason) => void;
 }
 
 /** Only the latest of these is shown, until the local service has responded to a visitor. */
 type LocalProblem = Problem;
 
-export class DeskTunnel {
+export class TunnelItem {
   readonly key: string;
   readonly log: ShownLog;
-  readonly #options: DeskTunnelOptions;
+  readonly #options: TunnelItemOptions;
   #form: KeptForm;
   #tunnel: Tunnel;
   #status: TunnelStatus;
@@ -49,7 +49,7 @@ export class DeskTunnel {
    *
    * @param password that visitors have to give, if it was set here
    */
-  constructor(saved: SavedTunnel, password: string | undefined, options: DeskTunnelOptions) {
+  constructor(saved: SavedTunnel, password: string | undefined, options: TunnelItemOptions) {
     this.key = saved.key;
     this.log = options.log;
     this.#options = options;
@@ -83,17 +83,17 @@ export class DeskTunnel {
     return this.#localProblem;
   }
 
-  /** the password that was set here last; whether visitors have to give it says {@link DeskTunnel.lock} */
+  /** the password that was set here last; whether visitors have to give it says {@link TunnelItem.lock} */
   get password(): string | undefined {
     return this.#password;
   }
 
-  get lock(): LockView {
-    return lockView(this.#tunnel.access, this.#password);
+  get lock(): TunnelAccessView {
+    return accessView(this.#tunnel.access, this.#password);
   }
 
   /** visitors who wait to be let in */
-  get knocks(): readonly KnockView[] {
+  get knocks(): readonly ApprovalRequestView[] {
     return this.#waiting.knocks;
   }
 
@@ -212,18 +212,18 @@ export class DeskTunnel {
         this.#status = {
           name: 'reconnecting',
           retryAt: this.#options.now() + state.retryInMs,
-          why: told(state.why),
+          why: translateMessage(state.why),
         };
         break;
       case 'offline':
-        this.end(state.reason, told(state.why));
+        this.end(state.reason, translateMessage(state.why));
         this.#options.onEnded(this, state.reason);
         return;
     }
     this.#options.onChange();
   }
 
-  #onKnock({ id, address, agent }: KnockView): void {
+  #onKnock({ id, address, agent }: ApprovalRequestView): void {
     const knock = { id, address, agent };
     if (!this.#waiting.add(knock)) return;
     this.#options.onKnock(this, knock);
@@ -234,7 +234,7 @@ export class DeskTunnel {
     // The others end one visitor's connection, and there is nothing to do about that.
     if (!code.startsWith('local-') && !code.startsWith('host-')) return;
     if (this.#localProblem === undefined) this.#localNews = {};
-    this.#localProblem = { code, text: told(text) };
+    this.#localProblem = { code, text: translateMessage(text) };
     this.#options.onChange();
   }
 }
@@ -242,7 +242,7 @@ export class DeskTunnel {
 /* The visitors of one tunnel who wait to be let in. */
 
 interface Waiting {
-  readonly knock: KnockView;
+  readonly knock: ApprovalRequestView;
   /** wall-clock ms of this machine, at which the relay sends the visitor away */
   readonly until: number;
 }
@@ -257,17 +257,17 @@ export class WaitingVisitors {
   }
 
   /** the longest waiting first */
-  get knocks(): readonly KnockView[] {
+  get knocks(): readonly ApprovalRequestView[] {
     const now = this.#now();
     return this.#waiting.filter(({ until }) => until > now).map(({ knock }) => knock);
   }
 
   /** @returns whether it is another one, for whom there is room: relays let no more wait, and tell of each again when they are connected anew */
-  add({ id, address, agent }: KnockView): boolean {
+  add({ id, address, agent }: ApprovalRequestView): boolean {
     const now = this.#now();
     const others = this.#waiting.filter(({ until }) => until > now);
-    if (others.length >= KNOCKS_MAX || others.some(({ knock }) => knock.id === id)) return false;
-    this.#waiting = [...others, { knock: { id, address, agent }, until: now + KNOCK_WAIT_MS }];
+    if (others.length >= APPROVALS_MAX || others.some(({ knock }) => knock.id === id)) return false;
+    this.#waiting = [...others, { knock: { id, address, agent }, until: now + APPROVAL_WAIT_MS }];
     return true;
   }
 

@@ -9,13 +9,13 @@ import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import { UndoList } from '../undo-list.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
-import { RelayCloser, TunnelDesk } from './tunnel-list.ts';
+import { RelayCloser, TunnelList } from './tunnel-list.ts';
 
 const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
 /** A full list, newest first, in which the tunnels at `ended` have ended. */
-function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
+function fullDesk(...ended: number[]): { desk: TunnelList; api: FakeApi } {
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
   const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
@@ -24,7 +24,7 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
     tunnel: TUNNEL,
     ended: ended.includes(index) ? ENDED : undefined,
   }));
-  const desk = new TunnelDesk(
+  const desk = new TunnelList(
     {
       now: () => 0,
       serve: new FakeServe().serve,

@@ -8,7 +8,7 @@ import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
-import type { KnockView, Lock } from '../../ipc/tunnel-views.ts';
+import type { ApprovalRequestView, TunnelAccess } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, Signal, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
@@ -19,9 +19,9 @@ import type { SavedTunnel } from './create-form-schema.ts';
 import type { TunnelLog } from './engine-log.ts';
 import { FolderService, localTarget, type Serve } from './folder-service.ts';
 import { ShownLog } from './shown-log.ts';
-import { DeskTunnel } from './tunnel-item.ts';
+import { TunnelItem } from './tunnel-item.ts';
 
-export interface TunnelDeskOptions {
+export interface TunnelListOptions {
   readonly now: () => number;
   readonly serve: Serve;
   readonly createLog: (target: LocalTarget) => TunnelLog;
@@ -34,35 +34,35 @@ export interface TunnelDeskOptions {
   /** Makes up a password. */
   readonly inventPassword: () => string;
   /** A visitor asks to be let into a tunnel. */
-  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
+  readonly onKnock: (tunnel: TunnelItem, knock: ApprovalRequestView) => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
   /** The list could not be saved, while nobody waited for it. */
   readonly onSaveFailed: (error: unknown) => void;
 }
 
-export class TunnelDesk {
+export class TunnelList {
   /** The list, or something about one of its tunnels, has changed. */
   readonly changed = new Signal();
-  readonly #options: TunnelDeskOptions;
+  readonly #options: TunnelListOptions;
   /** newest first */
-  #tunnels: DeskTunnel[];
+  #tunnels: TunnelItem[];
   readonly #closer = new RelayCloser();
   /** stops that can be undone, by key: the relay does not know of them yet */
   readonly #stops = new Map<string, Pending>();
   /** tunnels that were removed, as long as that can be undone: a crash would undo it, too */
-  readonly #removals = new Map<DeskTunnel, Pending>();
+  readonly #removals = new Map<TunnelItem, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
   /** tunnels that the relay is being asked for */
   #making = 0;
 
   /**
-   * @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume}
+   * @param saved tunnels of the last run, newest first; none is served before {@link TunnelList.resume}
    * @param passwords theirs, as far as they are known
    */
   constructor(
-    options: TunnelDeskOptions,
+    options: TunnelListOptions,
     saved: readonly SavedTunnel[],
     passwords: TunnelPasswords = new Map(),
   ) {
@@ -70,7 +70,7 @@ export class TunnelDesk {
     this.#tunnels = saved.map((tunnel) => this.#open(tunnel, passwords.get(tunnel.key)));
   }
 
-  get tunnels(): readonly DeskTunnel[] {
+  get tunnels(): readonly TunnelItem[] {
     return this.#tunnels;
   }
 
@@ -113,7 +113,7 @@ export class TunnelDesk {
    * @returns the new tunnel, which is on disk and being served
    * @throws what the engine throws when the relay refuses
    */
-  async create(form: KeptForm, access: Access, takesOver = false): Promise<DeskTunnel> {
+  async create(form: KeptForm, access: Access, takesOver = false): Promise<TunnelItem> {
     const connection = this.#connection();
     if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
       throw new CallFailure({
@@ -179,7 +179,7 @@ export class TunnelDesk {
   }
 
   /** Changes who may come in, at once. */
-  async setLock(key: string, lock: Lock): Promise<void> {
+  async setLock(key: string, lock: TunnelAccess): Promise<void> {
     const tunnel = this.find(key);
     const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
     tunnel.relock(now, passwordOf(lock));
@@ -218,7 +218,7 @@ export class TunnelDesk {
   }
 
   /** @throws CallFailure */
-  find(key: string): DeskTunnel {
+  find(key: string): TunnelItem {
     const tunnel = this.#tunnels.find((other) => other.key === key);
     if (tunnel !== undefined) return tunnel;
     throw new CallFailure({ code: 'no-such-tunnel', text: t('problem.notInList') });
@@ -300,11 +300,11 @@ export class TunnelDesk {
     };
   }
 
-  #open(saved: SavedTunnel, password: string | undefined): DeskTunnel {
+  #open(saved: SavedTunnel, password: string | undefined): TunnelItem {
     const { now, serve, createLog, onKnock } = this.#options;
     const { folder } = saved.form;
     const service = folder === undefined ? undefined : new FolderService(folder);
-    return new DeskTunnel(saved, password, {
+    return new TunnelItem(saved, password, {
       now,
       serve: service?.serving(serve) ?? serve,
       log: new ShownLog(createLog(service?.target ?? localTarget(saved.form))),
@@ -314,7 +314,7 @@ export class TunnelDesk {
     });
   }
 
-  async #startEnded(connection: Connection, tunnel: DeskTunnel, reason: string): Promise<void> {
+  async #startEnded(connection: Connection, tunnel: TunnelItem, reason: string): Promise<void> {
     if (reason === 'replaced' || reason === 'refused') {
       tunnel.serve(connection);
       await this.#save();
@@ -362,7 +362,7 @@ export class TunnelDesk {
   }
 
   /** A tunnel that a crash would make the app forget must not stay at the relay. */
-  async #saveOrClose(connection: Connection, tunnel: DeskTunnel, made: Tunnel): Promise<void> {
+  async #saveOrClose(connection: Connection, tunnel: TunnelItem, made: Tunnel): Promise<void> {
     try {
       await this.#save();
     } catch (error) {
@@ -377,7 +377,7 @@ export class TunnelDesk {
     }
   }
 
-  #withRoom(tunnels: DeskTunnel[]): DeskTunnel[] {
+  #withRoom(tunnels: TunnelItem[]): TunnelItem[] {
     if (tunnels.length <= TUNNELS_MAX) return tunnels;
     const oldest = tunnels.findLast((tunnel) => tunnel.isEnded);
     return tunnels.filter((tunnel) => tunnel !== oldest);

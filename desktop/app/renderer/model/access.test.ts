@@ -2,58 +2,58 @@ import assert from 'node:assert/strict';
 import { ALLOW_MAX } from '../../../../shared/access.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { LINK_DEFAULT_TTL_SECONDS, LINK_MAX_TTL_SECONDS } from '../../../../shared/links.ts';
-import type { Lock, LockView } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import {
-  ADMISSIONS,
-  admissionTtl,
+  APPROVAL_CHOICES,
+  approvalTtl,
   asksFor,
-  isSameLock,
+  isSameAccess,
   LINK_DEFAULT_TTL,
   linkChoices,
   linkEnd,
   linkName,
-  type LockDraft,
-  lockDraft,
-  lockLine,
-  lockWords,
+  type AccessDraft,
+  accessDraft,
+  accessLine,
+  accessWords,
   OPEN_DRAFT,
-  readLock,
+  readAccessDraft,
   scanWords,
 } from './access.ts';
 
-const PASSWORD: Lock = { kind: 'password', password: 'mild-oak-fern' };
-const ADDRESSES: Lock = { kind: 'addresses', allow: ['203.0.113.0/24', '2001:db8::7'] };
-const LOCKS: readonly Lock[] = [
+const PASSWORD: TunnelAccess = { kind: 'password', password: 'mild-oak-fern' };
+const ADDRESSES: TunnelAccess = { kind: 'addresses', allow: ['203.0.113.0/24', '2001:db8::7'] };
+const LOCKS: readonly TunnelAccess[] = [
   { kind: 'anyone' },
   PASSWORD,
   { kind: 'links' },
   ADDRESSES,
   { kind: 'knock' },
 ];
-const OTHER: LockView = { kind: 'other', parts: ['addresses', 'users'], password: undefined };
-const UNKNOWN: LockView = { kind: 'password', password: undefined };
+const OTHER: TunnelAccessView = { kind: 'other', parts: ['addresses', 'users'], password: undefined };
+const UNKNOWN: TunnelAccessView = { kind: 'password', password: undefined };
 
-const problemOf = (draft: Partial<LockDraft>): string => {
-  const read = readLock({ ...OPEN_DRAFT, ...draft });
+const problemOf = (draft: Partial<AccessDraft>): string => {
+  const read = readAccessDraft({ ...OPEN_DRAFT, ...draft });
   return 'problem' in read ? read.problem : assert.fail('nothing is wrong');
 };
 
 const addresses = (count: number): string =>
   Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(' ');
-function line(lock: Exclude<LockView, { kind: 'anyone' }>): string {
-  const { label, value } = lockLine(lock);
+function line(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>): string {
+  const { label, value } = accessLine(lock);
   return `${label} ${value}`.trim();
 }
 
 describe('readLock', () => {
   for (const lock of LOCKS)
     it(`reads ${lock.kind} as it was shown`, () => {
-      assert.deepEqual(readLock(lockDraft(lock)), { lock });
+      assert.deepEqual(readAccessDraft(accessDraft(lock)), { lock });
     });
 
   it('takes addresses with commas, semicolons, spaces or lines between them, each once', () => {
     assert.deepEqual(
-      readLock({
+      readAccessDraft({
         ...OPEN_DRAFT,
         kind: 'addresses',
         addresses: ' 203.0.113.0/24,\n2001:db8::7; 203.0.113.0/24 ',
@@ -78,7 +78,9 @@ describe('readLock', () => {
     });
 
   it('takes as many addresses as a relay, and no more', () => {
-    assert.ok('lock' in readLock({ ...OPEN_DRAFT, kind: 'addresses', addresses: addresses(ALLOW_MAX) }));
+    assert.ok(
+      'lock' in readAccessDraft({ ...OPEN_DRAFT, kind: 'addresses', addresses: addresses(ALLOW_MAX) }),
+    );
     assert.match(problemOf({ kind: 'addresses', addresses: addresses(ALLOW_MAX + 1) }), /at most 64/);
   });
 
@@ -92,15 +94,15 @@ describe('isSameLock', () => {
   it('is so for the draft of a lock, and for no other', () => {
     for (const lock of LOCKS)
       for (const other of LOCKS)
-        assert.equal(isSameLock(lockDraft(lock), other), lock === other, `${lock.kind} ${other.kind}`);
-    assert.equal(isSameLock({ ...lockDraft(PASSWORD), password: 'other-words' }, PASSWORD), false);
-    assert.equal(isSameLock({ ...lockDraft(ADDRESSES), addresses: '::1' }, ADDRESSES), false);
+        assert.equal(isSameAccess(accessDraft(lock), other), lock === other, `${lock.kind} ${other.kind}`);
+    assert.equal(isSameAccess({ ...accessDraft(PASSWORD), password: 'other-words' }, PASSWORD), false);
+    assert.equal(isSameAccess({ ...accessDraft(ADDRESSES), addresses: '::1' }, ADDRESSES), false);
   });
 
   it('is never so for what cannot be chosen here, or is not known', () => {
-    assert.equal(isSameLock(lockDraft(OTHER), OTHER), false);
-    assert.equal(isSameLock(lockDraft(UNKNOWN), UNKNOWN), false);
-    assert.equal(isSameLock({ ...lockDraft(UNKNOWN), password: 'mild-oak-fern' }, UNKNOWN), false);
+    assert.equal(isSameAccess(accessDraft(OTHER), OTHER), false);
+    assert.equal(isSameAccess(accessDraft(UNKNOWN), UNKNOWN), false);
+    assert.equal(isSameAccess({ ...accessDraft(UNKNOWN), password: 'mild-oak-fern' }, UNKNOWN), false);
   });
 });
 
@@ -122,7 +124,7 @@ describe('the words of a lock', () => {
   });
 
   it('name each lock as it is chosen', () => {
-    assert.deepEqual(LOCKS.map(lockWords), [
+    assert.deepEqual(LOCKS.map(accessWords), [
       'Anyone',
       'Password',
       'Only with a link',
@@ -161,18 +163,18 @@ const at = (hours: number, minutes: number, seconds = 0): number =>
 
 describe('admissionTtl', () => {
   it('is a duration that a relay takes, at any time of the day', () => {
-    for (const id of ADMISSIONS)
+    for (const id of APPROVAL_CHOICES)
       for (const now of [at(0, 0), at(12, 0), at(23, 59, 59)])
-        assert.ok((parseDuration(admissionTtl(id, now)) ?? 0) > 0, id);
+        assert.ok((parseDuration(approvalTtl(id, now)) ?? 0) > 0, id);
   });
 
   it('lets in for today until midnight', () => {
-    assert.equal(admissionTtl('today', at(22, 30)), '90m');
-    assert.equal(admissionTtl('today', at(23, 59, 59)), '1m');
-    assert.equal(admissionTtl('today', at(0, 0)), '1440m');
+    assert.equal(approvalTtl('today', at(22, 30)), '90m');
+    assert.equal(approvalTtl('today', at(23, 59, 59)), '1m');
+    assert.equal(approvalTtl('today', at(0, 0)), '1440m');
   });
 
   it('lets in for an hour and for a week', () => {
-    assert.deepEqual([admissionTtl('hour', 0), admissionTtl('week', 0)], ['1h', '168h']);
+    assert.deepEqual([approvalTtl('hour', 0), approvalTtl('week', 0)], ['1h', '168h']);
   });
 });

@@ -6,31 +6,37 @@ import {
   PASSWORD_MIN_LENGTH,
   PASSWORD_RULE,
 } from '../../../../shared/access.ts';
-import type { LinkView, Lock, LockKind, LockPart, LockView } from '../../ipc/tunnel-views.ts';
+import type {
+  LinkView,
+  TunnelAccess,
+  AccessKind,
+  AccessPart,
+  TunnelAccessView,
+} from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Choice, wholeChoice } from './lifetime.ts';
 import { leftWords } from './time-left.ts';
 
 /** In the order in which they are offered. */
-export const LOCK_KINDS: readonly LockKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
+export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
 
 /** What a choice is called, and who that is, in a sentence. */
-export function lockChoice(kind: LockKind): { label: string; hint: string } {
+export function accessChoice(kind: AccessKind): { label: string; hint: string } {
   return { label: t(`lock.kind.${kind}`), hint: t(`lock.kind.${kind}.hint`) };
 }
 
 /** A lock as it is chosen and typed. What was typed for one kind is kept while others are looked at. */
-export interface LockDraft {
-  readonly kind: LockKind;
+export interface AccessDraft {
+  readonly kind: AccessKind;
   readonly password: string;
   /** separated by spaces, commas or lines */
   readonly addresses: string;
 }
 
-export const OPEN_DRAFT: LockDraft = { kind: 'anyone', password: '', addresses: '' };
+export const OPEN_DRAFT: AccessDraft = { kind: 'anyone', password: '', addresses: '' };
 
 /** The draft that leaves a lock as it is; one that cannot be chosen here begins as `anyone`. */
-export function lockDraft(lock: LockView): LockDraft {
+export function accessDraft(lock: TunnelAccessView): AccessDraft {
   switch (lock.kind) {
     case 'password':
       return { ...OPEN_DRAFT, kind: 'password', password: lock.password ?? '' };
@@ -46,7 +52,7 @@ export function lockDraft(lock: LockView): LockDraft {
 }
 
 /** @returns what to ask main for, or what to change in the field of the chosen kind */
-export function readLock(draft: LockDraft): { lock: Lock } | { problem: string } {
+export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { problem: string } {
   switch (draft.kind) {
     case 'password':
       return PASSWORD_RULE.accepts(draft.password)
@@ -62,19 +68,19 @@ export function readLock(draft: LockDraft): { lock: Lock } | { problem: string }
 }
 
 /** Whether a draft would leave the lock as it is. */
-export function isSameLock(draft: LockDraft, lock: LockView): boolean {
-  const read = readLock(draft);
+export function isSameAccess(draft: AccessDraft, lock: TunnelAccessView): boolean {
+  const read = readAccessDraft(draft);
   if ('problem' in read || read.lock.kind !== lock.kind) return false;
   if (read.lock.kind === 'password') return read.lock.password === passwordOf(lock);
   if (read.lock.kind !== 'addresses' || lock.kind !== 'addresses') return true;
   return read.lock.allow.join(' ') === lock.allow.join(' ');
 }
 
-function passwordOf(lock: LockView): string | undefined {
+function passwordOf(lock: TunnelAccessView): string | undefined {
   return lock.kind === 'password' ? lock.password : undefined;
 }
 
-function readAddresses(text: string): { lock: Lock } | { problem: string } {
+function readAddresses(text: string): { lock: TunnelAccess } | { problem: string } {
   const given = text.split(/[\s,;]+/).filter((part) => part !== '');
   const allow = [...new Set(given)];
   if (allow.length === 0) return { problem: t('lock.giveAddress') };
@@ -93,22 +99,25 @@ function addressProblem(text: string): string {
 }
 
 /** The lock in a few words, as a card and its button say it. */
-export function lockWords(lock: LockView): string {
+export function accessWords(lock: TunnelAccessView): string {
   if (lock.kind === 'other') return lock.parts.map(partWords).join(' · ');
-  return lockChoice(lock.kind).label;
+  return accessChoice(lock.kind).label;
 }
 
-function partWords(part: LockPart): string {
+function partWords(part: AccessPart): string {
   return t(`lock.part.${part}`);
 }
 
 /** Whether it is a part of the lock that visitors need a link, or knock. */
-export function asksFor(lock: LockView, part: 'links' | 'knock'): boolean {
+export function asksFor(lock: TunnelAccessView, part: 'links' | 'knock'): boolean {
   return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
 }
 
 /** The same on a card of its own line, with what it is: both may be read as one sentence. */
-export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: string; value: string } {
+export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>): {
+  label: string;
+  value: string;
+} {
   switch (lock.kind) {
     case 'password':
       return lock.password === undefined
@@ -126,12 +135,12 @@ export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: 
     case 'knock':
       return { label: t('lock.youAreAsked'), value: '' };
     case 'other':
-      return { label: t('lock.elsewhere', { lock: lockWords(lock) }), value: lock.password ?? '' };
+      return { label: t('lock.elsewhere', { lock: accessWords(lock) }), value: lock.password ?? '' };
   }
 }
 
 /** What whoever scans the code of the address is asked for; `undefined` if nothing is. */
-export function scanWords(lock: LockView): string | undefined {
+export function scanWords(lock: TunnelAccessView): string | undefined {
   switch (lock.kind) {
     case 'anyone':
       return undefined;
@@ -173,13 +182,13 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
 
 /* For how long a visitor who knocks is let in. */
 
-export const ADMISSIONS = ['hour', 'today', 'week'] as const;
-export type AdmissionChoice = (typeof ADMISSIONS)[number];
+export const APPROVAL_CHOICES = ['hour', 'today', 'week'] as const;
+export type ApprovalChoice = (typeof APPROVAL_CHOICES)[number];
 
 const MINUTE_MS = 60_000;
 
 /** What a choice is called. */
-export function admissionWords(choice: AdmissionChoice): string {
+export function approvalWords(choice: ApprovalChoice): string {
   return t(`knocks.for.${choice}`);
 }
 
@@ -187,7 +196,7 @@ export function admissionWords(choice: AdmissionChoice): string {
  * @param now wall-clock ms; today ends at midnight where the user is
  * @returns a duration string
  */
-export function admissionTtl(choice: AdmissionChoice, now: number): string {
+export function approvalTtl(choice: ApprovalChoice, now: number): string {
   switch (choice) {
     case 'hour':
       return '1h';

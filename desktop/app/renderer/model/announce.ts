@@ -18,13 +18,13 @@ export function announcements(previous: Snapshot | undefined, next: Snapshot): r
   for (const tunnel of next.tunnels) {
     const sentence = changeOf(before.get(tunnel.key), tunnel);
     if (sentence !== undefined) sentences.push(sentence);
-    sentences.push(...newKnocks(before.get(tunnel.key), tunnel));
+    sentences.push(...newApprovalRequests(before.get(tunnel.key), tunnel));
   }
   if (sentences.length <= MOST) return sentences;
   return [...sentences.slice(0, MOST), t('announce.more', { count: sentences.length - MOST })];
 }
 
-function newKnocks(before: TunnelView | undefined, { slug, knocks }: TunnelView): string[] {
+function newApprovalRequests(before: TunnelView | undefined, { slug, knocks }: TunnelView): string[] {
   const known = new Set(before?.knocks.map(({ id }) => id));
   return knocks
     .filter(({ id }) => !known.has(id))

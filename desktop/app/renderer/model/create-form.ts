@@ -4,7 +4,7 @@ import { HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { type LockDraft, OPEN_DRAFT, readLock } from './access.ts';
+import { type AccessDraft, OPEN_DRAFT, readAccessDraft } from './access.ts';
 import { type DomainDraft, NO_DOMAIN, readDomainDraft } from './address.ts';
 import { defaultChoice, readLifetime } from './lifetime.ts';
 import { freePorts, readPort } from './ports.ts';
@@ -23,7 +23,7 @@ export interface FormDraft {
   readonly idle: boolean;
   readonly host: 'keep' | 'local' | typeof CUSTOM;
   readonly customHost: string;
-  readonly lock: LockDraft;
+  readonly lock: AccessDraft;
   readonly domain: DomainDraft;
 }
 
@@ -70,7 +70,7 @@ export function readDraft(
   const name = account.allowsNames ? draft.name : '';
   const nameIssue = draftNameProblem({ ...draft, name }, context);
   const ttl = draftTtl(draft, account);
-  const lock = readLock(draft.lock);
+  const lock = readAccessDraft(draft.lock);
   const domain = readDomainDraft(draft.domain);
   const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
   const problems: FormProblems = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { HopResult } from '../../../client/diagnostics/hop.ts';
 import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
-import { checkupWords, hopWords, nextHop, outageView } from './diagnostics.ts';
+import { diagnosticsWords, hopWords, nextHop, outageView } from './diagnostics.ts';
 
 const hop = (name: string, result: HopResult['result']): HopResult => ({
   hop: name,
@@ -25,20 +25,20 @@ describe('a check of the way', () => {
   });
 
   it('says where it stops as soon as it does, and that everything works at the end only', () => {
-    assert.match(checkupWords(checkupView(true, hop('dns', 'ok'))), /^Checking/);
+    assert.match(diagnosticsWords(checkupView(true, hop('dns', 'ok'))), /^Checking/);
     assert.equal(
-      checkupWords(checkupView(true, hop('connect', 'failed'), hop('trunk', 'skipped'))),
+      diagnosticsWords(checkupView(true, hop('connect', 'failed'), hop('trunk', 'skipped'))),
       'It stops at: A connection to it.',
     );
     assert.equal(
-      checkupWords(checkupView(false, hop('dns', 'failed'), hop('local', 'failed'))),
+      diagnosticsWords(checkupView(false, hop('dns', 'failed'), hop('local', 'failed'))),
       'It stops at: The name of the relay, Your server.',
     );
     assert.equal(
-      checkupWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),
+      diagnosticsWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),
       'Everything works.',
     );
-    assert.equal(checkupWords(checkupView(false)), 'It could not be checked.');
+    assert.equal(diagnosticsWords(checkupView(false)), 'It could not be checked.');
   });
 });
 

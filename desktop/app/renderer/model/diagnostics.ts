@@ -1,5 +1,5 @@
 /** What is said of a check of the way to the relay and back: hop by hop, and in the end. */
-import type { CheckupView, Snapshot } from '../../ipc/snapshot.ts';
+import type { DiagnosticsView, Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 
 /** The hops, in the order in which they are checked. */
@@ -23,13 +23,13 @@ export function hopWords(hop: string): string {
 }
 
 /** What is being checked now; `undefined` once it is over. */
-export function nextHop({ isRunning, results }: CheckupView): string | undefined {
+export function nextHop({ isRunning, results }: DiagnosticsView): string | undefined {
   const next = isRunning ? HOPS[results.length] : undefined;
   return next === undefined ? undefined : hopWords(next);
 }
 
 /** The result in a sentence. */
-export function checkupWords(view: CheckupView): string {
+export function diagnosticsWords(view: DiagnosticsView): string {
   const failed = view.results.filter(({ result }) => result === 'failed').map(({ hop }) => hopWords(hop));
   const [first] = failed;
   if (first !== undefined) return t('checkup.stopsAt', { failed: failed.join(', ') });

@@ -84,10 +84,10 @@ export function isOk(status: number | undefined): boolean {
 /* What came of the requests of sets that were sent. */
 
 /** A request that was sent: its number in the log, and the status of the response, if one came. */
-export type KeptResult = Extract<SendResult, { sent: unknown }>['sent'];
+export type SavedResult = Extract<SendResult, { sent: unknown }>['sent'];
 
 /** By id of the kept request. */
-export type KeptResults = ReadonlyMap<string, KeptResult>;
+export type SavedResults = ReadonlyMap<string, SavedResult>;
 
 /** @param count of requests that were to be sent */
 export function progressWords(done: number, count: number): string {
@@ -95,16 +95,16 @@ export function progressWords(done: number, count: number): string {
 }
 
 /** How it went, once all are sent. */
-export function sentWords(results: readonly KeptResult[]): string {
+export function sentWords(results: readonly SavedResult[]): string {
   return t('sets.sent', { count: results.length, ok: results.filter(({ status }) => isOk(status)).length });
 }
 
 /** What stands at a request that was sent. */
-export function resultText({ status }: KeptResult): string {
+export function resultText({ status }: SavedResult): string {
   return status === undefined ? t('sets.noResponse') : String(status);
 }
 
 /** Whether its response is one that a service sends when all is well. */
-export function isFine({ status }: KeptResult): boolean {
+export function isFine({ status }: SavedResult): boolean {
   return status !== undefined && status < 400;
 }

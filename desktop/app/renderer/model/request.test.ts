@@ -4,7 +4,7 @@ import type { LogUpdate } from '../../ipc/request-views.ts';
 import {
   agoText,
   hiddenSecrets,
-  keptMessage,
+  savedMessage,
   NOTHING_KNOWN,
   outcome,
   replayProblem,
@@ -94,9 +94,9 @@ const message = (length: number, isTruncated = false) => ({
 describe('keptMessage', () => {
   it('is the one of before until more has come', () => {
     const before = message(3);
-    assert.equal(keptMessage(before, message(3)), before);
-    for (const next of [message(4), message(3, true)]) assert.equal(keptMessage(before, next), next);
-    assert.equal(keptMessage(undefined, before), before);
+    assert.equal(savedMessage(before, message(3)), before);
+    for (const next of [message(4), message(3, true)]) assert.equal(savedMessage(before, next), next);
+    assert.equal(savedMessage(undefined, before), before);
   });
 });
 

@@ -95,7 +95,7 @@ export function replayProblem(
  *
  * @param before the same message, read earlier with the same secrets shown
  */
-export function keptMessage(before: MessageView | undefined, next: MessageView): MessageView {
+export function savedMessage(before: MessageView | undefined, next: MessageView): MessageView {
   const isSame = before?.body.length === next.body.length && before.isTruncated === next.isTruncated;
   return isSame ? before : next;
 }

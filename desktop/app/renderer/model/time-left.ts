@@ -1,5 +1,5 @@
 /** How long a tunnel still lives, in words and as the fraction that its fuse shows. */
-import type { PulseSecond } from '../../../client/inspector/records.ts';
+import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 
 const SECOND = 1000;
@@ -76,12 +76,12 @@ export function expiresSoon(expiresAt: number, ttl: number, now: number): boolea
 /* The traffic of a tunnel in the last minute, as a drawing and in words. */
 
 /** Seconds that are shown: the width of the drawing. */
-export const PULSE_WIDTH = 60;
+export const SPARKLINE_WIDTH = 60;
 /** Of the drawing, in the same unit. */
-export const PULSE_HEIGHT = 18;
+export const SPARKLINE_HEIGHT = 18;
 const BAR_WIDTH = 0.7;
 
-export interface PulseDrawing {
+export interface SparklineDrawing {
   /** paths for SVG */
   readonly requests: string;
   readonly errors: string;
@@ -92,15 +92,18 @@ export interface PulseDrawing {
  * @param until the last second that is shown, wall-clock s
  * @returns `undefined` if there was no traffic
  */
-export function pulseDrawing(seconds: readonly PulseSecond[], until: number): PulseDrawing | undefined {
-  const shown = seconds.filter(({ id }) => id > until - PULSE_WIDTH && id <= until);
+export function sparklineDrawing(
+  seconds: readonly TrafficSecond[],
+  until: number,
+): SparklineDrawing | undefined {
+  const shown = seconds.filter(({ id }) => id > until - SPARKLINE_WIDTH && id <= until);
   const requests = sum(shown.map((second) => second.requests));
   const errors = sum(shown.map((second) => second.errors));
   if (requests + errors === 0) return undefined;
-  const bars = (count: (second: PulseSecond) => number): string =>
+  const bars = (count: (second: TrafficSecond) => number): string =>
     shown
       .filter((second) => count(second) > 0)
-      .map((second) => bar(PULSE_WIDTH - 1 - (until - second.id), count(second)))
+      .map((second) => bar(SPARKLINE_WIDTH - 1 - (until - second.id), count(second)))
       .join('');
   return {
     requests: bars((second) => second.requests),
@@ -111,9 +114,9 @@ export function pulseDrawing(seconds: readonly PulseSecond[], until: number): Pu
 
 /** Twice as many are as much higher each time, up to some 500 in a second. */
 function bar(x: number, count: number): string {
-  const height = Math.min(PULSE_HEIGHT, 4 + 1.6 * Math.log2(count));
+  const height = Math.min(SPARKLINE_HEIGHT, 4 + 1.6 * Math.log2(count));
   const rounded = Math.round(height * 10) / 10;
-  return `M${x} ${PULSE_HEIGHT}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
+  return `M${x} ${SPARKLINE_HEIGHT}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,8 +1,8 @@
 /** What a card shows of a tunnel's state: a shape and a word, so that neither needs colour to be understood. */
 import type { Settings, TunnelStatus, TunnelView } from '../../ipc/snapshot.ts';
-import type { LockView, ProjectTunnelView } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccessView, ProjectTunnelView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
-import { lockLine, lockWords } from './access.ts';
+import { accessLine, accessWords } from './access.ts';
 import { expiresSoon } from './time-left.ts';
 
 export type Shape = 'online' | 'soon' | 'trouble' | 'connecting' | 'reconnecting' | 'ended';
@@ -80,9 +80,9 @@ export function rulesWords({ lock, ttl }: Pick<ProjectTunnelView, 'lock' | 'ttl'
 }
 
 /** With the addresses, where there are any: which they are is what has to be seen. */
-function whoWords(lock: LockView): string {
-  if (lock.kind !== 'addresses') return lockWords(lock);
-  const { label, value } = lockLine(lock);
+function whoWords(lock: TunnelAccessView): string {
+  if (lock.kind !== 'addresses') return accessWords(lock);
+  const { label, value } = accessLine(lock);
   return `${label} ${value}`;
 }
 

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { HopResult } from '../../../client/diagnostics/hop.ts';
-import type { CheckupView } from '../../ipc/snapshot.ts';
-import { told } from '../../messages/message-text.ts';
+import type { DiagnosticsView } from '../../ipc/snapshot.ts';
+import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
-import { checkupWords, hopWords, nextHop } from '../model/diagnostics.ts';
+import { diagnosticsWords, hopWords, nextHop } from '../model/diagnostics.ts';
 import { Failure } from '../view/controls.tsx';
 import { useModal } from '../view/focus.ts';
 import { useAction } from '../view/use-action.ts';
@@ -13,7 +13,7 @@ const TITLE = 'checkup-title';
 const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
 
 /** The way to the relay and back, hop by hop as each is checked, with what to do where it stops. */
-export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Element {
+export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JSX.Element {
   const dialog = useModal();
   const end = useRef<HTMLButtonElement>(null);
   const action = useAction();
@@ -44,7 +44,7 @@ export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Elemen
           </li>
         )}
       </ul>
-      <p role="status">{checkupWords(checkup)}</p>
+      <p role="status">{diagnosticsWords(checkup)}</p>
       <Failure problem={action.error} />
       <div class="dialog-buttons">
         <button ref={end} type="button" class="button" onClick={close}>
@@ -66,8 +66,8 @@ function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResul
       {result !== 'skipped' && (
         <span class="hop-time dim">{t('latency.milliseconds', { milliseconds: ms })}</span>
       )}
-      <span class="hop-detail">{told(detail)}</span>
-      {fix !== undefined && <span class="hop-detail hop-fix">{told(fix)}</span>}
+      <span class="hop-detail">{translateMessage(detail)}</span>
+      {fix !== undefined && <span class="hop-detail hop-fix">{translateMessage(fix)}</span>}
     </li>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionView, Settings } from '../../ipc/snapshot.ts';
-import { SUMMON_SHORTCUTS, type SummonShortcut } from '../../ipc/tunnel-views.ts';
+import { GLOBAL_SHORTCUTS, type GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
 import {
   LANGUAGE_CHOICES,
   LANGUAGE_NAMES,
@@ -27,13 +27,13 @@ const themes = (): Choices<Settings['theme']> => ({
   light: t('settings.theme.light'),
   dark: t('settings.theme.dark'),
 });
-const shortcuts = (): Choices<SummonShortcut> =>
+const shortcuts = (): Choices<GlobalShortcutKeys> =>
   Object.fromEntries(
-    SUMMON_SHORTCUTS.map((shortcut) => [
+    GLOBAL_SHORTCUTS.map((shortcut) => [
       shortcut,
       shortcut === 'off' ? t('settings.shortcut.off') : shortcutText(shortcut),
     ]),
-  ) as Choices<SummonShortcut>;
+  ) as Choices<GlobalShortcutKeys>;
 const onQuit = (): Choices<Settings['onQuit']> => ({
   ask: t('settings.onQuit.ask'),
   close: t('settings.onQuit.close'),

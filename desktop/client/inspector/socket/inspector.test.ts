@@ -15,7 +15,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describeOnPosix } from '../../../../shared/testing/posix.ts';
 import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
-import { say } from '../../messages.ts';
+import { toMessage } from '../../messages.ts';
 import { EditRefused, type RequestEdit } from '../edit.ts';
 import { findTunnels, type FoundTunnel, Inspector, InspectRefused } from '../inspector-client.ts';
 import { runtimeFolder, type RuntimeFolder } from '../inspector-protocol.ts';
@@ -138,7 +138,8 @@ describeOnPosix('looking at a running process', () => {
       ...tunnelOf(log),
       replayer: {
         replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
-        replayEdited: () => Promise.reject(new EditRefused([{ part: 'method', said: say('edit.connect') }])),
+        replayEdited: () =>
+          Promise.reject(new EditRefused([{ part: 'method', said: toMessage('edit.connect') }])),
       },
     };
     const server = await serve(tunnel);

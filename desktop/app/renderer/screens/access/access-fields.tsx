@@ -2,14 +2,21 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { asksFor, LOCK_KINDS, lockChoice, type LockDraft, lockLine, lockWords } from '../../model/access.ts';
+import {
+  asksFor,
+  ACCESS_KINDS,
+  accessChoice,
+  type AccessDraft,
+  accessLine,
+  accessWords,
+} from '../../model/access.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl, useCopied } from '../../view/controls.tsx';
 import { Icon } from '../../view/icons.tsx';
 import { type Action, useAction } from '../../view/use-action.ts';
 
 /** Who may come in: one of five, and what that one needs. */
-export function LockFields({
+export function AccessFields({
   id,
   draft,
   problem,
@@ -18,12 +25,12 @@ export function LockFields({
 }: {
   /** of the form; its controls are `<id>-<kind>`, and `<id>-detail` if the kind needs more */
   id: string;
-  draft: LockDraft;
+  draft: AccessDraft;
   /** of the choice itself */
   problem: string | undefined;
   /** of what the chosen one needs */
   detailProblem: string | undefined;
-  change: (draft: LockDraft) => void;
+  change: (draft: AccessDraft) => void;
 }): JSX.Element {
   const { say } = useShell();
   const invent = useAction();
@@ -36,17 +43,17 @@ export function LockFields({
     change({ ...latest.current, password: answer.value.password });
     say(t('lock.passwordIs', { password: answer.value.password }));
   };
-  const choose = (kind: LockDraft['kind']): void => {
+  const choose = (kind: AccessDraft['kind']): void => {
     change({ ...draft, kind });
     if (kind === 'password' && draft.password === '') void inventPassword();
   };
-  const hint = lockChoice(draft.kind).hint;
+  const hint = accessChoice(draft.kind).hint;
   return (
     <>
       <fieldset class="field" aria-describedby={`${id}-note`}>
         <legend>{t('lock.whoMayComeIn')}</legend>
         <div class="chips">
-          {LOCK_KINDS.map((kind) => (
+          {ACCESS_KINDS.map((kind) => (
             <label key={kind} class="chip">
               <input
                 type="radio"
@@ -55,7 +62,7 @@ export function LockFields({
                 checked={kind === draft.kind}
                 onChange={() => choose(kind)}
               />
-              {lockChoice(kind).label}
+              {accessChoice(kind).label}
             </label>
           ))}
         </div>
@@ -105,7 +112,7 @@ export function LockFields({
 }
 
 /** The lock of a card: shows whether the tunnel is open to everybody, and unfolds who may come in. */
-export function LockButton({
+export function AccessButton({
   tunnel: { key, slug, lock },
   isOpen,
   onClick,
@@ -121,9 +128,9 @@ export function LockButton({
       type="button"
       id={`lock-${key}`}
       class={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
-      aria-label={t('lock.whoToIs', { slug, lock: lockWords(lock) })}
+      aria-label={t('lock.whoToIs', { slug, lock: accessWords(lock) })}
       aria-expanded={isOpen}
-      title={t('lock.whoIs', { lock: lockWords(lock) })}
+      title={t('lock.whoIs', { lock: accessWords(lock) })}
       onClick={onClick}
     >
       <Icon name={isLocked ? 'locked' : 'unlocked'} />
@@ -132,7 +139,7 @@ export function LockButton({
 }
 
 /** Who may come into a tunnel that is not open to everybody, and what to send to those. */
-export function LockRow({
+export function AccessRow({
   tunnel,
   isOpen,
   onOpen,
@@ -145,7 +152,7 @@ export function LockRow({
 }): JSX.Element | null {
   const { lock, key, slug } = tunnel;
   if (lock.kind === 'anyone') return null;
-  const { label, value } = lockLine(lock);
+  const { label, value } = accessLine(lock);
   // One of them is enough to come in.
   const hasPassword = 'password' in lock && lock.password !== undefined;
   return (

@@ -1,39 +1,46 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
-import type { AdmittedView, LockKind } from '../../../ipc/tunnel-views.ts';
+import type { ApprovedView, AccessKind } from '../../../ipc/tunnel-views.ts';
 import { agentWords } from '../../../ipc/views.ts';
 import { t } from '../../../messages/translate.ts';
-import { asksFor, isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../../model/access.ts';
+import {
+  asksFor,
+  isSameAccess,
+  type AccessDraft,
+  accessDraft,
+  accessWords,
+  readAccessDraft,
+} from '../../model/access.ts';
 import { timeLeftWords } from '../../model/time-left.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/controls.tsx';
 import { useKeptFocus } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
-import { LockFields } from './access-fields.tsx';
+import { AccessFields } from './access-fields.tsx';
 import { Links } from './links.tsx';
 
 /** Changes who may come into a live tunnel, and makes links to one that is only for these. */
-export function LockPanel({
+export function AccessPanel({
   tunnel,
   onDone,
 }: {
   tunnel: TunnelView;
-  onDone: (kind: LockKind) => void;
+  onDone: (kind: AccessKind) => void;
 }): JSX.Element {
   const { say } = useShell();
   const action = useAction();
   const { key, slug, lock } = tunnel;
-  const [draft, setDraft] = useState(() => lockDraft(lock));
+  const [draft, setDraft] = useState(() => accessDraft(lock));
   const [problem, setProblem] = useState<string>();
   const id = `lock-form-${key}`;
-  const isSame = isSameLock(draft, lock);
+  const isSame = isSameAccess(draft, lock);
 
   // A lock of several parts cannot be chosen in the form, which then begins with another.
   const shows = (part: 'links' | 'knock'): boolean =>
     asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
-  const change = (next: LockDraft): void => {
+  const change = (next: AccessDraft): void => {
     setDraft(next);
     setProblem(undefined);
     if (action.error !== undefined) action.clear();
@@ -41,7 +48,7 @@ export function LockPanel({
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     if (action.isBusy) return;
-    const read = readLock(draft);
+    const read = readAccessDraft(draft);
     if ('problem' in read) {
       setProblem(read.problem);
       document.getElementById(`${id}-detail`)?.focus();
@@ -50,7 +57,7 @@ export function LockPanel({
     if (!isSame) {
       const answer = await action.run('lock:set', { key, lock: read.lock });
       if (!answer.ok) return;
-      say(t('lock.whoNow', { slug, lock: lockWords(read.lock) }));
+      say(t('lock.whoNow', { slug, lock: accessWords(read.lock) }));
     }
     // Links are made in this panel, of which more is shown from now on.
     if (read.lock.kind !== 'links') onDone(read.lock.kind);
@@ -64,7 +71,7 @@ export function LockPanel({
         noValidate
         onSubmit={(event) => void submit(event)}
       >
-        <LockFields
+        <AccessFields
           id={id}
           draft={draft}
           problem={action.error?.field === 'lock' ? action.error.text : undefined}
@@ -82,17 +89,17 @@ export function LockPanel({
         )}
       </form>
       {shows('links') && <Links tunnel={tunnel} />}
-      {shows('knock') && <Admitted tunnel={tunnel} />}
+      {shows('knock') && <ApprovedVisitors tunnel={tunnel} />}
     </div>
   );
 }
 
 /** Visitors who were let in, for how long they still are, and the way out for each. */
-export function Admitted({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
+export function ApprovedVisitors({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
   const { say } = useShell();
   const list = useAction();
   const action = useAction();
-  const [visitors, setVisitors] = useState<readonly AdmittedView[]>();
+  const [visitors, setVisitors] = useState<readonly ApprovedView[]>();
   const rows = useRef<HTMLUListElement>(null);
   useKeptFocus(rows, (place) => {
     const left = rows.current?.children;
@@ -114,7 +121,7 @@ export function Admitted({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView
     };
   }, [run, key, knocks]);
 
-  const sendOut = async ({ id, agent }: AdmittedView): Promise<void> => {
+  const sendOut = async ({ id, agent }: ApprovedView): Promise<void> => {
     const answer = await action.run('knock:refuse', { key, id });
     if (!answer.ok) return;
     setVisitors((before) => before?.filter((visitor) => visitor.id !== id));
@@ -138,7 +145,7 @@ function Visitor({
   visitor: { agent, address, endsAt },
   onSendOut,
 }: {
-  visitor: AdmittedView;
+  visitor: ApprovedView;
   onSendOut: () => void;
 }): JSX.Element {
   const left = useTime((now) => timeLeftWords(endsAt, now));

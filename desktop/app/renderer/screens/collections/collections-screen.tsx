@@ -2,10 +2,10 @@ import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import type { CallError } from '../../../ipc/ipc.ts';
-import type { KeptView, SetsView, SetView } from '../../../ipc/request-views.ts';
+import type { SavedRequestView, CollectionsView, SetView } from '../../../ipc/request-views.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { isFine, type KeptResult, resultText } from '../../model/request-draft.ts';
+import { isFine, type SavedResult, resultText } from '../../model/request-draft.ts';
 import { targetText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 import { ActionLink, Failure, Field, fieldControl, Notice } from '../../view/controls.tsx';
@@ -159,7 +159,7 @@ export function SetCard({
       {isOpen && (
         <ul ref={rows} class="kept-rows" aria-label={t('sets.requestsOf', { name })}>
           {requests.map((request) => (
-            <KeptRow
+            <SavedRow
               key={request.id}
               tunnelKey={tunnelKey}
               set={id}
@@ -183,7 +183,7 @@ export function setHeadingId(id: string): string {
 }
 
 /** A request of a set, what came of it when it was sent last, and what can be done with it. */
-export function KeptRow({
+export function SavedRow({
   tunnelKey,
   set,
   request,
@@ -196,8 +196,8 @@ export function KeptRow({
   tunnelKey: string;
   /** id of its set */
   set: string;
-  request: KeptView;
-  result: KeptResult | undefined;
+  request: SavedRequestView;
+  result: SavedResult | undefined;
   canSend: boolean;
   /** whether one of the sets is being sent */
   isBusy: boolean;
@@ -306,9 +306,9 @@ export function RenameForm({
 }
 
 /** The sets, read anew whenever one changes. @param revision of the sets, as the snapshot has it */
-export function useSets(revision: number): { view?: SetsView; error?: CallError } {
+export function useSets(revision: number): { view?: CollectionsView; error?: CallError } {
   const { bridge } = useShell();
-  const [state, setState] = useState<{ view?: SetsView; error?: CallError }>({});
+  const [state, setState] = useState<{ view?: CollectionsView; error?: CallError }>({});
   useEffect(() => {
     let isOver = false;
     const load = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CallError } from '../../../ipc/ipc.ts';
-import type { KeptRef } from '../../../ipc/request-views.ts';
+import type { SavedRequestRef } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { type KeptResult, type KeptResults, progressWords, sentWords } from '../../model/request-draft.ts';
+import { type SavedResult, type SavedResults, progressWords, sentWords } from '../../model/request-draft.ts';
 import { useShell } from '../../view/context.ts';
 
 export interface SetSender {
@@ -15,7 +15,7 @@ export interface SetSender {
   /** why it ended before all were sent */
   readonly error: CallError | undefined;
   /** what came of those that were sent last */
-  readonly results: KeptResults;
+  readonly results: SavedResults;
   /** Sends requests of one set one after another; does nothing while others are sent. */
   readonly send: (set: string, requests: readonly string[]) => void;
   /** Sends no more. What is under way comes to its end. */
@@ -27,7 +27,7 @@ type State = Pick<SetSender, 'busy' | 'words' | 'last' | 'error'>;
 const IDLE: State = { busy: undefined, words: '', last: undefined, error: undefined };
 /** Tunnels whose results are kept while the window is open, so that a look at a request loses none. */
 const TUNNELS_MAX = 20;
-const kept = new Map<string, KeptResults>();
+const kept = new Map<string, SavedResults>();
 
 /** Sends what is kept to a tunnel. It ends with the screen, and with the first request that could not be sent. */
 export function useSetSender(key: string): SetSender {
@@ -43,7 +43,7 @@ export function useSetSender(key: string): SetSender {
     [],
   );
 
-  const record = (change: (results: Map<string, KeptResult>) => void): void => {
+  const record = (change: (results: Map<string, SavedResult>) => void): void => {
     const next = new Map(kept.get(key));
     change(next);
     keep(key, next);
@@ -56,7 +56,7 @@ export function useSetSender(key: string): SetSender {
   const run = async (set: string, requests: readonly string[]): Promise<void> => {
     turn.current += 1;
     const mine = turn.current;
-    const sent: KeptResult[] = [];
+    const sent: SavedResult[] = [];
     record((all) => requests.forEach((request) => all.delete(request)));
     for (const request of requests) {
       setState({
@@ -65,7 +65,7 @@ export function useSetSender(key: string): SetSender {
         last: set,
         error: undefined,
       });
-      const ref: KeptRef = { set, request };
+      const ref: SavedRequestRef = { set, request };
       const answer = await bridge
         .call('set:send', { key, ...ref })
         .catch(() => ({ ok: false as const, error: { code: 'no-answer', text: t('common.noAnswer') } }));
@@ -90,9 +90,9 @@ export function useSetSender(key: string): SetSender {
   };
 }
 
-const NO_RESULTS: KeptResults = new Map();
+const NO_RESULTS: SavedResults = new Map();
 
-function keep(key: string, results: KeptResults): void {
+function keep(key: string, results: SavedResults): void {
   kept.delete(key);
   kept.set(key, results);
   const [oldest] = kept.keys();

@@ -10,7 +10,7 @@ import { addressParameters } from '../../model/address.ts';
 import { bytesText, clockText, countText, latencyText } from '../../model/numbers.ts';
 import {
   hiddenSecrets,
-  keptMessage,
+  savedMessage,
   type MessageKind,
   outcome,
   replayProblem,
@@ -129,8 +129,8 @@ function useDetail(key: string, id: number, reveal: boolean): { detail?: DetailV
 
 /** With what of its messages is as before. */
 function keptDetail(before: DetailView | undefined, next: DetailView): DetailView {
-  const request = keptMessage(before?.request, next.request);
-  return { ...next, request, response: next.response && keptMessage(before?.response, next.response) };
+  const request = savedMessage(before?.request, next.request);
+  return { ...next, request, response: next.response && savedMessage(before?.response, next.response) };
 }
 
 /** A request or a response: its start line, its fields, its body. */

@@ -1,17 +1,23 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
-import type { KnockView } from '../../../ipc/tunnel-views.ts';
+import type { ApprovalRequestView } from '../../../ipc/tunnel-views.ts';
 import { agentWords } from '../../../ipc/views.ts';
 import { t } from '../../../messages/translate.ts';
-import { type AdmissionChoice, ADMISSIONS, admissionTtl, admissionWords } from '../../model/access.ts';
+import { type ApprovalChoice, APPROVAL_CHOICES, approvalTtl, approvalWords } from '../../model/access.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
 import { rich } from '../../view/rich.tsx';
 import type { Action } from '../../view/use-action.ts';
 
 /** Visitors who wait: who they are, as far as that can be known, and the answer. */
-export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element | null {
+export function ApprovalRequests({
+  tunnel,
+  action,
+}: {
+  tunnel: TunnelView;
+  action: Action;
+}): JSX.Element | null {
   const { key, slug, knocks } = tunnel;
   const list = useRef<HTMLUListElement>(null);
   useKeptFocus(list, (place) => {
@@ -23,7 +29,7 @@ export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action 
   return (
     <ul ref={list} class="knocks" aria-label={t('knocks.waiting', { slug })}>
       {knocks.map((knock, index) => (
-        <Knock
+        <ApprovalRequest
           key={knock.id}
           knock={knock}
           tunnelKey={key}
@@ -35,24 +41,24 @@ export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action 
   );
 }
 
-function Knock({
+function ApprovalRequest({
   knock: { id, address, agent },
   tunnelKey: key,
   admitId,
   action,
 }: {
-  knock: KnockView;
+  knock: ApprovalRequestView;
   tunnelKey: string;
   /** by which a notification finds it */
   admitId: string | undefined;
   action: Action;
 }): JSX.Element {
   const { say } = useShell();
-  const [admission, setAdmission] = useState<AdmissionChoice>('hour');
+  const [admission, setAdmission] = useState<ApprovalChoice>('hour');
   const who = agentWords(agent);
   const label = `${who}, ${address}`;
   const admit = async (): Promise<void> => {
-    const ttl = admissionTtl(admission, Date.now());
+    const ttl = approvalTtl(admission, Date.now());
     const answer = await action.run('knock:admit', { key, id, ttl });
     if (answer.ok) say(t('knocks.admitted', { who }));
   };
@@ -78,11 +84,11 @@ function Knock({
         <select
           aria-label={t('knocks.howLong', { label })}
           value={admission}
-          onChange={(event) => setAdmission(event.currentTarget.value as AdmissionChoice)}
+          onChange={(event) => setAdmission(event.currentTarget.value as ApprovalChoice)}
         >
-          {ADMISSIONS.map((choice) => (
+          {APPROVAL_CHOICES.map((choice) => (
             <option key={choice} value={choice}>
-              {admissionWords(choice)}
+              {approvalWords(choice)}
             </option>
           ))}
         </select>

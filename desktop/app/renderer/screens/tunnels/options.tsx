@@ -10,7 +10,7 @@ import {
 import { createChoices, defaultChoice } from '../../model/lifetime.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
 import { useAction } from '../../view/use-action.ts';
-import { LockFields } from '../access/access-fields.tsx';
+import { AccessFields } from '../access/access-fields.tsx';
 import { DomainField } from './domain-field.tsx';
 import { NameField } from './name-field.tsx';
 
@@ -34,7 +34,7 @@ export function Options({
       <InPlace />
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
       <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
-      <LockFields
+      <AccessFields
         id="lock"
         draft={draft.lock}
         problem={problems.lock}

@@ -3,7 +3,7 @@ import { memo } from 'preact/compat';
 import { useRef, useState } from 'preact/hooks';
 import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { lockWords } from '../../model/access.ts';
+import { accessWords } from '../../model/access.ts';
 import { addressParts } from '../../model/address.ts';
 import { otherState } from '../../model/other-tunnel.ts';
 import { useShell } from '../../view/context.ts';
@@ -84,7 +84,7 @@ const OtherCard = memo(function OtherCard({
         <span class="word">{word}</span>
         <span class="where">{rich('others.whereAndPort', { where, port: localPort })}</span>
         {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
-        {lock.kind !== 'anyone' && <span>{lockWords(lock)}</span>}
+        {lock.kind !== 'anyone' && <span>{accessWords(lock)}</span>}
       </p>
       <Fuse tunnel={tunnel} />
       <div class="time-row">

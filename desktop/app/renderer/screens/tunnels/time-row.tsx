@@ -1,15 +1,15 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
-import type { PulseSecond } from '../../../../client/inspector/records.ts';
+import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { extendChoices, readLifetime } from '../../model/lifetime.ts';
 import {
   fuseFraction,
-  PULSE_HEIGHT,
-  PULSE_WIDTH,
-  pulseDrawing,
+  SPARKLINE_HEIGHT,
+  SPARKLINE_WIDTH,
+  sparklineDrawing,
   timeLeftWords,
 } from '../../model/time-left.ts';
 import type { Shape } from '../../model/tunnel-state.ts';
@@ -45,7 +45,7 @@ export function TimeRow({
   };
   return (
     <>
-      <Pulse seconds={tunnel.pulse} />
+      <Sparkline seconds={tunnel.pulse} />
       <Fuse tunnel={tunnel} />
       <div class="time-row">
         <TimeLeft tunnel={tunnel} />
@@ -100,19 +100,27 @@ const STILL = '(prefers-reduced-motion: reduce)';
 const STILL_SECONDS = 15;
 
 /** The traffic of the last minute, above the fuse. Where nothing happens it moves nothing. */
-export const Pulse = memo(function Pulse({ seconds }: { seconds: readonly PulseSecond[] }): JSX.Element {
+export const Sparkline = memo(function Pulse({
+  seconds,
+}: {
+  seconds: readonly TrafficSecond[];
+}): JSX.Element {
   const step = useMedia(STILL) ? STILL_SECONDS : 1;
   const last = seconds.at(-1)?.id ?? 0;
   const until = useTime((now) => {
     const second = Math.ceil(Math.floor(now / 1000) / step) * step;
     // What is over is not drawn again each second.
-    return Math.min(second, last + PULSE_WIDTH);
+    return Math.min(second, last + SPARKLINE_WIDTH);
   });
-  const drawing = pulseDrawing(seconds, until);
+  const drawing = sparklineDrawing(seconds, until);
   if (drawing === undefined) return <div class="pulse" />;
   return (
     <div class="pulse" role="img" aria-label={drawing.words} title={drawing.words}>
-      <svg viewBox={`0 0 ${PULSE_WIDTH} ${PULSE_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        viewBox={`0 0 ${SPARKLINE_WIDTH} ${SPARKLINE_HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         <path d={drawing.requests} />
         <path class="pulse-errors" d={drawing.errors} />
       </svg>

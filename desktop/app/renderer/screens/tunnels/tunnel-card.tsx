@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TunnelStatus, TunnelView } from '../../../ipc/snapshot.ts';
-import type { LockKind, LockView } from '../../../ipc/tunnel-views.ts';
+import type { AccessKind, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { scanWords } from '../../model/access.ts';
 import { bytesText } from '../../model/numbers.ts';
@@ -14,10 +14,10 @@ import { useKeptFocus } from '../../view/focus.ts';
 import { Icon, StateShape } from '../../view/icons.tsx';
 import { rich } from '../../view/rich.tsx';
 import { type Action, useAction } from '../../view/use-action.ts';
-import { LockButton, LockRow } from '../access/access-fields.tsx';
-import { LockPanel } from '../access/access-panel.tsx';
+import { AccessButton, AccessRow } from '../access/access-fields.tsx';
+import { AccessPanel } from '../access/access-panel.tsx';
 import { RequestRow } from '../log/request-row.tsx';
-import { Knocks } from './approvals.tsx';
+import { ApprovalRequests } from './approvals.tsx';
 import { Address } from './others.tsx';
 import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
 
@@ -40,7 +40,7 @@ export const TunnelCard = memo(function TunnelCard({
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
   const toggleLock = (): void => setUnfolded(unfolded === 'lock' ? undefined : 'lock');
-  const lockDone = (kind: LockKind): void => {
+  const lockDone = (kind: AccessKind): void => {
     document.getElementById(`lock-${tunnel.key}`)?.focus();
     setUnfolded(undefined);
     setWantsShare(kind === 'password');
@@ -85,10 +85,12 @@ export const TunnelCard = memo(function TunnelCard({
       </div>
       <div class="about">
         <Meta tunnel={tunnel} word={word} />
-        {live && <LockButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
+        {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
       </div>
-      {live && <LockRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />}
-      {live && <Knocks tunnel={tunnel} action={action} />}
+      {live && (
+        <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
+      )}
+      {live && <ApprovalRequests tunnel={tunnel} action={action} />}
       {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
       {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
         <Notice>
@@ -112,7 +114,7 @@ export const TunnelCard = memo(function TunnelCard({
       {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
         <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
       )}
-      {live && unfolded === 'lock' && <LockPanel tunnel={tunnel} onDone={lockDone} />}
+      {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
       {live && unfolded === 'qr' && (
         <>
           <QrCode text={tunnel.url} />
@@ -126,7 +128,7 @@ export const TunnelCard = memo(function TunnelCard({
 });
 
 /** What the address of a code alone does not do. */
-function ScanNote({ lock }: { lock: LockView }): JSX.Element | null {
+function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
   const words = scanWords(lock);
   if (words === undefined) return null;
   return (
