@@ -125,8 +125,8 @@ rmSync(DIST, { recursive: true, force: true });
 const metafiles = await Promise.all([
   bundle('server', ['cli.ts'], PROGRAM, [mediaTypes]),
   bundle('server', ['store/thread/store-thread.ts'], THREAD),
-  bundle('server', ['succession/send-listeners.ts'], THREAD),
-  bundle('server', ['succession/pass-listeners.ts'], THREAD),
+  bundle('server', ['handoff/send-listeners.ts'], THREAD),
+  bundle('server', ['handoff/pass-listeners.ts'], THREAD),
   bundle('desktop', ['cli.ts'], PROGRAM),
   bundle(LIBRARY, ['index.ts', 'vite.ts'], PROGRAM),
 ]);

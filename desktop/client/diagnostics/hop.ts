@@ -154,7 +154,7 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 
 /** Every limit of the checks of `culvert doctor`, with its reason. Times are in ms. */
 
-/** One hop: as long as the client itself waits for it. */
+/** One hop: as long as the client itself waits for it. @limit */
 export const DIAGNOSTICS_HOP_TIMEOUT_MS = 10_000;
-/** Pages that respond in place of a relay may be endless; what a relay says of itself takes some 60 KiB. */
+/** Pages that respond in place of a relay may be endless; what a relay says of itself takes some 60 KiB. @limit */
 export const DIAGNOSTICS_RESPONSE_MAX_BYTES = 512 * 1024;
