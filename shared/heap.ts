@@ -21,13 +21,14 @@ export function limitOldGeneration(
   if (!execArgv.some((option) => option.startsWith(FLAG))) setFlag(`${FLAG}=${percent}`);
 }
 
-/**
+/*
  * How much memory V8 may use for young objects. By default it lets them take up to 128 MB in a burst, keeps that for good,
  * and then stops everything for 10 to 50 ms at a time to search it. Objects of relay and client are short-lived and small; but
  * each read comes with 64 KiB of memory outside of V8, which is free only once young objects are searched, and where that is
  * seldom, V8 searches all objects again and again instead. The app keeps V8's choice, for old objects as well: Electron has a V8 of
  * its own, whose flags nobody has measured with it, and its objects are those of a window, too.
  */
+
 /** 1: the memory stays as it is, at 1 or 2 MiB in each of its parts soon after a start. V8 reads the setting each time it would grow. */
 const YOUNG_GENERATION_FLAG = '--semi-space-growth-factor=1';
 

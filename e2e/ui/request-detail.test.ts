@@ -285,7 +285,6 @@ scenarios('one request in full', (fixture) => {
   });
 });
 
-/** Rows as one line each, with plain spaces. */
 /** Selects all of the last body that is shown, as Ctrl+C would copy it. */
 const SELECTED = `(() => {
   getSelection().selectAllChildren([...document.querySelectorAll('pre.body')].at(-1));
