@@ -21,7 +21,7 @@ const LARGE = 'large-bodies';
 /** Every screen of the window, in each theme, size and language. */
 const EVERY_SCREEN = 'accessibility|languages';
 /** Root hooks with what the tests of the window share. */
-const WINDOW = ['--require', './e2e/ui/support/shared.ts'];
+const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';

@@ -6,7 +6,7 @@ import { ROOT } from './repository.ts';
 
 try {
   const [version, ...more] = process.argv.slice(2);
-  if (version === undefined || more.length > 0) throw new Error('usage: npm run release:notes -- X.Y.Z');
+  if (version === undefined || more.length > 0) throw new Error('usage: node release/notes.ts X.Y.Z');
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
   process.stdout.write(`${releaseNotes(changelog, version)}\n`);
 } catch (error) {

@@ -1,4 +1,4 @@
-/** `npm run release:check -- vX.Y.Z`: whether a tag may be published; the first thing that release.yml does. */
+/** `node release/tag.ts vX.Y.Z`: whether a tag may be published; the first thing that release.yml does. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';

@@ -43,7 +43,7 @@ const ASSETS = join(import.meta.dirname, '../assets');
 describe('icons', () => {
   const source = readFileSync(join(ASSETS, 'culvert.svg'), 'utf8');
 
-  it('that are committed were made from the current mark: otherwise run npm run icons', () => {
+  it('that are committed were made from the current mark: otherwise run npx node desktop/build/icons.ts', () => {
     const made = readFileSync(join(ASSETS, 'icons.sha256'), 'utf8').trim();
     const { fingerprint, tray } = drawIcons(source);
     assert.equal(made, fingerprint);

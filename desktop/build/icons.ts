@@ -1,6 +1,6 @@
 /**
  * Makes every icon from desktop/assets/culvert.svg, with Chromium. The results are committed, so that only those who change
- * the mark need a browser: `npm run icons`.
+ * the mark need a browser: `npx node desktop/build/icons.ts`.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** `npm run build:desktop` */
+/** `node desktop/build/main.ts` */
 import { buildApp } from './build.ts';
 
 await buildApp();

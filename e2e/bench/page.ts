@@ -1,5 +1,5 @@
 /**
- * `npm run bench:page [minutes]`: what the window costs with 50 tunnels and 100 requests/s through them. Main is
+ * `npx node e2e/bench/page.ts [minutes]`: what the window costs with 50 tunnels and 100 requests/s through them. Main is
  * scripted, so that only the page is measured: it pushes a whole snapshot 4 times a second, as the real one does at most.
  */
 import type { TunnelView } from '../../desktop/app/ipc/snapshot.ts';

@@ -18,7 +18,7 @@ describe('two stores on one PostgreSQL database', () => {
   let stores: [Store, Store];
 
   before(async () => {
-    if (POSTGRES_URL === undefined) throw new Error('run it with npm run test:cluster');
+    if (POSTGRES_URL === undefined) throw new Error('run it with npm test -- cluster');
     url = await newDatabase(scope, POSTGRES_URL);
     const open = async () => await openPostgres({ kind: 'postgres', url }, () => {});
     // At once, on an empty database: they take turns to create the tables.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Fuzzer } from '../fuzz/fuzzer.ts';
 import { suiteScope } from '../support/scope.ts';
 
-/** More can be run by hand, with `npm run fuzz`. */
+/** More can be run by hand, with `npx node e2e/fuzz/fuzz.ts`. */
 const MUTATIONS = 21_000;
 
 describe('mutated requests to Node, nginx and Apache', () => {

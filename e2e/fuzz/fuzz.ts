@@ -1,4 +1,4 @@
-/** `npm run fuzz -- [--count N] [--seed N] [--from N]`: the fuzzer by hand, for as long as you like. */
+/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N]`: the fuzzer by hand, for as long as you like. */
 import { parseArgs } from 'node:util';
 import { Scope } from '../support/scope.ts';
 import { Fuzzer } from './fuzzer.ts';

@@ -1,9 +1,9 @@
 /**
- * `npm run mutate`: breaks the program, one deliberate break at a time (breaks.ts), and counts how many of them the unit tests of
+ * `npx node e2e/mutation/mutate.ts`: breaks the program, one deliberate break at a time (breaks.ts), and counts how many of them the unit tests of
  * the same folder notice. Prints those that they do not.
  *
- *     npm run mutate                                  up to 100 breaks of each part, spread evenly over it
- *     npm run mutate -- --part shared/http1 --all     every break of one part
+ *     npx node e2e/mutation/mutate.ts                                  up to 100 breaks of each part, spread evenly over it
+ *     npx node e2e/mutation/mutate.ts --part shared/http1 --all     every break of one part
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

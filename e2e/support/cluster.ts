@@ -26,7 +26,7 @@ export class RelayCluster {
     settings: Environment = {},
     postgres = POSTGRES_URL,
   ): Promise<RelayCluster> {
-    if (postgres === undefined) throw new Error('needs PostgreSQL: run npm run test:cluster');
+    if (postgres === undefined) throw new Error('needs PostgreSQL: run npm test -- cluster');
     const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(scope, postgres)]);
     const key = newApiKey();
     const shared = {

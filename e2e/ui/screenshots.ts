@@ -1,4 +1,4 @@
-/** `npm run screenshots`: every screen of the window, in both themes, as small pictures for the docs. */
+/** `npx node e2e/ui/screenshots.ts`: every screen of the window, in both themes, as small pictures for the docs. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

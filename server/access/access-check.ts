@@ -42,7 +42,7 @@ export interface Kept {
 
 export type Verdict =
   /**
-   * the visitor has access; `visitor`: who it is (visitors.ts), if it had to say; `until`: wall time in ms at which the right ends,
+   * the visitor has access; `visitor`: who it is, if it had to say; `until`: wall time in ms at which the right ends,
    * if it has an end of its own
    */
   | {

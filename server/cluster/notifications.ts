@@ -39,7 +39,7 @@ type RedisNews =
       readonly kind: 'relay';
       readonly number: number;
       readonly incarnation: string;
-      /** where it is, with its proof: member-record.ts */
+      /** where it is, with its proof (members.ts) */
       readonly record: string;
     };
 
@@ -145,7 +145,7 @@ const NEWS_MAX_LENGTH = 2048;
 const LABEL = /^[a-z0-9-]{1,63}$/;
 const NAME = /^[a-z0-9*._-]{1,253}$/i;
 const INCARNATION = /^[\w-]{1,64}$/;
-/** What member-record.ts writes; whether it is true is found out there. */
+/** What members.ts writes and proves. */
 const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
 
 /**

@@ -1,4 +1,4 @@
-/** The store for tests that run on every database: in memory, or on the PostgreSQL server of `npm run test:cluster`. */
+/** The store for tests that run on every database: in memory, or on the PostgreSQL server of `npm test -- cluster`. */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';

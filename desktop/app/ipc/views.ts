@@ -54,7 +54,7 @@ export const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  // The one of screens/body/safe-html.ts.
+  // The one of screens/body/previews.tsx.
   'trusted-types inert-html',
 ].join('; ');
 

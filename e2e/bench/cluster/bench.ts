@@ -1,5 +1,5 @@
 /**
- * `npm run bench:cluster [-- --rounds N --seconds N --tunnels N --only CASE]`: what several relays cost that serve as one,
+ * `npx node e2e/bench/cluster/bench.ts [-- --rounds N --seconds N --tunnels N --only CASE]`: what several relays cost that serve as one,
  * on its own PostgreSQL and Redis. A whole run (no `--only`) writes `docs/benchmarks/cluster.md`.
  */
 import { writeFileSync } from 'node:fs';

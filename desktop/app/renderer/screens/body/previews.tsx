@@ -7,7 +7,7 @@ import { useMedia } from '../../view/focus.ts';
 
 /**
  * A page as it looks, in a frame of its own: nothing in it runs, is loaded from anywhere, or leads anywhere. Whatever a sender
- * tries has four doors to pass: only harmless elements and attributes are copied (safe-html.ts), the frame's sandbox allows no
+ * tries has four doors to pass: only harmless elements and attributes are copied (`fillWithHtml`), the frame's sandbox allows no
  * script, form or window, its own policy and the window's allow no network. Same-origin, so that the copy can be put there.
  */
 export function HtmlPreview({ label, html }: { label: string; html: string }): JSX.Element {
