@@ -53,9 +53,10 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'torture',
     runs: 'with all',
-    setup: SETUP,
+    setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
     runsBuild: true,
-    command: ['e2e/torture/torture.ts', '--short'],
+    // One row at a time: they measure memory and times. A row that failed may have left something that never ends.
+    command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
   },
   {
     name: 'cluster',
@@ -118,7 +119,8 @@ export const SUITES: readonly Suite[] = [
     command: mocha(
       1,
       '@(shared|server|desktop|release)/**/*.test.ts',
-      'e2e/@(bench|demo|mutation|structure|torture)/**/*.test.ts',
+      'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
+      'e2e/torture/{,tools/}*.test.ts',
     ),
   },
   {

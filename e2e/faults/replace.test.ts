@@ -35,7 +35,7 @@ function visitorsOf({ port }: RelayProgram): string {
 
 const ANSWER_MS = 20_000;
 
-/** `npm run torture -- --rows replacements` has what happens when nothing goes wrong, under load. */
+/** The torture row `replacements` has what happens when nothing goes wrong, under load. */
 describe('serve --replace when something goes wrong', () => {
   const scope = suiteScope();
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { merged, page, recordOf, type RowRecord, summary } from './report.ts';
-import type { Outcome, Row } from './row.ts';
+import { broken, merged, type Outcome, page, recordOf, type Row, type RowRecord, summary } from './report.ts';
 
 const TREE = { date: '2026-11-22', commit: 'abcdef0' };
 const row: Row<'lost' | 'served'> = {
@@ -23,6 +22,14 @@ function record(changes: Partial<RowRecord> = {}): RowRecord {
   return { ...recordOf(outcome({ lost: 0, served: 99.95123 }), 7, TREE), ...changes };
 }
 
+function exists(name: string): boolean {
+  return name !== 'gone';
+}
+
+function seeds(records: readonly RowRecord[]): string[] {
+  return records.map(({ name, seed }) => `${name} ${seed}`);
+}
+
 describe('the report on reliability', () => {
   it('has each figure with its threshold, its value and whether it passed', () => {
     const text = page([recordOf(outcome({ lost: 1200, served: 99.95123 }, ['lost']), 7, TREE)]);
@@ -38,7 +45,7 @@ describe('the report on reliability', () => {
       /## example\n\nWhat is done\.\n\n1,000 things\. Passed on 2026-11-22 at abcdef0, Node v/,
     );
     assert.match(text, /in 12 s/);
-    assert.match(text, /npm run torture -- --rows example --seed 7\n/);
+    assert.match(text, /SEED=7 npm run torture -- --grep example\n/);
   });
 
   it('shows what went wrong first, and the error of a row that did not finish', () => {
@@ -48,17 +55,17 @@ describe('the report on reliability', () => {
     assert.match(text, /\| lost \\\| gone \| ≤ 0 \| none \| \*\*failed\*\* \|/);
   });
 
-  it('keeps rows that have not run again, in the order of the rows, and drops those that no longer exist', () => {
-    const rows = [{ name: 'first' }, { name: 'second' }, { name: 'never run' }];
+  it('keeps rows that have not run again in their order, adds new ones, and drops those that no longer exist', () => {
     const before = [record({ name: 'gone' }), record({ name: 'second', seed: 1 }), record({ name: 'first' })];
-    const after = merged(rows, before, [record({ name: 'second', seed: 2 })]);
-    assert.deepEqual(
-      after.map(({ name, seed }) => [name, seed]),
-      [
-        ['first', 7],
-        ['second', 2],
-      ],
-    );
+    assert.deepEqual(seeds(merged(before, record({ name: 'second', seed: 2 }), exists)), [
+      'second 2',
+      'first 7',
+    ]);
+    assert.deepEqual(seeds(merged(before, record({ name: 'new' }), exists)), [
+      'second 1',
+      'first 7',
+      'new 7',
+    ]);
   });
 
   it('shows the same on the terminal', () => {
@@ -67,5 +74,38 @@ describe('the report on reliability', () => {
     assert.match(text, /✖ lost \| gone: 1 \(≤ 0\)/);
     assert.match(text, /✔ served: 100 \(≥ 99.9\)/);
     assert.match(text, /the third one/);
+  });
+});
+
+const limited: Row<'few' | 'many'> = {
+  name: 'example',
+  title: 'Example',
+  thresholds: {
+    few: { meaning: 'few', atMost: 2 },
+    many: { meaning: 'many', atLeast: 5, onlyWhole: true },
+  },
+  run: () => Promise.reject(new Error('not run here')),
+};
+
+function brokenBy(figures: Record<string, number>, short = false): string[] {
+  return broken(limited, { figures, done: '', faults: [] }, short);
+}
+
+describe('thresholds of a row', () => {
+  it('include what they name', () => {
+    assert.deepEqual(brokenBy({ few: 2, many: 5 }), []);
+  });
+
+  it('are broken by more than the most and by less than the least', () => {
+    assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }), ['few', 'many']);
+  });
+
+  it('do not judge a figure in a short run that only a whole one can tell, if it was measured', () => {
+    assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }, true), ['few']);
+    assert.deepEqual(brokenBy({ few: 2 }, true), ['many']);
+  });
+
+  it('are broken by a figure that was not measured', () => {
+    assert.deepEqual(brokenBy({ few: Number.NaN }), ['few', 'many']);
   });
 });

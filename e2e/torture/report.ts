@@ -1,7 +1,73 @@
-/** docs/reliability.md, made from docs/reliability.json. */
+/** Rows of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and how much would be too much. */
 import { arch, cpus, release, totalmem, type } from 'node:os';
 import type { TreeState } from '../support/tree-state.ts';
-import type { Outcome, Row } from './row.ts';
+import type { Scope } from '../support/scope.ts';
+
+/** The threshold of a figure; fixed in the source, so before any run. */
+export interface Threshold {
+  /** what is counted or measured, as the report says it, with its unit */
+  readonly meaning: string;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  /** The figure is a time that a busy machine makes longer: a short run shows it, but only checks that it was measured. */
+  readonly onlyWhole?: boolean;
+}
+
+export interface RunOptions {
+  /** Whether this is the run of a few minutes that CI does. */
+  readonly short: boolean;
+  /** The seed of all random choices: the same seed repeats them. */
+  readonly seed: number;
+  /** Ends what the row starts. */
+  readonly scope: Scope;
+  /** Reports progress on the terminal. */
+  readonly say: (line: string) => void;
+}
+
+/** What a row has measured. */
+export interface RowResult<Name extends string = string> {
+  readonly figures: Readonly<Record<Name, number>>;
+  /** how much was done, as the report says it: `1,768 requests, each straight and behind three proxies` */
+  readonly done: string;
+  /** the first few things that went wrong, so that they can be repeated; empty when nothing did */
+  readonly faults: readonly string[];
+}
+
+export interface Row<Name extends string = string> {
+  /** kebab-case; that of its file */
+  readonly name: string;
+  /** what is done, as the report says it */
+  readonly title: string;
+  readonly thresholds: Readonly<Record<Name, Threshold>>;
+  /**
+   * Whether a short run leaves it out: it compares times, which need a machine that does nothing else, or repeats at length
+   * what suites cover.
+   */
+  readonly onlyWhole?: boolean;
+  run(options: RunOptions): Promise<RowResult<Name>>;
+}
+
+/** The figures of a result that break their thresholds; a figure that is not a number breaks any. */
+export function broken(row: Row, result: RowResult, short: boolean): string[] {
+  return Object.entries(row.thresholds).flatMap(([name, threshold]) => {
+    const { atMost = Infinity, atLeast = -Infinity, onlyWhole = false } = threshold;
+    const value = result.figures[name] ?? Number.NaN;
+    const isKept = short && onlyWhole ? !Number.isNaN(value) : value <= atMost && value >= atLeast;
+    return isKept ? [] : [name];
+  });
+}
+
+/** The outcome of a row. */
+export interface Outcome {
+  readonly row: Row;
+  /** `undefined` for a row that did not finish */
+  readonly result: RowResult | undefined;
+  /** figures that break their thresholds, and the error of a row that did not finish */
+  readonly problems: readonly string[];
+  readonly seconds: number;
+}
+
+/* docs/reliability.md, made from docs/reliability.json. */
 
 const PREFACE = `# Reliability
 
@@ -10,10 +76,9 @@ What strangers, networks and machines may do to Culvert was done to it, and coun
 \`server/deploy\`. Everything is on one machine, and its load shares the cores with what is measured, so times are compared
 only within one run.
 
-\`npm run torture\` writes this page, and with \`--rows NAME,NAME\` only those rows of it; the rest stays as it was measured
-before. \`npm run torture -- --short\` does less of each, leaves out rows that compare times or repeat at length what suites cover, writes
-nothing, and is a part of \`npm run test:all\`. It needs Debian's
-packages and root: see \`e2e/support/setup.sh\`.
+\`npm run torture\` writes this page; with \`-- --grep NAME\` only some rows of it, and the rest stays as it was measured before.
+\`npm test -- torture\`, a part of \`npm run test:all\`, does less of each, leaves out rows that compare times or repeat at length what
+suites cover, and writes nothing. Both need Debian's packages and root: see \`e2e/support/setup.sh\`.
 `;
 
 /** The whole page, as Markdown. */
@@ -48,7 +113,7 @@ ${commandOf(name, seed)}
 
 /** The command that repeats a row. */
 export function commandOf(name: string, seed: number): string {
-  return `npm run torture -- --rows ${name} --seed ${seed}`;
+  return `SEED=${seed} npm run torture -- --grep ${name}`;
 }
 
 function codeBlock(text: string): string {
@@ -146,18 +211,18 @@ export function figuresOf({ row, result, problems }: Outcome): FigureRecord[] {
 }
 
 /**
- * The previous records, replaced by new ones where there are any, in the order of the rows; records of removed rows are
- * dropped.
+ * The previous records with a new one in its place, or at the end.
+ *
+ * @param exists whether there still is a row of that name; records of others are dropped
  */
 export function merged(
-  rows: readonly Pick<Row, 'name'>[],
   before: readonly RowRecord[],
-  now: readonly RowRecord[],
+  now: RowRecord,
+  exists: (name: string) => boolean,
 ): RowRecord[] {
-  return rows.flatMap(({ name }) => {
-    const record = [...now, ...before].find((each) => each.name === name);
-    return record === undefined ? [] : [record];
-  });
+  const kept = before.filter(({ name }) => exists(name));
+  const index = kept.findIndex(({ name }) => name === now.name);
+  return index < 0 ? [...kept, now] : kept.with(index, now);
 }
 
 /** At most four significant digits; whole numbers stay whole. */

@@ -1,76 +1,83 @@
 /**
- * `npm run torture [-- --short --rows a,b --seed N --list]`: does its worst to Culvert, row by row, and writes
- * docs/reliability.md. A short run takes five minutes at most, leaves out rows that are only run whole, and writes nothing.
+ * Runs a row as a mocha test: `npm test -- torture` in minutes, `npm run torture` (LONG=1) whole, which writes
+ * docs/reliability.md. SEED repeats random choices.
  */
+import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
+import { within } from '../support/deadline.ts';
+import { Scope } from '../support/scope.ts';
 import { treeState } from '../support/tree-state.ts';
-import { commandOf, merged, page, recordOf, type RowRecord, summary } from './report.ts';
-import { type Outcome, type Row, runRow } from './row.ts';
-import { ROWS } from './rows.ts';
+import {
+  broken,
+  commandOf,
+  merged,
+  type Outcome,
+  page,
+  recordOf,
+  type Row,
+  type RowRecord,
+  type RowResult,
+  summary,
+} from './report.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
 const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.url));
+
+const isLong = process.env['LONG'] === '1';
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 /** ms that one row may take: the soak is 30 minutes long, and a short one 2, on a machine that may be busy with other things. */
-const TIMEOUT_MS = { whole: 3_600_000, short: 600_000 };
+const TIMEOUT_MS = isLong ? 3_600_000 : 600_000;
 
-const { values: options } = parseArgs({
-  options: {
-    short: { type: 'boolean', default: false },
-    rows: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    list: { type: 'boolean', default: false },
-  },
-});
-const seed = Number(options.seed);
-const chosen = chooseRows(options.rows?.split(','), options.short);
-if (!Number.isSafeInteger(seed) || seed < 0) usage('--seed takes a whole number');
-else if (chosen === undefined) usage(`--rows takes some of ${ROWS.map(({ name }) => name).join()}`);
-else if (options.list) for (const { name, title } of chosen) console.log(`${name}: ${title}`);
-else await torture(chosen, options.short);
-// An abandoned row may have left something that never ends.
-process.exit();
+/** Defines the test of a row, unless it is one that only a whole run does. */
+export function torture<Name extends string>(row: Row<Name>): void {
+  if (!isLong && row.onlyWhole === true) return;
+  describe(row.name, function () {
+    this.timeout(0);
 
-function usage(text: string): void {
-  console.error(text);
-  process.exitCode = 2;
+    it(row.title, async () => {
+      const outcome = await run(row);
+      const said = summary(outcome);
+      console.log(said);
+      if (isLong) await write(outcome);
+      const command = isLong
+        ? commandOf(row.name, seed)
+        : `SEED=${seed} npm test -- torture --grep ${row.name}`;
+      assert.deepEqual(outcome.problems, [], `${said}\n      repeat with: ${command}`);
+    });
+  });
 }
 
-/**
- * @param short leaves out rows that only whole runs do, unless they are named
- * @returns `undefined` if no row has that name
- */
-function chooseRows(names: readonly string[] | undefined, short: boolean): readonly Row[] | undefined {
-  if (names === undefined) return short ? ROWS.filter(({ onlyWhole }) => onlyWhole !== true) : ROWS;
-  const rows = ROWS.filter(({ name }) => names.includes(name));
-  return rows.length === new Set(names).size ? rows : undefined;
-}
-
-async function torture(rows: readonly Row[], short: boolean): Promise<void> {
-  const failed: string[] = [];
-  for (const row of rows) {
+async function run(row: Row): Promise<Outcome> {
+  const scope = new Scope();
+  const started = performance.now();
+  let result: RowResult | undefined;
+  const problems: string[] = [];
+  try {
     const say = (line: string): void => console.error(`    ${row.name}: ${line}`);
-    const outcome = await runRow(row, { short, seed, say }, short ? TIMEOUT_MS.short : TIMEOUT_MS.whole);
-    const said = summary(outcome);
-    console.log(said);
-    if (outcome.problems.length > 0)
-      failed.push(`${said}\n      repeat with: ${commandOf(row.name, seed)}${short ? ' --short' : ''}`);
-    if (!short) await write(outcome);
+    result = await within(TIMEOUT_MS, 'end of the row', row.run({ short: !isLong, seed, scope, say }));
+    problems.push(...broken(row, result, !isLong));
+  } catch (error) {
+    problems.push(textOf(error));
   }
-  // In mocha's form: continuous integration adds these up.
-  console.log(`\n  ${rows.length - failed.length} passing\n  ${failed.length} failing\n  0 pending\n`);
-  // Once more, as mocha does: of a long output only the end is read.
-  for (const said of failed) console.log(said);
-  if (failed.length > 0) process.exitCode = 1;
+  await scope.end().catch((error: unknown) => problems.push(textOf(error)));
+  return { row, result, problems, seconds: (performance.now() - started) / 1000 };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** Writes after each row, so that an interrupted run keeps what it has measured. */
 async function write(outcome: Outcome): Promise<void> {
   const before = existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly RowRecord[]) : [];
-  const records = merged(ROWS, before, [recordOf(outcome, seed, treeState(new Date()))]);
+  const records = merged(before, recordOf(outcome, seed, treeState(new Date())), isRow);
   const style = await resolveConfig(PAGE);
   writeFileSync(DATA, await format(JSON.stringify(records), { ...style, parser: 'json' }));
   writeFileSync(PAGE, await format(page(records), { ...style, parser: 'markdown' }));
+}
+
+function isRow(name: string): boolean {
+  return existsSync(new URL(`rows/${name}.test.ts`, import.meta.url));
 }

@@ -1,10 +1,133 @@
-import assert from 'node:assert/strict';
-import { mostWithin } from './kill-relay.ts';
+/** A relay that is killed with a thousand clients, which all come back to its successor. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { type Child, runScript } from '../../support/child.ts';
+import { addTunnels } from '../../support/database.ts';
+import { eventually } from '../../support/deadline.ts';
+import { hostOf } from '../../support/manual-client.ts';
+import { Relay } from '../../support/programs.ts';
+import { visit } from '../../support/raw-http.ts';
+import type { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import { torture } from '../torture.ts';
+import { mostWithin } from '../tools/process-watch.ts';
+import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults } from '../tools/honest.ts';
 
-describe('mostWithin', () => {
-  it('finds the fullest span, wherever it begins', () => {
-    assert.equal(mostWithin([], 1), 0);
-    assert.equal(mostWithin([0, 0.9, 1.1, 1.2, 1.85, 3], 1), 4);
-    assert.equal(mostWithin([0, 1, 2, 3], 1), 1);
-  });
+const CLIENTS = 1000;
+const SHORT_CLIENTS = 300;
+const PROCESSES = 4;
+/** How long the shipped systemd unit waits before it starts a relay again. */
+const RESTART_MS = 1000;
+/** ms for all clients to be online at first, and seconds after which one that is not back never will be. */
+const ONLINE_MS = 60_000;
+const GIVE_UP_SECONDS = 60;
+const PROGRAM = fileURLToPath(new URL('../tools/engine-clients.ts', import.meta.url));
+
+type Figure = 'soon' | 'last' | 'peak' | 'unserved';
+
+torture<Figure>({
+  name: 'kill-relay',
+  title: `kill -9 of a relay with ${CLIENTS} clients, and another one in its place after ${RESTART_MS / 1000} s`,
+  thresholds: {
+    soon: { meaning: '% of clients back within 10 s of the kill', atLeast: 99, onlyWhole: true },
+    last: { meaning: 's from the kill until all are back', atMost: 30, onlyWhole: true },
+    peak: {
+      meaning: 'returns in the busiest second, against the mean from the first to the last',
+      atMost: 3,
+      onlyWhole: true,
+    },
+    unserved: { meaning: 'tunnels that do not serve afterwards', atMost: 0 },
+  },
+
+  async run({ scope, short, say }) {
+    const service = await startHttpService(scope, (_request, response) => response.end('ok'));
+    const { relay, key, tunnels } = await startWithTunnels(scope, short ? SHORT_CLIENTS : CLIENTS);
+    const clients = new Clients(scope, relay, key, service.port, tunnels);
+    await clients.onlineSince(0, ONLINE_MS);
+    say(`${tunnels.length} clients are online`);
+
+    const killed = Date.now();
+    relay.child.kill('SIGKILL');
+    await relay.child.exit();
+    await delay(RESTART_MS);
+    await relay.restart();
+    const faults = new Faults();
+    const seconds = await clients
+      .onlineSince(killed, GIVE_UP_SECONDS * 1000)
+      .then((times) => times.map((time) => (time - killed) / 1000))
+      .catch((error: unknown) => (faults.add('last', String(error)), []));
+    say(`the first is back after ${seconds[0]} s, the last after ${seconds.at(-1)} s`);
+    await inParallel(20, tunnels, async (tunnel) => {
+      const { status } = await visit(relay.port, { host: hostOf(tunnel, relay) });
+      if (status !== 200) faults.add('unserved', `${tunnel.slug} answers ${status}`);
+    });
+    return {
+      figures: { ...returnsOf(seconds, tunnels.length), ...faults.counts('unserved') },
+      faults: faults.first,
+      done: `${tunnels.length} sessions of the client's engine in ${PROCESSES} processes`,
+    };
+  },
 });
+
+/** A relay with so many tunnels of one account in its database. */
+async function startWithTunnels(
+  scope: Scope,
+  count: number,
+): Promise<{ readonly relay: Relay; readonly key: string; readonly tunnels: readonly Tunnel[] }> {
+  const relay = await Relay.start(scope);
+  const { api, key } = await createAccount(relay, { plan: 'team' });
+  const first = await api.create({ local_port: 1 });
+  await relay.stop();
+  addTunnels(relay, first, count - 1);
+  await relay.restart();
+  return { relay, key, tunnels: await api.list() };
+}
+
+class Clients {
+  readonly #programs: readonly Child[];
+  readonly #count: number;
+
+  constructor(scope: Scope, relay: Relay, key: string, port: number, tunnels: readonly Tunnel[]) {
+    this.#count = tunnels.length;
+    this.#programs = Array.from({ length: PROCESSES }, (_, turn) => {
+      const mine = tunnels.filter((_tunnel, index) => index % PROCESSES === turn);
+      const ids = mine.map(({ id }) => `${id}\n`).join('');
+      const program = runScript(PROGRAM, [relay.url, key, String(port)], {}, ids);
+      scope.defer(() => program.stop('SIGKILL'));
+      return program;
+    });
+  }
+
+  /**
+   * Waits until each has come online since then.
+   *
+   * @param since ms since the epoch
+   * @returns when each was online first, sorted, in ms since the epoch
+   */
+  async onlineSince(since: number, ms: number): Promise<number[]> {
+    return await eventually(ms, () => {
+      const times = new Map<string, number>();
+      for (const line of this.#programs.flatMap(({ lines }) => lines)) {
+        const [, id = '', at = ''] = line.split(' ');
+        if (Number(at) > since && !times.has(id)) times.set(id, Number(at));
+      }
+      if (times.size < this.#count) throw new Error(`${times.size} of ${this.#count} clients are online`);
+      return [...times.values()].toSorted((a, b) => a - b);
+    });
+  }
+}
+
+/** @param seconds from the kill to each return, sorted */
+function returnsOf(seconds: readonly number[], clients: number): Record<'soon' | 'last' | 'peak', number> {
+  const last = seconds.at(-1) ?? NaN;
+  // If all are within one second, that is both the peak and the mean.
+  const span = Math.max(1, last - (seconds[0] ?? NaN));
+  return {
+    soon: (100 * seconds.filter((each) => each <= 10).length) / clients,
+    last,
+    peak: mostWithin(seconds, 1) / (seconds.length / span),
+  };
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { certainGrowth } from './process-watch.ts';
+import { certainGrowth, mostWithin } from './process-watch.ts';
 
 /** Swings between -1 and 1 without a direction. */
 const noise = Array.from({ length: 60 }, (_, index) => Math.sin(index * 2.4));
@@ -20,5 +20,13 @@ describe('certainGrowth', () => {
 
   it('knows nothing about too few values', () => {
     assert.ok(Number.isNaN(certainGrowth([1, 2])));
+  });
+});
+
+describe('mostWithin', () => {
+  it('finds the fullest span, wherever it begins', () => {
+    assert.equal(mostWithin([], 1), 0);
+    assert.equal(mostWithin([0, 0.9, 1.1, 1.2, 1.85, 3], 1), 4);
+    assert.equal(mostWithin([0, 1, 2, 3], 1), 1);
   });
 });

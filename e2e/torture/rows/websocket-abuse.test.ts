@@ -6,7 +6,8 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import {
   type AttackedRelay,
   ResidentWatch,
@@ -22,7 +23,7 @@ const AT_A_TIME = 200;
 const CUT_MS = 20_000;
 const PLACES: readonly Place[] = ['control', 'data'];
 
-export const websocketAbuse: Row<Figure> = {
+torture<Figure>({
   name: 'websocket-abuse',
   title: `Abuse of control sockets and data sockets, ${AT_A_TIME} at a time`,
   thresholds: {
@@ -73,7 +74,7 @@ export const websocketAbuse: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 interface Wave {
   readonly place: Place;

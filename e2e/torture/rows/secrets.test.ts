@@ -18,7 +18,8 @@ import { reapProcess } from '../../support/reaper.ts';
 import { Scope } from '../../support/scope.ts';
 import { startEchoService } from '../../support/services/echo.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel } from '../tools/attacked-relay.ts';
 import { type Front, straight, talk } from '../tools/fronts.ts';
 import { Faults } from '../tools/honest.ts';
@@ -27,7 +28,7 @@ type Figure = 'logs' | 'metrics' | 'answers' | 'processes' | 'files' | 'dumps' |
 
 const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 
-export const secretsRow: Row<Figure> = {
+torture<Figure>({
   name: 'secrets',
   title:
     'API keys, right and wrong, and tokens of invitations, used in every way, at the most talkative log level, with an access log, with a store that fails ' +
@@ -112,7 +113,7 @@ export const secretsRow: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /** What `culvert` says about keys that are refused, about a relay that is away, and when it is used wrongly. */
 async function failingPrograms(scope: Scope, url: string, wrong: readonly string[]): Promise<string[]> {

@@ -11,7 +11,8 @@ import { formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel } from '../tools/attacked-relay.ts';
 import { loopbackAddresses } from '../tools/crowd.ts';
 import { type Front, type Fronts, startFronts } from '../tools/fronts.ts';
@@ -36,7 +37,7 @@ const GAUGES = ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezv
 
 type Figure = 'left' | 'counted' | 'refused' | 'descriptors' | 'memory' | 'seconds';
 
-export const leavers: Row<Figure> = {
+torture<Figure>({
   name: 'leavers',
   title:
     '10,000 visitors who close the connection, or a stream of HTTP/2, while they wait for a service that never answers: straight and ' +
@@ -86,7 +87,7 @@ export const leavers: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 interface Stage extends Fronts {
   readonly service: Service;

@@ -5,7 +5,8 @@ import { Load } from '../../support/load.ts';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row, RunOptions } from '../row.ts';
+import type { RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';
 
@@ -51,7 +52,7 @@ const servedShare = (what: string) => ({
   atLeast: 99.9,
 });
 
-export const slowVisitors: Row<Kind> = {
+torture<Kind>({
   name: 'slow-visitors',
   title: `${CONNECTIONS} connections from ${ADDRESSES} addresses that send a head, or a body, byte by byte, or hardly read the answer`,
   thresholds: {
@@ -73,7 +74,7 @@ export const slowVisitors: Row<Kind> = {
       done: all.map(({ done }) => done).join('; '),
     };
   },
-};
+});
 
 interface Torment {
   /** ordinary requests that got the right response */

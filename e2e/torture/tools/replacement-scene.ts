@@ -1,4 +1,4 @@
-/** A relay that is replaced by another, again and again, under load. */
+/** Everything that goes on at a relay while it is replaced: visitors, long responses, calls of its API. */
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,55 +16,6 @@ import { RawConnection, type Request } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
-import type { Row } from '../row.ts';
-
-const TIMES = 20;
-const SHORT_TIMES = 3;
-const FAULTS_SHOWN = 5;
-
-type Figure = 'failed' | 'miscounted' | 'missing';
-
-/** How long a request takes is told, and has no threshold: a busy machine makes it longer, and nothing promises it. */
-export const replacements: Row<Figure> = {
-  name: 'replacements',
-  title: `\`culvert-relay serve --replace\`, ${TIMES} times in a row and again with TLS, under up to 500 requests/s, event streams, WebSockets, downloads, uploads and calls of the API`,
-  thresholds: {
-    failed: {
-      meaning: 'requests, streams and calls that failed, and relays that did not end with 0',
-      atMost: 0,
-    },
-    miscounted: { meaning: 'requests by which counters are off', atMost: 0 },
-    missing: { meaning: 'tunnels that were acknowledged and are not there', atMost: 0 },
-  },
-
-  async run({ scope, short, say }) {
-    const times = short ? SHORT_TIMES : TIMES;
-    const outcomes: Outcome[] = [];
-    for (const isSecure of [false, true]) {
-      const part = new Scope();
-      scope.defer(() => part.end());
-      const scene = await Scene.start(part, isSecure);
-      const outcome = await scene.replace(times, (line) => say(`${isSecure ? 'TLS' : 'plain'}, ${line}`));
-      outcomes.push(outcome);
-      await part.end();
-    }
-    const sum = (count: (outcome: Outcome) => number): number =>
-      outcomes.reduce((total, outcome) => total + count(outcome), 0);
-    const [plain, secure] = outcomes.map(({ longestMs, tookMs }) => ({
-      longest: longestMs,
-      took: Math.round(Math.max(...tookMs)),
-    }));
-    return {
-      figures: {
-        failed: sum(({ faults }) => faults.length),
-        miscounted: sum(({ miscounted }) => miscounted),
-        missing: sum(({ missing }) => missing),
-      },
-      faults: outcomes.flatMap(({ faults }) => faults).slice(0, FAULTS_SHOWN),
-      done: `${times} replacements without TLS and ${times} with it, ${sum(({ requests }) => requests)} requests, ${sum(({ created }) => created)} tunnels created; the longest request took ${plain?.longest} and ${secure?.longest} ms, the slowest start of a new relay until it served ${plain?.took} and ${secure?.took} ms`,
-    };
-  },
-};
 
 /* Visitors who are there for longer than a replacement takes. Each resolves to what went wrong, if anything did. */
 

@@ -6,7 +6,8 @@ import { Load } from '../../support/load.ts';
 import { type Culvert, Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row, RunOptions } from '../row.ts';
+import type { RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';
@@ -27,7 +28,7 @@ const EXHAUSTED_MS = 5000;
 
 type Figure = 'crashes' | 'seats' | 'relay' | 'client';
 
-export const idleAndDescriptors: Row<Figure> = {
+torture<Figure>({
   name: 'idle-and-descriptors',
   title: `${IDLE} idle connections on a relay with as many seats; relay and client without descriptors at a limit of ${DESCRIPTORS}`,
   thresholds: {
@@ -67,7 +68,7 @@ export const idleAndDescriptors: Row<Figure> = {
       done: stages.map(({ done }) => done).join('; '),
     };
   },
-};
+});
 
 interface Stage {
   readonly scope: Scope;

@@ -4,7 +4,8 @@ import { Random } from '../../support/random.ts';
 import { formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { sample } from '../tools/attacked-relay.ts';
 import { type Front, startFronts, talk } from '../tools/fronts.ts';
 import { Faults, type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
@@ -19,7 +20,7 @@ const HONEST = 6;
 const HOSTILE = 3;
 const PATIENCE = { firstMs: 1500, quietMs: 30 };
 
-export const pooledTenants: Row<Figure> = {
+torture<Figure>({
   name: 'pooled-tenants',
   title:
     'Two tenants and the API on the pooled connections of nginx, HAProxy and Caddy; the service of one tenant answers with ' +
@@ -52,7 +53,7 @@ export const pooledTenants: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /** Everybody who sends requests, until there were this many. */
 class Crowd {

@@ -10,7 +10,8 @@ import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { Faults } from '../tools/honest.ts';
 
 type Figure =
@@ -29,7 +30,7 @@ const USERS = 16;
 const ROUNDS = 60;
 const SHORT_ROUNDS = 12;
 
-export const sharedQueues: Row<Figure> = {
+torture<Figure>({
   name: 'shared-queues',
   onlyWhole: true,
   title: `${FLOODERS} free accounts flood the hashing of passwords, ${TRIES_AT_A_TIME} wrong ones and ${FLOODERS * CHANGES_AT_A_TIME} changes of access at a time, while another account signs in and writes`,
@@ -147,7 +148,7 @@ export const sharedQueues: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 async function setAccess({ api }: TestAccount, { id }: Tunnel, access: object): Promise<{ status: number }> {
   return await api.send('PUT', `/v1/tunnels/${id}/access`, { json: access });

@@ -11,7 +11,8 @@ import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../../support/small-disk.ts';
-import type { Row, RunOptions } from '../row.ts';
+import type { RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel, secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Faults } from '../tools/honest.ts';
 import { startTenant, type Tenant } from '../tools/tenant.ts';
@@ -31,7 +32,7 @@ const TTL = { CULVERT_DEFAULT_TTL: '2000h', CULVERT_MAX_TTL: '4000h' };
 
 type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
 
-export const hostileMachine: Row<Figure> = {
+torture<Figure>({
   name: 'hostile-machine',
   title:
     'A full disk, I/O errors, a locked database and a clock that is set, under creates, extends and closes; each with a kill -9 behind it',
@@ -77,7 +78,7 @@ export const hostileMachine: Row<Figure> = {
       done: `${acknowledged} acknowledged around ${faults.map(({ name }) => name).join(', ')}`,
     };
   },
-};
+});
 
 function faultsOf(clock: ChangingClock, hasDisk: boolean, short: boolean): MachineFault[] {
   const rest = [

@@ -7,7 +7,8 @@ import { Scope } from '../../support/scope.ts';
 import { echo, type Echo } from '../../support/services/echo.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel, sample } from '../tools/attacked-relay.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
 import { Faults } from '../tools/honest.ts';
@@ -55,7 +56,7 @@ const CLAIM = 'claimed-by-a-visitor';
 const VISITORS = 12;
 const SHORT = 240;
 
-export const claims: Row<Figure> = {
+torture<Figure>({
   name: 'claims',
   title:
     'Claims about the origin of a request, in the spellings that services fold, straight and behind nginx, HAProxy and Caddy',
@@ -94,7 +95,7 @@ export const claims: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /** Each name with one separator everywhere, and with others at random; in all kinds of case. */
 function fieldsOf(random: Random): string[] {

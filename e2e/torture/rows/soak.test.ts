@@ -7,7 +7,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
-import type { Row } from '../row.ts';
+import { torture } from '../torture.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { Forked } from '../tools/forked.ts';
 import { HeapReport, ProcessWatch } from '../tools/process-watch.ts';
@@ -39,7 +39,7 @@ const DESCRIPTORS = 5;
 
 type Figure = 'resident' | 'live' | 'descriptors' | 'unhandled' | 'delay';
 
-export const soak: Row<Figure> = {
+torture<Figure>({
   name: 'soak',
   title: `${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the load that is possible, with a fault every ${SLOT_MS / 1000} s`,
   thresholds: {
@@ -115,7 +115,7 @@ export const soak: Row<Figure> = {
       done: `${requests} requests, ${perSecond.toFixed()} a second, ${failed} of them failed; ${watches.map(({ summary }) => summary).join('; ')}`,
     };
   },
-};
+});
 
 /** @returns ms, the p99 since the last call */
 async function eventLoopDelay(relay: Relay): Promise<number> {

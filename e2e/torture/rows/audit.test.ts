@@ -12,7 +12,8 @@ import {
 import { Scope } from '../../support/scope.ts';
 import { startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel } from '../tools/attacked-relay.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
 import { Faults, type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
@@ -20,7 +21,7 @@ import { crowdedFields } from '../tools/tenant.ts';
 
 type Figure = 'tried' | 'succeeded' | 'served' | 'unserved' | 'strayed';
 
-export const audit: Row<Figure> = {
+torture<Figure>({
   name: 'audit',
   onlyWhole: true,
   title:
@@ -81,7 +82,7 @@ export const audit: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /* The attacks of the audit, by its findings; each returns what it has achieved, and nothing if it has failed. */
 

@@ -9,7 +9,8 @@ import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row } from '../row.ts';
+import type { Row } from '../report.ts';
+import { torture } from '../torture.ts';
 import { Forked } from '../tools/forked.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
 import { type Attack, ATTACKS, type Order, type Reply, startTenant, type Target } from '../tools/tenant.ts';
@@ -42,7 +43,7 @@ const MEANINGS: Readonly<Record<Attack, string>> = {
   readers: 'has 200 slow readers',
 };
 
-export const worstTenant: Row<Attack> = {
+torture<Attack>({
   name: 'worst-tenant',
   onlyWhole: true,
   title: `A tenant does its worst; ${REQUESTS_A_SECOND} visitors a second of another one, with it and without in turn`,
@@ -96,7 +97,7 @@ export const worstTenant: Row<Attack> = {
       done: `medians of ${rounds} rounds; p99 under each in ms: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
     };
   },
-};
+});
 
 /** A relay, and the tenant that will attack it: with as many tunnels as its plan allows, one of which it serves. */
 async function startAttacked(

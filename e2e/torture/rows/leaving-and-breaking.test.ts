@@ -7,7 +7,8 @@ import { formatRequest, type RawConnection, type Request, type Response } from '
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel } from '../tools/attacked-relay.ts';
 import { type Front, straight } from '../tools/fronts.ts';
 import { Faults } from '../tools/honest.ts';
@@ -16,7 +17,7 @@ type Figure = 'wrong' | 'endless' | 'leftBehind';
 
 const COUNT = { whole: 1000, short: 100 };
 
-export const leavingAndBreaking: Row<Figure> = {
+torture<Figure>({
   name: 'leaving-and-breaking',
   title:
     'Visitors that leave in every moment, services that end in the middle of an answer, visitors that half-close, clients that are ' +
@@ -60,7 +61,7 @@ export const leavingAndBreaking: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /* How a visit ended. */
 

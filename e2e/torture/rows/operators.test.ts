@@ -7,7 +7,8 @@ import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { Faults } from '../tools/honest.ts';
 
 type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived';
@@ -16,7 +17,7 @@ type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived'
 const FOLLOWED_MS = 5000;
 const REASON = ['--reason', 'torture'] as const;
 
-export const operators: Row<Figure> = {
+torture<Figure>({
   name: 'operators',
   title:
     'What operators end, undone by tenants and by restores: tunnels named like ids, the addresses of suspended tunnels, responses under way, the audit log flooded, old backups',
@@ -49,7 +50,7 @@ export const operators: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 async function idsAsNames(_scope: Scope, relay: Relay, faults: Faults): Promise<number> {
   const [owner, attacker] = [await createAccount(relay), await createAccount(relay)];

@@ -12,7 +12,8 @@ import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../../suppor
 import { Random } from '../../support/random.ts';
 import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { Faults } from '../tools/honest.ts';
 
 type Figure = 'resets' | 'addresses' | 'messages' | 'ended' | 'descriptors' | 'unserved';
@@ -31,7 +32,7 @@ const SETTLE_MS = 20_000;
 /** ms for an answer, on a machine that does other things as well. */
 const ANSWER_MS = 20_000;
 
-export const attackedClient: Row<Figure> = {
+torture<Figure>({
   name: 'attacked-client',
   title:
     'Visitors of a shared folder who reset their connections at every moment, addresses that take long to read, shown as they come, ' +
@@ -62,7 +63,7 @@ export const attackedClient: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /** @returns how many descriptors are left open */
 async function resets(scope: Scope, relay: Relay, count: number, faults: Faults): Promise<number> {

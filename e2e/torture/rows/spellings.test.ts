@@ -5,7 +5,8 @@ import { type Field, formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel, sample } from '../tools/attacked-relay.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
 import { Faults } from '../tools/honest.ts';
@@ -23,7 +24,7 @@ const VISITORS = 12;
 const SHORT = 520;
 const TOKEN = /^case-token: (\S+)/gim;
 
-export const spellings: Row<Figure> = {
+torture<Figure>({
   name: 'spellings',
   title:
     'Hosts and paths, written as they may be and as they may not, straight and behind nginx, HAProxy and Caddy',
@@ -70,7 +71,7 @@ export const spellings: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /** A service that records which requests have reached it. */
 async function startWitness(scope: Scope, name: string, reachedBy: Map<string, string[]>): Promise<number> {

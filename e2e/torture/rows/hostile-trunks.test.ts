@@ -10,7 +10,8 @@ import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { openData } from '../../support/spec-client/client.ts';
 import type { TrunkClientStream } from '../../support/spec-client/trunk.ts';
 import { WITH_TRUNKS } from '../../support/trunk-world.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import {
   type AttackedRelay,
   ResidentWatch,
@@ -19,7 +20,7 @@ import {
   startAttackedRelay,
 } from '../tools/attacked-relay.ts';
 import { Faults, HonestVisitor, startHonest } from '../tools/honest.ts';
-import { type Attack, ATTACKS, type Target } from './trunk-attacks.ts';
+import { type Attack, ATTACKS, type Target } from '../tools/trunk-attacks.ts';
 
 type Figure =
   | 'attacks'
@@ -46,7 +47,7 @@ const CALM_MS = 30_000;
 const BORNE_MS = 1000;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-export const hostileTrunks: Row<Figure> = {
+torture<Figure>({
   name: 'hostile-trunks',
   title: `A tenant whose own client attacks on trunks, ${AT_A_TIME} at a time in each way, while others are served`,
   thresholds: {
@@ -109,7 +110,7 @@ export const hostileTrunks: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 async function attackAll(
   scope: Scope,

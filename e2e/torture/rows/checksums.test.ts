@@ -7,7 +7,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { digest, payload, payloadChecksum, startSite } from '../../support/services/echo.ts';
-import type { Row } from '../row.ts';
+import { torture } from '../torture.ts';
 import { Faults } from '../tools/honest.ts';
 
 const BYTES = 10_000_000_000;
@@ -40,7 +40,7 @@ const SILENCE_MS = 30_000;
 
 type Figure = 'mismatches' | 'truncations';
 
-export const checksums: Row<Figure> = {
+torture<Figure>({
   name: 'checksums',
   title: `Bodies from ${SIZES[0]} to 20 MB both ways, while the network between relay and client changes, stalls and breaks`,
   thresholds: {
@@ -89,7 +89,7 @@ export const checksums: Row<Figure> = {
       done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} bodies that arrived whole; ${broken} broke, and were seen to`,
     };
   },
-};
+});
 
 /** Now and then changes the network, stalls it, and breaks it. */
 async function shake(network: FaultProxy, signal: AbortSignal, report: () => void): Promise<void> {

@@ -12,7 +12,8 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { inParallel, ResidentWatch } from '../tools/attacked-relay.ts';
 import { Faults } from '../tools/honest.ts';
 
@@ -112,7 +113,7 @@ const TRIES_OF: Readonly<Record<string, Try>> = {
   }),
 };
 
-export const lockedTunnels: Row<Figure> = {
+torture<Figure>({
   name: 'locked-tunnels',
   title: `Strangers of ${NETWORKS} networks try to get into a tunnel with a lock, ${AT_A_TIME} at a time, while others sign in and are served`,
   thresholds: {
@@ -238,7 +239,7 @@ export const lockedTunnels: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
 
 /**
  * Opens a WebSocket, an event stream and another endless response with each of several links. Half of the links are revoked, the

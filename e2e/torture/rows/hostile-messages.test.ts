@@ -2,7 +2,8 @@ import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Row, RowResult, RunOptions } from '../row.ts';
+import type { RowResult, RunOptions } from '../report.ts';
+import { torture } from '../torture.ts';
 import { sample } from '../tools/attacked-relay.ts';
 import { startFronts } from '../tools/fronts.ts';
 import { Faults, startHonest } from '../tools/honest.ts';
@@ -16,7 +17,7 @@ type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'hones
 /** How many of each a short run uses. */
 const SHORT = { requests: 520, answers: 240 };
 
-export const hostileMessages: Row<Figure> = {
+torture<Figure>({
   name: 'hostile-messages',
   title:
     'Hostile requests to Node, nginx, Apache and a service that only looks at bytes, and hostile answers, each straight and ' +
@@ -67,4 +68,4 @@ export const hostileMessages: Row<Figure> = {
       faults: faults.first,
     };
   },
-};
+});
