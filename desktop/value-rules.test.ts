@@ -7,9 +7,10 @@ import { PAYLOADS } from './app/main/handlers/handle.ts';
 import { readDeepLink } from './app/main/system/deep-link.ts';
 import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './app/renderer/model/create-form.ts';
 import { readArguments } from './cli/arguments.ts';
-import { parseProject, ProjectFileError } from './client/config/project.ts';
+import { parseProject } from './client/config/project.ts';
 import { UsageError } from './client/failures.ts';
 import { NO_FILES } from './testing/files.ts';
+import { ProjectFileError } from './client/config/project-trust.ts';
 
 /** A way in: whether it takes a value. */
 type Door = (value: string) => boolean;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
-import { ProjectFileError } from '../client/config/project.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
 import { Network } from '../client/network/network.ts';
@@ -8,6 +7,7 @@ import { parseRelayAddress } from '../client/relay/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { readArguments, readLoginAddress } from './arguments.ts';
 import type { Command, Files } from './commands.ts';
+import { ProjectFileError } from '../client/config/project-trust.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV = { CULVERT_API_KEY: KEY };

@@ -9,7 +9,6 @@ import {
   PORT_RULE,
   TTL_RULE,
 } from '../../shared/value-rules.ts';
-import { checkLocalHosts, locateFolders, type ProjectRelay } from '../client/config/project-file.ts';
 import {
   checkKey,
   checkProtected,
@@ -52,6 +51,7 @@ import {
   type Values,
 } from './parse.ts';
 import type { OnceOnline } from './view/once-online.ts';
+import { checkLocalHosts, locateFolders, type ProjectRelay } from '../client/config/project-trust.ts';
 
 /**
  * @param args the words after `culvert`

@@ -7,7 +7,6 @@ import { setFlagsFromString } from 'node:v8';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
-import { ProjectFileError } from '../client/config/project.ts';
 import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
@@ -18,6 +17,7 @@ import { helpText } from './help.ts';
 import { translateCommand } from './parse.ts';
 import type { Output } from './reporter.ts';
 import type { ServedFolders } from './serve-folders.ts';
+import { ProjectFileError } from '../client/config/project-trust.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(argument)))

@@ -4,18 +4,8 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readDomain } from '../../../shared/domains.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import {
-  leadsElsewhere,
-  locateFolders,
-  PROJECT_FILE,
-  readProjectIn,
-} from '../../client/config/project-file.ts';
-import {
-  type Project,
-  ProjectFileError,
-  type ProjectTunnel,
-  type WithheldTunnel,
-} from '../../client/config/project.ts';
+import { PROJECT_FILE, readProjectIn } from '../../client/config/project-file.ts';
+import { type Project, type ProjectTunnel, type WithheldTunnel } from '../../client/config/project.ts';
 import { localUrl } from '../../client/config/tunnel-spec.ts';
 import { messageOf } from '../../client/messages.ts';
 import { RelayUnreachable } from '../../client/relay/errors.ts';
@@ -32,6 +22,7 @@ import { accessView, shownAccess } from './tunnels/access.ts';
 import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { OtherTunnels } from './tunnels/other-tunnels.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
+import { leadsElsewhere, locateFolders, ProjectFileError } from '../../client/config/project-trust.ts';
 
 export interface ProjectsOptions {
   readonly desk: Pick<TunnelList, 'create' | 'tunnels'>;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OPEN } from '../../../shared/access.ts';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
-import { checkOwners, locateFolders, readProject, readProjectIn, trustedOwners } from './project-file.ts';
-import { ProjectFileError } from './project.ts';
+import { readProject, readProjectIn } from './project-file.ts';
+import { checkOwners, locateFolders, ProjectFileError, trustedOwners } from './project-trust.ts';
 import { FOLDER_RULE, SPEC_DEFAULTS } from './tunnel-spec.ts';
 
 const isRefusal = (words: RegExp) => (error: unknown) =>

@@ -1,13 +1,10 @@
 /** Finds and reads `culvert.yml`, the tunnels of a project. */
-import { closeSync, fstatSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import { closeSync, fstatSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { MessageError, messageOf, toMessage } from '../messages.ts';
-import { isLoopback } from '../network/dial.ts';
-import type { RelayAddress } from '../relay/relay-address.ts';
 import { CONFIG_FILE_MAX_BYTES } from './config-limits.ts';
-import { parseProject, type Project, ProjectFileError, type ReadOptions } from './project.ts';
-import type { TunnelSpec } from './tunnel-spec.ts';
+import { checkOwners, ProjectFileError, trustedOwners } from './project-trust.ts';
+import { parseProject, type Project, type ReadOptions } from './project.ts';
 
 export const PROJECT_FILE = 'culvert.yml';
 
@@ -77,108 +74,3 @@ function findProjectFile(start: string): string {
 }
 
 /* Whose `culvert.yml` is used: as git does with repositories (safe.directory), another user's file only if it is named. */
-
-/**
- * @param env its `SUDO_UID` says who has called `sudo`
- * @param uid the effective user of this process; `undefined` on Windows, where Node does not tell a file's owner
- * @returns the users whose files are taken; `undefined` if owners are not known
- */
-export function trustedOwners(
-  env: Readonly<Record<string, string | undefined>>,
-  uid: number | undefined,
-): ReadonlySet<number> | undefined {
-  if (uid === undefined) return undefined;
-  const caller = env['SUDO_UID'] ?? '';
-  return new Set(uid === 0 && /^\d{1,10}$/.test(caller) ? [uid, Number(caller)] : [uid]);
-}
-
-/**
- * @param uids owners of the file, and of a link that leads to it
- * @throws ProjectFileError that says what to do
- */
-export function checkOwners(
-  path: string,
-  uids: readonly number[],
-  trusted: ReadonlySet<number> | undefined,
-): void {
-  const stranger = uids.find((uid) => trusted?.has(uid) === false);
-  if (stranger === undefined) return;
-  throw new ProjectFileError(toMessage('project.otherOwner', { path, uid: stranger }));
-}
-
-/* The folders that a `culvert.yml` shares: within its own, because the file may be somebody else's (docs/command.md). */
-
-/** A tunnel of the file, which may lead to a folder. */
-type LabelledFolder = Pick<TunnelSpec, 'folder'> & { readonly label: string };
-
-/**
- * Finds the folders, and follows links on the way.
- *
- * @param path of the `culvert.yml`
- * @returns the tunnels, with the path of each folder from the root
- * @throws ProjectFileError for a folder that is not there, or that a link leads out to
- */
-export function locateFolders<T extends LabelledFolder>(path: string, tunnels: readonly T[]): T[] {
-  return tunnels.map((tunnel) =>
-    tunnel.folder === undefined
-      ? tunnel
-      : { ...tunnel, folder: locate(path, `tunnels.${tunnel.label}.share`, tunnel.folder) },
-  );
-}
-
-function locate(file: string, field: string, folder: string): string {
-  const what = { path: file, field, folder: escapeUnprintable(folder) };
-  try {
-    const own = realpathSync(dirname(file));
-    const found = realpathSync(join(own, folder));
-    const below = relative(own, found);
-    if (!isAbsolute(below) && below.split(sep)[0] !== '..') return found;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new ProjectFileError(toMessage('project.folderUnreadable', { ...what, code }));
-  }
-  throw new ProjectFileError(toMessage('project.folderOutside', what));
-}
-
-/* What a `culvert.yml` cannot do by itself, because it may be somebody else's (docs/command.md). */
-
-/** The part of a {@link Project} that chooses the relay. */
-export interface ProjectRelay extends Pick<Project, 'path'> {
-  readonly relay: RelayAddress;
-}
-
-/**
- * A key without a relay of its own is sent to the relay of a file only if it would go there without the file, too.
- *
- * @param without the relay that would be used without the file
- * @param keyFrom where the key is from, for people
- * @throws ProjectFileError
- */
-export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress, keyFrom: string): void {
-  const { origin } = relay;
-  if (origin === without.origin) return;
-  throw new ProjectFileError(
-    `${path}: relay: ${origin} gets the key of ${keyFrom} only where you name that relay, too: ` +
-      `if you trust it, set CULVERT_RELAY=${origin} or give --relay ${origin}.`,
-  );
-}
-
-/** Whether a tunnel leads to another machine, which visitors would reach through this one. */
-export function leadsElsewhere({ localHost }: Pick<TunnelSpec, 'localHost'>): boolean {
-  return !isLoopback(localHost);
-}
-
-/**
- * The author of the file may know what is in the network of the person who starts it.
- *
- * @throws ProjectFileError for a tunnel that leads to another machine
- */
-export function checkLocalHosts({ path, tunnels }: Pick<Project, 'path' | 'tunnels'>): void {
-  for (const { label, localHost } of tunnels) {
-    if (!leadsElsewhere({ localHost })) continue;
-    throw new ProjectFileError(
-      `${path}: tunnels.${label}.local_host: "${localHost}" is another machine, which visitors would reach through this one: ` +
-        'it takes localhost or an address of it, or anything with --allow-other-hosts.',
-    );
-  }
-}

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { OPEN } from '../../../shared/access.ts';
 import { textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
-import { parseProject, ProjectFileError } from './project.ts';
+import { parseProject } from './project.ts';
+import { ProjectFileError } from './project-trust.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 

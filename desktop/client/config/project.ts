@@ -14,10 +14,11 @@ import {
   TTL_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { isLines, type Message, MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
+import { isLines, type Message, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './config-limits.ts';
 import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
+import { ProjectFileError } from './project-trust.ts';
 import { FLAG_RULE, FOLDER_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
 export interface Project {
@@ -246,9 +247,6 @@ function shown(value: unknown): MessageValue {
   if (text.includes(API_KEY_PREFIX)) return toMessage('project.keyValue');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
-
-/** Thrown for a `culvert.yml`, with one line for each problem: the file, the line, the field, and what it takes. */
-export class ProjectFileError extends MessageError {}
 
 /* Reports what is wrong with `culvert.yml`. */
 

@@ -10,8 +10,8 @@ import {
   type RelayAddress,
   RelayAddressError,
 } from '../relay/relay-address.ts';
-import { checkRelay, type ProjectRelay } from './project-file.ts';
 import type { Login } from './stored-login.ts';
+import { checkRelay, type ProjectRelay } from './project-trust.ts';
 
 export const DEFAULT_RELAY = 'http://localhost:8080';
 /** Nobody has said which relay. */

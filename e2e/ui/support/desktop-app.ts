@@ -20,6 +20,7 @@ import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { MainSide } from './app-window.ts';
 import { newest, type RunningApp } from './running-app.ts';
+import { FAKE_KEY_STORE } from './electron-outside.ts';
 
 const ABOUT: About = {
   version: VERSION,
@@ -250,19 +251,4 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
   };
   // As much of Electron as platform.ts touches; its own types are checked by the tests of desktop/main.
   return electron as unknown as ElectronPlatformOptions['electron'];
-}
-
-/**
- * A key store of the system, just enough to show that something was encrypted: every letter is shifted by half the alphabet.
- */
-export const FAKE_KEY_STORE = {
-  isAsyncEncryptionAvailable: () => Promise.resolve(true),
-  getSelectedStorageBackend: () => 'gnome_libsecret',
-  encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(rot(text))),
-  decryptStringAsync: (bytes: Buffer) =>
-    Promise.resolve({ result: rot(bytes.toString()), shouldReEncrypt: false }),
-};
-
-function rot(text: string): string {
-  return text.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 84) % 26) + 97));
 }

@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { watchPage } from './app-window.ts';
 import { type Driver, newest, type RunningApp, sharedByAll } from './running-app.ts';
+import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-outside.ts';
 
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
@@ -176,22 +177,4 @@ class ElectronApp implements RunningApp {
 /** What the preload exposes. */
 interface PageGlobals {
   readonly culvert: { call(channel: 'snapshot:get'): Promise<Answer<Snapshot>> };
-}
-
-/** What the driver of Electron and the file with which it starts the app both know. */
-
-/** The environment variable that names the directory of the app's own files. */
-export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
-
-/** What the app did outside its window. */
-export interface ElectronOutside {
-  readonly copied: string[];
-  readonly opened: string[];
-  /** the folder that the user chooses next */
-  folder: string | undefined;
-}
-
-/** Globals of the main process. */
-export interface EntryGlobals {
-  culvertOutside: ElectronOutside;
 }

@@ -5,8 +5,12 @@
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import { app, clipboard, dialog, safeStorage, shell } from 'electron';
-import { FAKE_KEY_STORE } from './desktop-app.ts';
-import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-driver.ts';
+import {
+  DIRECTORY_VARIABLE,
+  type ElectronOutside,
+  type EntryGlobals,
+  FAKE_KEY_STORE,
+} from './electron-outside.ts';
 
 const LEAVE_AND_QUIT = 1;
 const outside: ElectronOutside = { copied: [], opened: [], folder: undefined };

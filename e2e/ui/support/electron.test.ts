@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { loadBundle } from '../../../desktop/testing/electron/load-bundle.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { testScope } from '../../support/scope.ts';
-import { buildEntry, DIRECTORY_VARIABLE, type EntryGlobals } from './electron-driver.ts';
+import { buildEntry } from './electron-driver.ts';
+import { DIRECTORY_VARIABLE, type EntryGlobals } from './electron-outside.ts';
 import { notRun } from './fixture.ts';
 
 describe('what Electron is started with', () => {
