@@ -643,6 +643,8 @@ export const CERTIFICATE_READS_MAX = 256;
 export const CERTIFICATE_WAITS_MAX = 512;
 /** Those that wait for one name. */
 export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
+/** Those among them for names of one account: an owner of many names must not keep other people's visitors from theirs. */
+export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
 /** ms for which they wait: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;
 /** Connections to the port for plain HTTP at a time. */

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CERTIFICATE_WAIT_MS, CERTIFICATE_WAITS_MAX, CERTIFICATE_WAITS_PER_NAME_MAX } from '../limits.ts';
+import {
+  CERTIFICATE_WAIT_MS,
+  CERTIFICATE_WAITS_MAX,
+  CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
+  CERTIFICATE_WAITS_PER_NAME_MAX,
+} from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -15,6 +20,10 @@ const DAY = 86_400_000;
 
 async function turns(): Promise<void> {
   for (let count = 0; count < 5; count += 1) await nextTurn();
+}
+
+function namesOf(account: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `n${index}.${account}.tunnels.test`);
 }
 
 describe('handshakes', () => {
@@ -166,20 +175,27 @@ describe('handshakes', () => {
     assert.equal(handshakes.waits, 0);
   });
 
-  it('wait 32 at a time for a name, and 512 in all', async () => {
+  it('wait 32 at a time for a name, 64 for an account, and 512 in all', async () => {
     const waiting: (Promise<void> | undefined)[] = [];
-    for (let count = 0; count <= CERTIFICATE_WAITS_PER_NAME_MAX; count += 1)
-      waiting.push(handshakes.prepare('a.tunnels.test'));
+    const come = async (names: readonly string[]): Promise<void> => {
+      for (const name of names) waiting.push(handshakes.prepare(name));
+      await turns();
+    };
+    handshakes = make({ holderOf: (name) => Promise.resolve(name.split('.')[1]) });
+
+    await come(Array.from({ length: CERTIFICATE_WAITS_PER_NAME_MAX + 1 }, () => 'a.ann.tunnels.test'));
     assert.equal(handshakes.waits, CERTIFICATE_WAITS_PER_NAME_MAX);
-    for (let count = 0; count < CERTIFICATE_WAITS_MAX; count += 1) {
-      alive.add(`n${count}.tunnels.test`);
-      waiting.push(handshakes.prepare(`n${count}.tunnels.test`));
-    }
+    await come(namesOf('ann', CERTIFICATE_WAITS_PER_ACCOUNT_MAX));
+    assert.equal(handshakes.waits, CERTIFICATE_WAITS_PER_ACCOUNT_MAX);
+    for (let count = 0; count < CERTIFICATE_WAITS_MAX / CERTIFICATE_WAITS_PER_ACCOUNT_MAX; count += 1)
+      await come(namesOf(`account${count}`, CERTIFICATE_WAITS_PER_ACCOUNT_MAX));
     assert.equal(handshakes.waits, CERTIFICATE_WAITS_MAX);
-    await turns();
+
     for (const go of finish) go();
     await Promise.all(waiting.filter((one) => one !== undefined));
     assert.equal(handshakes.waits, 0);
+    await come(['a.ann.tunnels.test']);
+    assert.equal(handshakes.waits, 1);
   });
 
   it('of an authority that looks for a proof get that, of others nothing', async () => {

@@ -1,7 +1,12 @@
 /** What handshakes get: the certificate for the host that they name, ordered on demand where there is none yet. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { CERTIFICATE_WAIT_MS, CERTIFICATE_WAITS_MAX, CERTIFICATE_WAITS_PER_NAME_MAX } from '../limits.ts';
+import {
+  CERTIFICATE_WAIT_MS,
+  CERTIFICATE_WAITS_MAX,
+  CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
+  CERTIFICATE_WAITS_PER_NAME_MAX,
+} from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Orders } from './acme-orders.ts';
 import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
@@ -24,8 +29,9 @@ export interface HandshakesDeps {
 
 export class CertifiedHandshakes {
   readonly #deps: HandshakesDeps;
-  /** by host, handshakes that wait for a certificate to be issued */
-  readonly #waiting = new Map<string, number>();
+  /** handshakes that wait for a certificate to be issued, by the host that they name and by its account */
+  readonly #byHost = new Map<string, number>();
+  readonly #byAccount = new Map<string, number>();
   #waits = 0;
 
   constructor(deps: HandshakesDeps) {
@@ -92,21 +98,24 @@ export class CertifiedHandshakes {
 
   async #order(host: string): Promise<void> {
     const { own, holderOf, serveOwn } = this.#deps;
-    const waiting = this.#waiting.get(host) ?? 0;
-    if (this.#waits >= CERTIFICATE_WAITS_MAX || waiting >= CERTIFICATE_WAITS_PER_NAME_MAX) return;
+    if (this.#waits >= CERTIFICATE_WAITS_MAX) return;
     this.#waits += 1;
-    this.#waiting.set(host, waiting + 1);
     try {
-      const account = host === own ? undefined : await holderOf(host).catch(() => undefined);
-      if (host !== own && account === undefined) return;
-      await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, account));
-      if (host === own) await serveOwn();
-      else await this.#load(host);
+      await within(this.#byHost, host, CERTIFICATE_WAITS_PER_NAME_MAX, async () => {
+        if (host === own) {
+          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, undefined));
+          await serveOwn();
+          return;
+        }
+        const account = await holderOf(host).catch(() => undefined);
+        if (account === undefined) return;
+        await within(this.#byAccount, account, CERTIFICATE_WAITS_PER_ACCOUNT_MAX, async () => {
+          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, account));
+          await this.#load(host);
+        });
+      });
     } finally {
       this.#waits -= 1;
-      const left = (this.#waiting.get(host) ?? 1) - 1;
-      if (left > 0) this.#waiting.set(host, left);
-      else this.#waiting.delete(host);
     }
   }
 
@@ -122,5 +131,24 @@ export class CertifiedHandshakes {
       const timer = clock.setTimeout(resolve, ms);
       void work.finally(() => timer.cancel()).then(resolve);
     });
+  }
+}
+
+/** Does the work unless `most` of the same key are being done. */
+async function within(
+  counts: Map<string, number>,
+  key: string,
+  most: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const before = counts.get(key) ?? 0;
+  if (before >= most) return;
+  counts.set(key, before + 1);
+  try {
+    await work();
+  } finally {
+    const left = (counts.get(key) ?? 1) - 1;
+    if (left > 0) counts.set(key, left);
+    else counts.delete(key);
   }
 }
