@@ -1,4 +1,6 @@
+import * as yup from 'yup';
 import { ApiError, invalidAccess } from './errors.ts';
+import { described, type Field, listOf, MARK, object, optional, TEXT, type TypeOf } from './fields.ts';
 import { parseNetwork } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
@@ -31,13 +33,21 @@ export interface Access {
 }
 
 /** The same as the tunnel object shows it: without secrets, and only what is set. */
-export interface AccessView {
-  allow?: readonly string[];
-  /** their names */
-  basic?: readonly string[];
-  password?: true;
-  links?: true;
-  knock?: true;
+export const ACCESS_VIEW = described(
+  object({
+    allow: optional(shown(ALLOW_MAX)),
+    basic: optional(described(shown(BASIC_USERS_MAX), 'names of the users')),
+    password: MARK,
+    links: MARK,
+    knock: MARK,
+  }),
+  'empty for a tunnel that is open to everybody',
+);
+export type AccessView = TypeOf<typeof ACCESS_VIEW>;
+
+/** @param max how many a client accepts */
+function shown(max: number): Field<readonly string[]> {
+  return { ...listOf(TEXT), accepts: yup.array(TEXT.accepts).max(max).required() };
 }
 
 /** A tunnel that is open to everybody. */

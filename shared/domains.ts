@@ -1,4 +1,20 @@
+import * as yup from 'yup';
 import { API_ERRORS, ApiError, invalidDomain } from './errors.ts';
+import {
+  described,
+  type Field,
+  FLAG,
+  listOf,
+  object,
+  objectSchema,
+  oneOf,
+  SHOWN_TIME,
+  TEXT,
+  TEXT_OR_EMPTY,
+  TIME_OR_NULL,
+  type TypeOf,
+  UUID,
+} from './fields.ts';
 import { isIPv6 } from './host.ts';
 import type { ValueRule } from './value-rules.ts';
 
@@ -7,47 +23,57 @@ import type { ValueRule } from './value-rules.ts';
 /** What the TXT record that proves whose a domain is has before the domain in its name. */
 export const PROOF_LABEL = '_culvert';
 
-export type DomainStatus = 'pending' | 'verified';
+/** Copied into a form of a DNS provider: names, addresses, and the text of a proof. */
+const COPIED: Field<string> = {
+  ...TEXT,
+  accepts: yup
+    .string()
+    .matches(/^[\w.:=-]{1,300}$/)
+    .required(),
+};
 
 /** A record that has to be entered where the domain's DNS is kept. */
-export interface DnsRecord {
-  type: 'A' | 'AAAA' | 'CNAME' | 'TXT';
-  name: string;
-  value: string;
-}
+const RECORD = object(
+  { type: oneOf(['A', 'AAAA', 'CNAME', 'TXT']), name: COPIED, value: COPIED },
+  'DnsRecord',
+);
+export type DnsRecord = TypeOf<typeof RECORD>;
 
-export interface Domain {
-  /** UUID */
-  id: string;
-  /** in lower case, other characters than ASCII in punycode */
-  domain: string;
-  status: DomainStatus;
-  records: DnsRecord[];
-  /** RFC 3339, UTC */
-  created_at: string;
-  /** RFC 3339, UTC; `null` for one that is not verified */
-  verified_at: string | null;
-  /** since when its records are not as they should be, RFC 3339, UTC; `null` where they are, or were never looked at again */
-  failing_since: string | null;
-  /** when the relay lets go of it if nothing changes, RFC 3339, UTC; `null` if it does not */
-  ends_at: string | null;
-}
+export const DOMAIN = object(
+  {
+    id: UUID,
+    domain: described(COPIED, 'in lower case, other characters than ASCII in punycode'),
+    status: oneOf(['pending', 'verified']),
+    records: listOf(RECORD, 'what has to be entered where the DNS of the domain is kept'),
+    created_at: SHOWN_TIME,
+    /** `null` for one that is not verified */
+    verified_at: TIME_OR_NULL,
+    /** `null` if they are right, or if the relay has not checked them again */
+    failing_since: described(TIME_OR_NULL, 'since when its records are wrong'),
+    /** `null` if it does not */
+    ends_at: described(TIME_OR_NULL, 'when the relay lets go of it if nothing changes'),
+  },
+  'Domain',
+);
+export const DOMAIN_LIST = object({ domains: listOf(DOMAIN, 'oldest first') }, 'DomainList');
+export type Domain = TypeOf<typeof DOMAIN>;
+export type DomainStatus = Domain['status'];
 
-/** What was found when a domain was looked at. */
-export interface DomainCheck {
-  /** `proof`: the TXT record; `address`: where the domain leads */
-  what: 'proof' | 'address';
-  ok: boolean;
-  /** what the DNS has instead; none where there is nothing, or it is right */
-  found: string[];
-  /** what is wrong, as a sentence; `''` where nothing is */
-  problem: string;
-}
+/** What was found when the records of a domain were checked. */
+const CHECK = object(
+  {
+    what: described(oneOf(['proof', 'address']), 'the TXT record, or where the domain leads'),
+    ok: FLAG,
+    found: listOf(TEXT_OR_EMPTY, 'what the DNS has instead'),
+    problem: described(TEXT_OR_EMPTY, 'what is wrong; empty where nothing is'),
+  },
+  'DomainCheck',
+);
+export type DomainCheck = TypeOf<typeof CHECK>;
 
-/** A domain that was just looked at. */
-export interface CheckedDomain extends Domain {
-  checks: DomainCheck[];
-}
+/** A domain whose records were just checked. */
+export const CHECKED_DOMAIN = object({ ...DOMAIN.fields, checks: listOf(CHECK) }, 'CheckedDomain');
+export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 
 /* What a domain may be that a user brings (docs/protocol.md section 12.1). */
 
@@ -95,6 +121,11 @@ function asciiOf(given: string): string | undefined {
 }
 
 /* Requests that name a domain, as the REST interface accepts them (docs/protocol.md section 12). */
+
+export const ADD_DOMAIN_SCHEMA = objectSchema(
+  { domain: { type: 'string', description: 'such as `app.example.com`' } },
+  'AddDomain',
+);
 
 /**
  * Reads the body of a request for a domain.

@@ -1,6 +1,19 @@
 /** Visitors who knock at a tunnel, and how its owner answers them (docs/protocol.md section 11.3). */
+import * as yup from 'yup';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
+import {
+  described,
+  givenDuration,
+  listOf,
+  object,
+  objectSchema,
+  oneOf,
+  SHORT_ID,
+  SHOWN_TIME,
+  TEXT,
+  type TypeOf,
+} from './fields.ts';
 
 /** @limit s for which a visitor waits for an answer. */
 export const KNOCK_SECONDS = 5 * 60;
@@ -13,22 +26,37 @@ const ADMIT_RULE = 'admit must be true or false';
 const FOR_RULE = `for must be a duration such as 1h, of at least 1s and at most ${formatDuration(ADMISSION_MAX_SECONDS)}`;
 
 /** A knock as the REST interface shows it. */
-export interface Knock {
-  /** 16 hexadecimal digits */
-  id: string;
-  status: 'waiting' | 'admitted' | 'refused';
-  /** the visitor's IP address */
-  address: string;
-  /** what the visitor's `User-Agent` says, without control characters; `''` without one */
-  agent: string;
-  /** RFC 3339, UTC, milliseconds */
-  at: string;
-  /** until when the visitor waits, is in, or may not knock again; RFC 3339, UTC, milliseconds */
-  ends_at: string;
-}
+export const KNOCK = object(
+  {
+    id: SHORT_ID,
+    status: oneOf(['waiting', 'admitted', 'refused']),
+    address: described(TEXT, "the visitor's IP address"),
+    // The visitor chooses it: what is done with it must not depend on what it says.
+    agent: {
+      ...described(TEXT, "the visitor's `User-Agent`, without control characters"),
+      accepts: yup.string().defined(),
+    },
+    at: SHOWN_TIME,
+    ends_at: described(SHOWN_TIME, 'until when the visitor waits, is in, or may not knock again'),
+  },
+  'Knock',
+);
+export const KNOCK_LIST = object({ knocks: listOf(KNOCK, 'oldest first') }, 'KnockList');
+export type Knock = TypeOf<typeof KNOCK>;
 
 /** Whether somebody is let in: for how many seconds, or not. */
 export type KnockAnswer = { readonly admit: false } | { readonly admit: true; readonly seconds: number };
+
+export const KNOCK_ANSWER_SCHEMA = objectSchema(
+  {
+    admit: { type: 'boolean', description: 'whether the visitor may come in' },
+    'for?': givenDuration(
+      `for how long, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
+      ADMISSION_DEFAULT_SECONDS,
+    ),
+  },
+  'KnockAnswer',
+);
 
 /**
  * @param body parsed JSON

@@ -1,6 +1,20 @@
 import * as yup from 'yup';
+import { formatDuration } from './duration.ts';
 import { invalidLink } from './errors.ts';
-import { check, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
+import {
+  ADDRESS,
+  described,
+  listOf,
+  object,
+  optional,
+  type OptionalField,
+  SHORT_ID,
+  TEXT,
+  TEXT_OR_EMPTY,
+  TIME,
+  type TypeOf,
+} from './fields.ts';
+import { check, isNotGiven, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
 import type { ValueRule } from './value-rules.ts';
 
 /** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
@@ -18,23 +32,32 @@ export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 export const LINK_PARAMETER = 'culvert_pass';
 
 /** A link as it is listed. */
-export interface Link {
-  /** 16 hexadecimal digits */
-  id: string;
-  /** what its owner has called it; may be empty */
-  note: string;
-  /** where it leads below the tunnel's address; the tunnel's start page without */
-  path?: string;
-  /** RFC 3339, UTC */
-  created_at: string;
-  /** RFC 3339, UTC */
-  expires_at: string;
-}
+export const LINK = object(
+  {
+    id: SHORT_ID,
+    note: TEXT_OR_EMPTY,
+    path: optional(described(TEXT_OR_EMPTY, "where it leads below the tunnel's address")),
+    created_at: TIME,
+    expires_at: TIME,
+  },
+  'Link',
+);
+export const LINK_LIST = object({ links: listOf(LINK, 'newest first') }, 'LinkList');
+export type Link = TypeOf<typeof LINK>;
 
 /** A link that was just made: the only time that its address is shown. */
-export interface NewLink extends Link {
-  url: string;
-}
+export const NEW_LINK = object(
+  {
+    ...LINK.fields,
+    url: {
+      ...described(ADDRESS, 'the address to hand out; it is not shown again'),
+      // It has a query.
+      accepts: TEXT.accepts,
+    },
+  },
+  'NewLink',
+);
+export type NewLink = TypeOf<typeof NEW_LINK>;
 
 /** The create request, read. */
 export interface CreateLink {
@@ -77,26 +100,52 @@ function isPath(text: string): boolean {
 
 /* Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.2). */
 
-const note = yup
-  .mixed<string>()
-  .nullable()
-  .test('note', (value: unknown, context) =>
-    isNotGiven(value) || LINK_NOTE_RULE.accepts(value)
-      ? true
-      : refuse(context, invalidLink(`the note of a link must be ${LINK_NOTE_RULE.accepted}`)),
-  );
+const note: OptionalField<string | null> = optional({
+  schema: {
+    type: ['string', 'null'],
+    maxLength: LINK_NOTE_MAX_LENGTH,
+    description: 'without control characters; the local service is told it as the name of whoever comes',
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('note', (value: unknown, context) =>
+      isNotGiven(value) || LINK_NOTE_RULE.accepts(value)
+        ? true
+        : refuse(context, invalidLink(`the note of a link must be ${LINK_NOTE_RULE.accepted}`)),
+    ),
+});
 
-const path = yup
-  .mixed<string>()
-  .nullable()
-  .test('path', (value: unknown, context) =>
-    isNotGiven(value) || LINK_PATH_RULE.accepts(value)
-      ? true
-      : refuse(context, invalidLink(`the path of a link must be ${LINK_PATH_RULE.accepted}`)),
-  );
+const path: OptionalField<string | null> = optional({
+  schema: {
+    type: ['string', 'null'],
+    maxLength: LINK_PATH_MAX_LENGTH,
+    description:
+      "where the link leads below the tunnel's address; it does not keep visitors from other paths",
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('path', (value: unknown, context) =>
+      isNotGiven(value) || LINK_PATH_RULE.accepts(value)
+        ? true
+        : refuse(context, invalidLink(`the path of a link must be ${LINK_PATH_RULE.accepted}`)),
+    ),
+});
 
 /** The create request, fields in the order in which they are checked. */
-export const createLinkSchema = yup.object({ ttl: ttl(LINK_MAX_TTL_SECONDS), note, path }).strict();
+export const CREATE_LINK = object(
+  {
+    ttl: ttl(
+      LINK_MAX_TTL_SECONDS,
+      `a duration like \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
+      LINK_DEFAULT_TTL_SECONDS,
+    ),
+    note,
+    path,
+  },
+  'CreateLink',
+);
 
 /**
  * Reads the body of a request for a link.
@@ -105,14 +154,10 @@ export const createLinkSchema = yup.object({ ttl: ttl(LINK_MAX_TTL_SECONDS), not
  * @throws ApiError for the first field that breaks a rule
  */
 export function readCreateLink(body: unknown): CreateLink {
-  const fields = check(createLinkSchema, body);
+  const fields = check(CREATE_LINK, body);
   return {
     ttl: readGivenTtl(fields.ttl, LINK_MAX_TTL_SECONDS) ?? LINK_DEFAULT_TTL_SECONDS,
     note: fields.note ?? '',
     path: isNotGiven(fields.path) ? undefined : (fields.path ?? undefined),
   };
-}
-
-function isNotGiven(value: unknown): boolean {
-  return value === undefined || value === null || value === '';
 }

@@ -1,55 +1,150 @@
 /** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
 import * as yup from 'yup';
-import { readAccess } from './access.ts';
-import { TTL_MIN_SECONDS } from './constraints.ts';
+import {
+  ALLOW_MAX,
+  BASIC_USERS_MAX,
+  PASSWORD_MAX_LENGTH,
+  PASSWORD_MIN_LENGTH,
+  readAccess,
+  USER_MAX_LENGTH,
+} from './access.ts';
+import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN, TTL_MIN_SECONDS } from './constraints.ts';
 import { readGivenDomain } from './domains.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
-import type { TtlLimits, WantedTunnel } from './tunnel.ts';
+import {
+  type Field,
+  type Fields,
+  givenDuration,
+  type JsonObject,
+  object,
+  objectSchema,
+  type ObjectField,
+  optional,
+  type OptionalField,
+  TEXT,
+  type TypeOf,
+} from './fields.ts';
+import { LOCAL_PORT_SCHEMA, type TtlLimits, type WantedTunnel } from './tunnel.ts';
 import { NAME_RULE, PORT_RULE } from './value-rules.ts';
 
-const localPort = yup
-  .mixed<number>()
-  .nullable()
-  .test('local_port', (value: unknown, context) =>
-    PORT_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidPort),
-  );
+const localPort: Field<number> = {
+  schema: LOCAL_PORT_SCHEMA,
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('local_port', (value: unknown, context) =>
+      PORT_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidPort),
+    ),
+};
 
-const name = yup
-  .mixed<string>()
-  .nullable()
-  .test('name', (value: unknown, context) => {
-    if (value === undefined || value === null || value === '') return true;
-    return NAME_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidName);
+const name: OptionalField<string | null> = optional({
+  schema: {
+    oneOf: [
+      {
+        type: 'string',
+        pattern: NAME_PATTERN.source,
+        minLength: NAME_MIN_LENGTH,
+        maxLength: NAME_MAX_LENGTH,
+        description: 'lowercase letters, digits and hyphens, not starting or ending with a hyphen',
+      },
+      { type: 'null' },
+      { const: '' },
+    ],
+    description: 'needs the Dev plan or above',
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('name', (value: unknown, context) =>
+      isNotGiven(value) || NAME_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidName),
+    ),
+});
+
+function flag(description: string): OptionalField<boolean | null> {
+  return optional({
+    schema: { type: ['boolean', 'null'], default: false, description },
+    accepts: yup
+      .mixed()
+      .nullable()
+      .test('flag', (value: unknown, context) =>
+        value === undefined || value === null || typeof value === 'boolean'
+          ? true
+          : refuse(context, API_ERRORS.invalidBody),
+      ),
   });
-
-const flag = yup
-  .mixed<boolean>()
-  .nullable()
-  .test('flag', (value: unknown, context) =>
-    value === undefined || value === null || typeof value === 'boolean'
-      ? true
-      : refuse(context, API_ERRORS.invalidBody),
-  );
-
-/** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
-export function createTunnelSchema(limits: TtlLimits) {
-  return yup
-    .object({
-      local_port: localPort,
-      name,
-      ttl: ttl(limits.maxTtl),
-      idle_ttl: flag,
-      access: yup.mixed().nullable(),
-      take_over: flag,
-      domain: yup.mixed().nullable(),
-    })
-    .strict();
 }
 
+/** `access`, which {@link readAccess} reads. */
+export const ACCESS_SCHEMA: JsonObject = {
+  ...objectSchema(
+    {
+      'allow?': {
+        type: ['array', 'null'],
+        maxItems: ALLOW_MAX,
+        items: TEXT.schema,
+        description:
+          'addresses and networks from which visitors may come, such as `192.0.2.7` or `10.0.0.0/8`',
+      },
+      'basic?': {
+        type: ['array', 'null'],
+        maxItems: BASIC_USERS_MAX,
+        items: objectSchema({
+          user: { type: 'string', minLength: 1, maxLength: USER_MAX_LENGTH, description: 'without a colon' },
+          password: { type: 'string', minLength: 1, maxLength: PASSWORD_MAX_LENGTH },
+        }),
+        description: 'visitors pass with HTTP Basic',
+      },
+      'password?': {
+        type: ['string', 'null'],
+        minLength: PASSWORD_MIN_LENGTH,
+        maxLength: PASSWORD_MAX_LENGTH,
+        description: 'visitors pass after typing it into a page',
+      },
+      'links?': { type: ['boolean', 'null'], description: 'visitors pass with a signed link' },
+      'knock?': { type: ['boolean', 'null'], description: 'visitors pass when the owner has let them in' },
+    },
+    'Access',
+  ),
+  additionalProperties: false,
+};
+
+/** A field that has a reader of its own. */
+function readElsewhere<V>(schema: JsonObject): OptionalField<V> {
+  return optional<V>({ schema, accepts: yup.mixed().nullable() });
+}
+
+/** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
+export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
+  return object(
+    {
+      local_port: localPort,
+      name,
+      ttl: ttl(maxTtl, upTo(maxTtl), defaultTtl),
+      idle_ttl: flag('traffic restarts the ttl'),
+      access: readElsewhere<unknown>({
+        oneOf: [ACCESS_SCHEMA, { type: 'null' }],
+        description: 'who may come in; without it, everybody',
+      }),
+      take_over: flag("where the account's own live tunnel has the name, it is the one that is meant"),
+      domain: readElsewhere<string | null>({
+        type: ['string', 'null'],
+        description: 'a verified domain of the account',
+      }),
+    },
+    'CreateTunnel',
+  );
+}
+
+export type CreateTunnelBody = TypeOf<ReturnType<typeof createTunnelBody>>;
+
 /** The extend request (docs/protocol.md section 3.5). */
-export function extendTunnelSchema(limits: TtlLimits) {
-  return yup.object({ ttl: ttl(limits.maxTtl) }).strict();
+export function extendTunnelBody({ maxTtl }: TtlLimits) {
+  return object({ ttl: ttl(maxTtl, "by how much; by the tunnel's own ttl without") }, 'ExtendTunnel');
+}
+
+function upTo(maxTtl: number): string {
+  return `a duration like \`30m\`, \`1.5h\` or \`1h30m\`, of at least 1s and at most ${formatDuration(maxTtl)} or what the plan allows`;
 }
 
 /**
@@ -59,9 +154,9 @@ export function extendTunnelSchema(limits: TtlLimits) {
  * @throws ApiError for the first field, in the order of the table in docs/protocol.md section 3.2, that breaks a rule
  */
 export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel {
-  const fields = check(createTunnelSchema(limits), body);
+  const fields = check(createTunnelBody(limits), body);
   return {
-    localPort: Number(fields.local_port),
+    localPort: fields.local_port,
     name: fields.name ?? '',
     ttl: readGivenTtl(fields.ttl, limits.maxTtl) ?? limits.defaultTtl,
     idleTtl: fields.idle_ttl ?? false,
@@ -78,10 +173,10 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel
  * @throws ApiError
  */
 export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
-  return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits.maxTtl);
+  return readGivenTtl(check(extendTunnelBody(limits), body).ttl, limits.maxTtl);
 }
 
-function isNotGiven(value: unknown): boolean {
+export function isNotGiven(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
@@ -106,16 +201,19 @@ export function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.Vali
 }
 
 /** The field `ttl` of a request. */
-export function ttl(maxTtl: number) {
-  return yup
-    .mixed<string>()
-    .nullable()
-    .test('ttl', (value: unknown, context) => {
-      if (value === undefined || value === null) return true;
-      if (typeof value !== 'string') return refuse(context, API_ERRORS.invalidTtl);
-      const seconds = readTtl(value, maxTtl);
-      return typeof seconds === 'number' ? true : refuse(context, seconds);
-    });
+export function ttl(maxTtl: number, description: string, byDefault?: number): OptionalField<string | null> {
+  return optional({
+    schema: givenDuration(description, byDefault),
+    accepts: yup
+      .mixed()
+      .nullable()
+      .test('ttl', (value: unknown, context) => {
+        if (value === undefined || value === null) return true;
+        if (typeof value !== 'string') return refuse(context, API_ERRORS.invalidTtl);
+        const seconds = readTtl(value, maxTtl);
+        return typeof seconds === 'number' ? true : refuse(context, seconds);
+      }),
+  });
 }
 
 /**
@@ -134,16 +232,16 @@ export function readGivenTtl(text: string | null | undefined, maxTtl: number): n
  * @param body parsed JSON
  * @throws ApiError for the first field, in the order of the schema, that breaks a rule
  */
-export function check<T extends yup.AnyObject>(schema: yup.ObjectSchema<T>, body: unknown): T {
+export function check<O extends ObjectField<Fields>>({ accepts, fields }: O, body: unknown): TypeOf<O> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(API_ERRORS.invalidBody);
   try {
-    schema.validateSync(body, { abortEarly: false });
-    return body as T;
+    accepts.validateSync(body, { abortEarly: false });
+    return body as TypeOf<O>;
   } catch (error) {
     if (!(error instanceof yup.ValidationError)) throw error;
     // yup reports fields in the order they fail; the contract has one order.
-    const order = Object.keys(schema.fields);
+    const order = Object.keys(fields);
     const [first] = error.inner.toSorted((a, b) => order.indexOf(a.path ?? '') - order.indexOf(b.path ?? ''));
     throw new ApiError((first?.params?.['entry'] as ApiErrorEntry | undefined) ?? API_ERRORS.invalidBody);
   }

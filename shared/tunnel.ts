@@ -1,64 +1,89 @@
-/** Tunnels as the REST interface shows them (docs/protocol.md section 3). */
-import type { Access, AccessView } from './access.ts';
+/** Tunnels and accounts as the REST interface shows them (docs/protocol.md section 3). */
+import * as yup from 'yup';
+import { type Access, ACCESS_VIEW } from './access.ts';
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from './constraints.ts';
+import {
+  ADDRESS,
+  COUNT,
+  described,
+  DURATION,
+  FLAG,
+  LIMIT_OR_NULL,
+  listOf,
+  object,
+  oneOf,
+  optional,
+  addedLater,
+  TEXT,
+  TEXT_OR_EMPTY,
+  TEXT_OR_NULL,
+  TIME,
+  type TypeOf,
+  unused,
+  UUID,
+} from './fields.ts';
 
-/** The tunnel object. */
-export interface Tunnel {
-  /** UUID */
-  id: string;
-  slug: string;
-  client_id: string;
-  local_port: number;
-  /** the requested name, or `''` */
-  name: string;
-  /** normalized duration string */
-  ttl: string;
-  mode: 'relay';
-  /** RFC 3339, UTC, milliseconds */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds */
-  expires_at: string;
-  idle_ttl: boolean;
-  bytes_in: number;
-  bytes_out: number;
-  requests: number;
-  /** whether its client is there */
-  online: boolean;
-  /** who may come in; `{}`: everybody */
-  access: AccessView;
-  /** the address to hand out */
-  public_url: string;
-  urls: TunnelUrls;
-}
+/** As a number. */
+export const LOCAL_PORT_SCHEMA = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };
 
-export interface TunnelUrls {
-  subdomain: string;
-  /** only if the relay has the path form */
-  path?: string;
-  /** only if the owner has an account subdomain */
-  account?: string;
-  /** only if the tunnel has a domain of its owner's */
-  domain?: string;
-}
-
-/** What `GET /v1/account` returns; `null` means "unlimited". */
-export interface Account {
-  client_id: string;
-  name: string;
-  plan: Plan;
-  subdomain: string | null;
-  limits: {
-    default_ttl: string;
-    max_ttl: string;
-    creates_per_minute: number;
-    create_burst: number;
-    max_tunnels: number | null;
-    max_connections: number | null;
-    max_domains: number | null;
-  };
-}
+/** The tunnel object, in the order in which it is written. */
+export const TUNNEL = object(
+  {
+    id: UUID,
+    slug: TEXT,
+    client_id: unused(UUID),
+    local_port: { ...COUNT, schema: LOCAL_PORT_SCHEMA },
+    name: described(TEXT_OR_EMPTY, 'as requested, or empty'),
+    ttl: DURATION,
+    mode: unused<'relay'>({ schema: { const: 'relay' }, accepts: yup.mixed() }),
+    created_at: TIME,
+    expires_at: TIME,
+    idle_ttl: FLAG,
+    bytes_in: described(COUNT, 'bytes from visitors handed to the client'),
+    bytes_out: described(COUNT, 'bytes from the client to visitors'),
+    requests: COUNT,
+    online: addedLater(described(FLAG, 'whether its client is there'), false),
+    access: addedLater(ACCESS_VIEW, {}),
+    public_url: described(ADDRESS, 'the address to hand out'),
+    urls: object({
+      subdomain: ADDRESS,
+      /** only if the relay has the path form */
+      path: optional(ADDRESS),
+      /** only if the owner has an account subdomain */
+      account: optional(ADDRESS),
+      /** only if the tunnel has a domain of its owner's */
+      domain: optional(ADDRESS),
+    }),
+  },
+  'Tunnel',
+);
+export const TUNNEL_LIST = object({ tunnels: listOf(TUNNEL, 'newest first') }, 'TunnelList');
+export type Tunnel = TypeOf<typeof TUNNEL>;
 
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
+
+/** What `GET /v1/account` returns; `null` means "unlimited". */
+export const ACCOUNT = object(
+  {
+    client_id: { ...UUID, accepts: TEXT.accepts },
+    name: TEXT,
+    // A newer relay may have plans that this client does not know.
+    plan: { ...oneOf(PLANS), accepts: TEXT.accepts },
+    subdomain: TEXT_OR_NULL,
+    limits: object({
+      default_ttl: DURATION,
+      max_ttl: DURATION,
+      creates_per_minute: { ...COUNT, accepts: yup.number().min(0).required() },
+      create_burst: COUNT,
+      max_tunnels: described(LIMIT_OR_NULL, 'null: unlimited'),
+      max_connections: described(LIMIT_OR_NULL, 'of each tunnel; null: unlimited'),
+      max_domains: unused(described(LIMIT_OR_NULL, 'null: unlimited')),
+    }),
+  },
+  'Account',
+);
+export type Account = TypeOf<typeof ACCOUNT>;
 
 /** How long a relay lets tunnels live, in seconds. */
 export interface TtlLimits {

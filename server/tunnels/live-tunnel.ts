@@ -1,5 +1,5 @@
 /** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
-import type { TunnelUrls } from '../../shared/tunnel.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
@@ -316,11 +316,11 @@ export interface Addresses {
 export function tunnelUrls(
   tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'>,
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
-): { public_url: string; urls: TunnelUrls } {
+): { public_url: string; urls: Tunnel['urls'] } {
   const { slug, account, domain } = tunnel;
   const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
   const below = (parent: string) => `${publicUrl.protocol}//${slug}.${parent}${port}`;
-  const urls: TunnelUrls = {
+  const urls: Tunnel['urls'] = {
     subdomain: below(tunnelDomain),
     ...(pathForm && { path: `${publicUrl.origin}/t/${slug}` }),
   };

@@ -1,10 +1,17 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
-import type { CheckedDomain, Domain } from '../../../shared/domains.ts';
+import {
+  CHECKED_DOMAIN,
+  type CheckedDomain,
+  DOMAIN,
+  DOMAIN_LIST,
+  type Domain,
+} from '../../../shared/domains.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
-import type { Knock } from '../../../shared/knocks.ts';
-import type { Link, NewLink } from '../../../shared/links.ts';
-import type { Account, Tunnel } from '../../../shared/tunnel.ts';
+import { KNOCK_LIST, type Knock } from '../../../shared/knocks.ts';
+import { LINK_LIST, type Link, type NewLink } from '../../../shared/links.ts';
+import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
+import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call, type CallResponse } from '../network/call.ts';
@@ -13,12 +20,7 @@ import {
   accessRequest,
   asksVisitorsFor,
   type LinkRequest,
-  readAccount,
-  readCheckedDomain,
-  readDomainList,
-  readDomainObject,
-  readKnockList,
-  readLinkList,
+  read,
   readNewLink,
   readTunnel,
   readTunnelList,
@@ -35,18 +37,11 @@ import {
 import type { RelayAddress } from './relay-address.ts';
 
 /** A create request (docs/protocol.md section 3.2). */
-export interface CreateRequest {
-  readonly local_port: number;
-  readonly name?: string;
-  readonly ttl?: string;
-  readonly idle_ttl?: boolean;
-  /** who may come in; everybody without it */
-  readonly access?: Access;
-  /** a verified domain of the account */
-  readonly domain?: string;
-  /** Whether the account's own live tunnel of that name is the one that is meant. */
-  readonly take_over?: boolean;
-}
+export type CreateRequest = {
+  readonly [Field in keyof CreateTunnelBody]: Field extends 'access'
+    ? Access
+    : NonNullable<CreateTunnelBody[Field]>;
+};
 
 /**
  * The create request for a tunnel that a user wants.
@@ -94,7 +89,7 @@ export class ApiClient {
 
   /** `GET /v1/account`: who owns the key, and what it may do. */
   async getAccount(): Promise<Account> {
-    return readAccount(await this.#call('GET', '/v1/account'));
+    return read(ACCOUNT, await this.#call('GET', '/v1/account'));
   }
 
   /**
@@ -176,7 +171,7 @@ export class ApiClient {
 
   /** `GET /v1/tunnels/{id}/links`: those that are good. */
   async listLinks(id: string): Promise<Link[]> {
-    return readLinkList(await this.#callForAccess('GET', `${tunnelPath(id)}/links`));
+    return read(LINK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/links`)).links;
   }
 
   /** `DELETE /v1/tunnels/{id}/links/{link_id}`: the link no longer lets anybody in, and who came with it is out. */
@@ -186,7 +181,7 @@ export class ApiClient {
 
   /** `GET /v1/tunnels/{id}/knocks`: who waits, who is in, and who was refused lately. */
   async listKnocks(id: string): Promise<Knock[]> {
-    return readKnockList(await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`));
+    return read(KNOCK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`)).knocks;
   }
 
   /**
@@ -201,17 +196,17 @@ export class ApiClient {
 
   /** `GET /v1/domains`: the domains of the key's account, oldest first. */
   async listDomains(): Promise<Domain[]> {
-    return readDomainList(await this.#callForDomains('GET', '/v1/domains'));
+    return read(DOMAIN_LIST, await this.#callForDomains('GET', '/v1/domains')).domains;
   }
 
   /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
   async addDomain(domain: string): Promise<Domain> {
-    return readDomainObject(await this.#callForDomains('POST', '/v1/domains', { domain }));
+    return read(DOMAIN, await this.#callForDomains('POST', '/v1/domains', { domain }));
   }
 
   /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
   async verifyDomain(id: string): Promise<CheckedDomain> {
-    return readCheckedDomain(await this.#callForDomains('POST', `${domainPath(id)}/verify`));
+    return read(CHECKED_DOMAIN, await this.#callForDomains('POST', `${domainPath(id)}/verify`));
   }
 
   /** `DELETE /v1/domains/{id}`: gives it up; a tunnel that has it ends. */

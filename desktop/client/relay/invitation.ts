@@ -1,11 +1,12 @@
 /** Looking at an invitation to a relay, and taking it (docs/protocol.md section 13). */
 import { hostname } from 'node:os';
-import * as yup from 'yup';
-import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
+import { type Fields, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
 import {
   invitationToken,
   MACHINE_MAX_LENGTH,
+  OPEN_INVITE,
   type OpenInvite,
+  TAKEN_INVITE,
   type TakenInvite,
 } from '../../../shared/invitations.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
@@ -14,7 +15,7 @@ import { toMessage } from '../messages.ts';
 import { type Call, call, type CallResponse } from '../network/call.ts';
 import { describeNetworkError } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
-import { check, text, time } from './api-responses.ts';
+import { read } from './api-responses.ts';
 import { readRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 
@@ -23,11 +24,6 @@ export interface InvitationAddress {
   readonly relay: RelayAddress;
   readonly token: string;
 }
-
-const openSchema = yup.object({ account: text, expires_at: time }).strict();
-const takenSchema = yup
-  .object({ id: text, account: text, key: yup.string().matches(API_KEY_PATTERN).required(), relay: text })
-  .strict();
 
 /** @returns `undefined` for a text that is not the address of an invitation */
 export function readInvitation(address: string): InvitationAddress | undefined {
@@ -47,7 +43,7 @@ export async function lookAtInvitation(
   network: Network,
 ): Promise<OpenInvite> {
   const wanted = { method: 'GET', path: `/invite/${token}`, body: undefined };
-  return (await ask(relay, network, wanted, 200, openSchema)) as OpenInvite;
+  return ask(relay, network, wanted, 200, OPEN_INVITE);
 }
 
 /**
@@ -61,20 +57,20 @@ export async function takeInvitation(
 ): Promise<TakenInvite> {
   const machine = replaceUnprintable(hostname(), ' ').slice(0, MACHINE_MAX_LENGTH);
   const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: JSON.stringify({ machine }) };
-  return (await ask(relay, network, wanted, 201, takenSchema)) as TakenInvite;
+  return ask(relay, network, wanted, 201, TAKEN_INVITE);
 }
 
-async function ask(
+async function ask<O extends ObjectField<Fields>>(
   relay: RelayAddress,
   network: Network,
   wanted: Pick<Call, 'method' | 'path' | 'body'>,
   expected: number,
-  schema: yup.Schema,
-): Promise<unknown> {
+  object: O,
+): Promise<TypeOf<O>> {
   const { status, headers, text: body } = await send(relay, network, wanted);
   if (status !== expected) throw readRefusal(status, headers, body, Date.now());
   try {
-    return check(schema, JSON.parse(body));
+    return read(object, JSON.parse(body));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new RelayUnreachable(toMessage('relay.notRelay', { origin: relay.origin }));

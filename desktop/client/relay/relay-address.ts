@@ -1,4 +1,3 @@
-import { TUNNEL_ADDRESS_MAX_CHARS } from '../limits.ts';
 import { MessageError, toMessage } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Endpoint } from '../network/network.ts';
@@ -43,16 +42,4 @@ export function isProtected({ secure, hostname }: RelayAddress): boolean {
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;
-}
-
-/** Scheme, host and path, with only those characters of a URL (RFC 3986) that mean nothing to a shell. */
-const ADDRESS = /^https?:\/\/[\w.~%:[\]/-]+$/i;
-
-/**
- * Whether text is the address of a tunnel that can be printed, copied into a shell and opened in a browser: of `http` or
- * `https`, with a host, without credentials, query and fragment. Addresses come from relays, and not every relay is a
- * friend.
- */
-export function isWebAddress(text: string): boolean {
-  return text.length <= TUNNEL_ADDRESS_MAX_CHARS && ADDRESS.test(text) && URL.canParse(text);
 }

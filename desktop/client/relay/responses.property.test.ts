@@ -1,20 +1,14 @@
 /** What a client reads of a relay's responses, which a hostile relay, or a proxy in between, may write as it likes. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { CHECKED_DOMAIN, DOMAIN, DOMAIN_LIST } from '../../../shared/domains.ts';
 import { parseDuration } from '../../../shared/duration.ts';
+import { KNOCK_LIST } from '../../../shared/knocks.ts';
+import { LINK_LIST } from '../../../shared/links.ts';
 import { anyJson, mutated } from '../../../shared/testing/mutated.ts';
+import { ACCOUNT } from '../../../shared/tunnel.ts';
 import { hasUnprintable } from '../../../shared/unprintable.ts';
-import {
-  readAccount,
-  readCheckedDomain,
-  readDomainList,
-  readDomainObject,
-  readKnockList,
-  readLinkList,
-  readNewLink,
-  readTunnel,
-  readTunnelList,
-} from './api-responses.ts';
+import { read, readNewLink, readTunnel, readTunnelList } from './api-responses.ts';
 import { readErrorBody, readRefusal, readRetryAfter, RelayUnreachable } from './errors.ts';
 
 const RUNS = { numRuns: 1000 };
@@ -75,27 +69,27 @@ const knock = {
 };
 const checks = [{ what: 'proof', ok: false, found: [''], problem: 'there is none' }];
 
-const responses: readonly (readonly [name: string, valid: unknown, read: (value: unknown) => unknown])[] = [
+const responses: readonly (readonly [name: string, valid: unknown, readIt: (value: unknown) => unknown])[] = [
   ['a tunnel', tunnel, readTunnel],
   ['a list of tunnels', { tunnels: [tunnel] }, readTunnelList],
-  ['an account', account, readAccount],
+  ['an account', account, (value) => read(ACCOUNT, value)],
   ['a new link', { ...link, url: 'https://shop.example.com/?culvert_pass=abc' }, readNewLink],
-  ['a list of links', { links: [link] }, readLinkList],
-  ['a domain', domain, readDomainObject],
-  ['a domain that was looked at', { ...domain, checks }, readCheckedDomain],
-  ['a list of domains', { domains: [domain] }, readDomainList],
-  ['a list of knocks', { knocks: [knock] }, readKnockList],
+  ['a list of links', { links: [link] }, (value) => read(LINK_LIST, value)],
+  ['a domain', domain, (value) => read(DOMAIN, value)],
+  ['a domain that was looked at', { ...domain, checks }, (value) => read(CHECKED_DOMAIN, value)],
+  ['a list of domains', { domains: [domain] }, (value) => read(DOMAIN_LIST, value)],
+  ['a list of knocks', { knocks: [knock] }, (value) => read(KNOCK_LIST, value)],
 ];
 
 describe('a response of a relay', () => {
-  for (const [name, valid, read] of responses)
+  for (const [name, valid, readIt] of responses)
     it(`is ${name}, or the relay counts as unreachable`, () => {
-      read(valid);
+      readIt(valid);
       fc.assert(
         fc.property(mutated(valid), (value) => {
           const json = JSON.parse(JSON.stringify(value ?? null)) as unknown;
           try {
-            read(json);
+            readIt(json);
           } catch (error) {
             if (!(error instanceof RelayUnreachable)) throw error;
           }
@@ -107,15 +101,15 @@ describe('a response of a relay', () => {
   it('has a tunnel whose times and texts can be used', () => {
     fc.assert(
       fc.property(mutated(tunnel), (value) => {
-        let read;
+        let seen;
         try {
-          read = readTunnel(JSON.parse(JSON.stringify(value ?? null)));
+          seen = readTunnel(JSON.parse(JSON.stringify(value ?? null)));
         } catch {
           return;
         }
-        assert.ok(!Number.isNaN(Date.parse(read.expires_at)));
-        assert.ok(Number.isFinite(parseDuration(read.ttl)));
-        for (const text of [read.slug, read.name, read.public_url])
+        assert.ok(!Number.isNaN(Date.parse(seen.expires_at)));
+        assert.ok(Number.isFinite(parseDuration(seen.ttl)));
+        for (const text of [seen.slug, seen.name, seen.public_url])
           assert.ok(text.isWellFormed() && !hasUnprintable(text));
       }),
       RUNS,

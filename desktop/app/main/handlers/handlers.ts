@@ -1,8 +1,8 @@
 /** What the page may ask main to do. */
+import { isWebAddress } from '../../../../shared/fields.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
-import { isWebAddress } from '../../../client/relay/relay-address.ts';
 import type { Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import type { Collections } from '../collections/collections.ts';
