@@ -1,5 +1,19 @@
-/** Accounts, keys, tunnels and acts as programs see them, on the command line and through the API. */
-import type { Plan } from '../../shared/tunnel.ts';
+/** Accounts, keys, tunnels and admin actions as JSON, for the command line and the API. */
+import {
+  ADDRESS,
+  COUNT,
+  described,
+  object,
+  oneOf,
+  optional,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  TIME_OR_NULL,
+  type TypeOf,
+  UUID,
+} from '../../shared/fields.ts';
+import { PLANS } from '../../shared/tunnel.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import type { NewInvitation } from '../accounts/invitations.ts';
 import type {
@@ -20,22 +34,41 @@ export function timestampOr<T>(none: T, wallTime: number | null): string | T {
   return wallTime === null ? none : timestamp(wallTime);
 }
 
-export interface AccountView {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: Plan;
-  readonly subdomain: string | null;
-  readonly created_at: string;
-  /** why it is suspended; not there for one that is not */
-  readonly suspended?: string;
-}
+const ACCOUNT_NAME = described(TEXT, 'its name');
+
+export const ADMIN_ACCOUNT = object(
+  {
+    id: UUID,
+    name: TEXT,
+    plan: oneOf(PLANS),
+    subdomain: described(TEXT_OR_NULL, 'null: none'),
+    created_at: TIME,
+    suspended: optional(described(TEXT, 'why; only where it is')),
+  },
+  'AdminAccount',
+);
+export type AccountView = TypeOf<typeof ADMIN_ACCOUNT>;
 
 export function viewAccount({ id, name, plan, subdomain, createdAt, suspended }: AccountRecord): AccountView {
   const view = { id, name, plan, subdomain, created_at: timestamp(createdAt) };
   return suspended === null ? view : { ...view, suspended };
 }
 
-export function viewKey(key: KeyListing) {
+export const ADMIN_KEY = object(
+  {
+    id: UUID,
+    account: ACCOUNT_NAME,
+    hint: described(TEXT, 'how the key begins'),
+    created_at: TIME,
+    label: TEXT,
+    expires_at: TIME_OR_NULL,
+    last_used_at: described(TIME_OR_NULL, 'to within a minute; null: never'),
+    scope: described(TEXT, '`all`, `admin`, or the name of the one tunnel that it is for'),
+  },
+  'AdminKey',
+);
+
+export function viewKey(key: KeyListing): TypeOf<typeof ADMIN_KEY> {
   const { id, account, hint, createdAt, label, expiresAt, lastUsedAt, scope } = key;
   return {
     id,
@@ -49,8 +82,23 @@ export function viewKey(key: KeyListing) {
   };
 }
 
-/** A tunnel as its operator sees it: whose it is, and how much it is used, to within a second. */
-export function viewTunnel({ tunnel, account }: OwnedTunnel) {
+/** A tunnel as the operator sees it: its owner and its use, up to a second old. */
+export const ADMIN_TUNNEL = object(
+  {
+    id: UUID,
+    slug: TEXT,
+    account: ACCOUNT_NAME,
+    created_at: TIME,
+    expires_at: TIME,
+    bytes_in: COUNT,
+    bytes_out: COUNT,
+    requests: COUNT,
+    suspended: described(TEXT_OR_NULL, 'why; null: it is not'),
+  },
+  'AdminTunnel',
+);
+
+export function viewTunnel({ tunnel, account }: OwnedTunnel): TypeOf<typeof ADMIN_TUNNEL> {
   return {
     id: tunnel.id,
     slug: tunnel.slug,
@@ -65,31 +113,64 @@ export function viewTunnel({ tunnel, account }: OwnedTunnel) {
 }
 
 /** The address of a tunnel that ended while it was suspended. */
-export function viewSuspendedName({ tunnelId, slug, account, domain, reason }: SuspendedName) {
+export const ADMIN_SUSPENDED_NAME = object(
+  {
+    id: described(UUID, 'of the tunnel, which has ended'),
+    slug: TEXT,
+    account: described(TEXT_OR_NULL, 'its name; null: it was removed'),
+    domain: described(TEXT_OR_NULL, 'of the tunnel; null: none'),
+    suspended: described(TEXT_OR_NULL, 'why; null: it is no longer'),
+  },
+  'AdminSuspendedName',
+);
+
+export function viewSuspendedName(name: SuspendedName): TypeOf<typeof ADMIN_SUSPENDED_NAME> {
+  const { tunnelId, slug, account, domain, reason } = name;
   return { id: tunnelId, slug, account, domain, suspended: reason };
 }
 
-/** What was resumed: a tunnel, or only its address if it has ended. */
+/** The resumed tunnel, or only its address if the tunnel has ended. */
 export function viewResumed(resumed: OwnedTunnel | SuspendedName) {
   return 'tunnel' in resumed ? viewTunnel(resumed) : { ...viewSuspendedName(resumed), suspended: null };
 }
 
 /** An invitation that nobody has taken. */
-export function viewInvitation({ id, account, expiresAt }: OpenInvitation) {
+export const ADMIN_INVITE = object({ id: UUID, account: ACCOUNT_NAME, expires_at: TIME }, 'AdminOpenInvite');
+
+export function viewInvitation({ id, account, expiresAt }: OpenInvitation): TypeOf<typeof ADMIN_INVITE> {
   return { id, account: account.name, expires_at: timestamp(expiresAt) };
 }
 
+/** An invitation that was just made. */
+export const ADMIN_NEW_INVITE = object(
+  { ...ADMIN_INVITE.fields, url: described(ADDRESS, 'good once; shown only here') },
+  'AdminNewInvite',
+);
+
 /**
- * An invitation that was just made.
- *
- * @param account name of the one that it is to
+ * @param account its name
  * @param origin the relay's own address
  */
-export function viewNewInvitation({ token, record }: NewInvitation, account: string, origin: string) {
+export function viewNewInvitation(
+  { token, record }: NewInvitation,
+  account: string,
+  origin: string,
+): TypeOf<typeof ADMIN_NEW_INVITE> {
   const { id, expiresAt } = record;
   return { id, account, url: `${origin}/invite/${token}`, expires_at: timestamp(expiresAt) };
 }
 
-export function viewAct({ at, actor, action, subject, detail }: AuditRecord) {
+export const ADMIN_ACT = object(
+  {
+    at: TIME,
+    actor: described(TEXT, '`shell:<user>`, `key:<id>`, `invite:<id>`, or `relay` for a first key'),
+    action: TEXT,
+    subject: TEXT,
+    detail: TEXT,
+  },
+  'AdminAct',
+);
+
+export function viewAct({ at, actor, action, subject, detail }: AuditRecord): TypeOf<typeof ADMIN_ACT> {
   return { at: timestamp(at), actor, action, subject, detail };
 }

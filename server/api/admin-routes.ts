@@ -1,8 +1,17 @@
-/** Routes of `/v1/admin`, for keys that were made to administer (docs/protocol.md section 14). */
-import type { Router } from '@koa/router';
+/** Routes of `/v1/admin`, for keys for administration (docs/protocol.md section 14). */
 import { API_ERRORS, ApiError, invalidAdminRequest, noSuch, taken } from '../../shared/errors.ts';
+import {
+  described,
+  type Field,
+  type JsonObject,
+  listOf,
+  object,
+  objectSchema,
+  optional,
+  UUID,
+} from '../../shared/fields.ts';
+import { API_KEY } from '../../shared/invitations.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
-import type { Authenticator } from '../accounts/authenticator.ts';
 import * as rules from '../administration/admin-actions.ts';
 import {
   ACCOUNT_NAME_RULE,
@@ -16,6 +25,13 @@ import {
   SUBDOMAIN_RULE,
 } from '../administration/admin-actions.ts';
 import {
+  ADMIN_ACCOUNT,
+  ADMIN_ACT,
+  ADMIN_INVITE,
+  ADMIN_KEY,
+  ADMIN_NEW_INVITE,
+  ADMIN_SUSPENDED_NAME,
+  ADMIN_TUNNEL,
   viewAccount,
   viewAct,
   viewInvitation,
@@ -30,73 +46,338 @@ import {
   AUDIT_MAX,
   INVITE_TTL_CEILING_SECONDS,
   INVITES_AT_ONCE_MAX,
+  KEY_LABEL_MAX_LENGTH,
   KEY_TTL_CEILING_SECONDS,
+  REASON_MAX_LENGTH,
 } from '../limits.ts';
 import type { KeyScope } from '../store/records.ts';
 import { ConflictError, FullError, orUnavailable } from '../store/store-errors.ts';
-import type { Store } from '../store/store.ts';
-import { administrate, type ApiContext, type ApiState } from './guards.ts';
-import { readBodyWith } from './request-body.ts';
+import type { ApiContext } from './guards.ts';
+import { type ApiDeps, type ErrorName, idOf, type Route } from './route.ts';
 
-export interface AdminRoutesOptions extends ActsOptions {
-  readonly authenticator: Authenticator;
-  readonly store: Store;
-  readonly clock: Clock;
-  /** seconds */
-  readonly nameHold: number;
+/** What a request asks for. */
+interface Asked {
+  /** the body; `{}` without one */
+  readonly fields: Fields;
+  /** parameters of the query */
+  readonly query: Fields;
+  /** the id in the path, as it was sent */
+  readonly id: string;
 }
 
-export function addAdminRoutes(router: Router<ApiState>, options: AdminRoutesOptions): void {
-  const { authenticator, store, clock, nameHold } = options;
-  const administrator = administrate(authenticator);
-  const json = readBodyWith(administrator, clock);
-  const acts = adminActs(options);
+interface AdminRoute {
+  readonly id: string;
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** schema of the body */
+  readonly takes?: JsonObject;
+  /** schema of the response */
+  readonly shows: JsonObject;
+  readonly errors?: readonly ErrorName[];
+  /**
+   * @param by who acts
+   * @returns the body of the response
+   * @throws ApiError 400, NotThereError, ConflictError, StoreError
+   */
+  readonly act: (by: Administration, asked: Asked) => Promise<object>;
+}
 
-  function respond(act: Act, status = 200) {
-    return async function administer(ctx: ApiContext): Promise<void> {
-      const by = new Administration({
-        store,
-        clock,
-        nameHold,
-        by: { actor: `key:${ctx.state.keyId}`, accountId: ctx.state.account.id },
-      });
-      const fields = ctx.request.body === undefined ? {} : readFields(ctx.request.body);
-      ctx.body = await orRefused(act(by, { fields, query: ctx.query, id: ctx.captures?.[0] ?? '' }), clock);
-      ctx.status = status;
-      ctx.set('Cache-Control', 'no-store');
+export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
+  const { store, nameHold, own } = admin;
+
+  /** The name of the account with an id: actions use names. */
+  async function nameOf(id: string): Promise<string> {
+    const [account] = await store.findAccounts([id]);
+    if (account === undefined) throw new NotThereError('account', id);
+    return account.name;
+  }
+
+  function route(
+    method: Route['method'],
+    path: string,
+    [status, description]: readonly [status: number, description: string],
+    { takes, shows, act, ...row }: AdminRoute,
+  ): Route {
+    return {
+      ...row,
+      method,
+      path: `/v1/admin${path}`,
+      tag: 'Administration',
+      caller: 'administrator',
+      ...(takes !== undefined && { body: { schema: takes, required: true } }),
+      results: { [status]: [description, shows] },
+      async handle(ctx: ApiContext): Promise<object> {
+        const by = new Administration({
+          store,
+          clock,
+          nameHold,
+          by: { actor: `key:${ctx.state.keyId}`, accountId: ctx.state.account.id },
+        });
+        const fields = ctx.request.body === undefined ? {} : readFields(ctx.request.body);
+        const shown = await orRefused(act(by, { fields, query: ctx.query, id: idOf(ctx) }), clock);
+        ctx.set('Cache-Control', 'no-store');
+        return shown;
+      },
     };
   }
 
-  function get(path: string, act: Act): void {
-    router.get(path, administrator, respond(act));
+  const CHANGING = ['invalidAdminRequest', 'rateLimited'] as const;
+
+  function get(path: string, row: AdminRoute): Route {
+    return route('get', path, [200, 'What there is.'], row);
   }
-  function post(path: string, act: Act): void {
-    router.post(path, administrator, json, respond(act, 201));
+  function post(path: string, row: AdminRoute): Route {
+    return route('post', path, [201, 'What was made.'], {
+      ...row,
+      errors: [...CHANGING, ...(row.errors ?? [])],
+    });
   }
-  function put(path: string, act: Act): void {
-    router.put(path, administrator, json, respond(act));
+  function put(path: string, row: AdminRoute): Route {
+    return route('put', path, [200, 'What it is now.'], {
+      ...row,
+      errors: [...CHANGING, 'noSuch', ...(row.errors ?? [])],
+    });
   }
-  function remove(path: string, act: Act): void {
-    router.delete(path, administrator, respond(act));
+  function remove(path: string, row: AdminRoute): Route {
+    return route('delete', path, [200, 'What it was.'], { ...row, errors: ['noSuch', 'rateLimited'] });
   }
 
-  get('/v1/admin/accounts', acts.listAccounts);
-  post('/v1/admin/accounts', acts.createAccount);
-  get('/v1/admin/accounts/:id', acts.getAccount);
-  remove('/v1/admin/accounts/:id', acts.removeAccount);
-  put('/v1/admin/accounts/:id/plan', acts.setPlan);
-  put('/v1/admin/accounts/:id/subdomain', acts.setSubdomain);
-  put('/v1/admin/accounts/:id/suspension', acts.suspendAccount);
-  post('/v1/admin/accounts/:id/keys', acts.createKey);
-  get('/v1/admin/keys', acts.listKeys);
-  remove('/v1/admin/keys/:id', acts.revokeKey);
-  get('/v1/admin/tunnels', acts.listTunnels);
-  remove('/v1/admin/tunnels/:id', acts.closeTunnel);
-  put('/v1/admin/tunnels/:id/suspension', acts.suspendTunnel);
-  get('/v1/admin/invites', acts.listInvites);
-  post('/v1/admin/invites', acts.invite);
-  remove('/v1/admin/invites/:id', acts.revokeInvite);
-  get('/v1/admin/audit', acts.audit);
+  return [
+    get('/accounts', {
+      id: 'adminListAccounts',
+      summary: 'List all accounts',
+      shows: listed('AdminAccountList', 'accounts', ADMIN_ACCOUNT),
+      act: async (by) => ({ accounts: (await by.listAccounts()).map(viewAccount) }),
+    }),
+    post('/accounts', {
+      id: 'adminCreateAccount',
+      summary: 'Make an account',
+      takes: objectSchema(
+        {
+          name: { type: 'string', description: '1-100 characters' },
+          'plan?': NEW_PLAN,
+          'subdomain?': SUBDOMAIN,
+          'with_key?': {
+            type: ['boolean', 'null'],
+            default: false,
+            description: 'whether it gets a key at once',
+          },
+        },
+        'AdminCreateAccount',
+      ),
+      shows: object(
+        { ...ADMIN_ACCOUNT.fields, key: optional(described(API_KEY, 'with `with_key`; shown only here')) },
+        'AdminNewAccount',
+      ).schema,
+      errors: ['taken'],
+      async act(by, { fields }) {
+        const names = [readName(fields, 'name')];
+        const plan = readNewPlan(fields);
+        const subdomain = readSubdomain({ subdomain: fields['subdomain'] ?? null }, own);
+        const withKeys = readSwitch(fields, 'with_key');
+        const [made] = await by.createAccounts({ names, plan, subdomain, withKeys });
+        if (made === undefined) throw new Error('no account was made');
+        const view = viewAccount(made.account);
+        return made.key === undefined ? view : { ...view, key: made.key };
+      },
+    }),
+    get('/accounts/{id}', {
+      id: 'adminGetAccount',
+      summary: 'Get an account',
+      shows: ADMIN_ACCOUNT.schema,
+      errors: ['noSuch'],
+      act: async (by, { id }) => viewAccount(await by.account(await nameOf(id))),
+    }),
+    remove('/accounts/{id}', {
+      id: 'adminRemoveAccount',
+      summary: 'Remove an account with its keys and its tunnels',
+      shows: ADMIN_ACCOUNT.schema,
+      act: async (by, { id }) => viewAccount(await by.removeAccount(await nameOf(id))),
+    }),
+    put('/accounts/{id}/plan', {
+      id: 'adminSetPlan',
+      summary: 'Put an account on another plan; what is open stays open',
+      takes: objectSchema({ plan: { enum: PLANS } }, 'AdminSetPlan'),
+      shows: ADMIN_ACCOUNT.schema,
+      async act(by, { fields, id }) {
+        const plan = readPlan(fields);
+        return viewAccount(await by.setPlan(await nameOf(id), plan));
+      },
+    }),
+    put('/accounts/{id}/subdomain', {
+      id: 'adminSetSubdomain',
+      summary: 'Give an account another subdomain, or none',
+      takes: objectSchema({ subdomain: SUBDOMAIN }, 'AdminSetSubdomain'),
+      shows: ADMIN_ACCOUNT.schema,
+      errors: ['taken'],
+      async act(by, { fields, id }) {
+        const subdomain = readSubdomain(fields, own);
+        return viewAccount(await by.setSubdomain(await nameOf(id), subdomain));
+      },
+    }),
+    put('/accounts/{id}/suspension', {
+      id: 'adminSuspendAccount',
+      summary: 'Suspend an account, or let it go on',
+      takes: SUSPEND,
+      shows: ADMIN_ACCOUNT.schema,
+      async act(by, { fields, id }) {
+        const reason = readReason(fields);
+        return viewAccount(await by.suspendAccount(await nameOf(id), reason));
+      },
+    }),
+    post('/accounts/{id}/keys', {
+      id: 'adminCreateKey',
+      summary: 'Make a key of an account',
+      takes: objectSchema(
+        {
+          'label?': { type: ['string', 'null'], maxLength: KEY_LABEL_MAX_LENGTH },
+          'expires?': {
+            type: ['string', 'null'],
+            description: 'after how long it is good no more; never without it',
+          },
+          'name?': { type: ['string', 'null'], description: 'the name of the one tunnel that it is for' },
+        },
+        'AdminCreateKey',
+      ),
+      shows: object({ ...ADMIN_KEY.fields, key: described(API_KEY, 'shown only here') }, 'AdminNewKey')
+        .schema,
+      errors: ['noSuch'],
+      async act(by, { fields, id }) {
+        const wanted = {
+          label: readLabel(fields),
+          ttl: readTtl(fields, 'expires', KEY_TTL_CEILING_SECONDS),
+          scope: readScope(fields),
+        };
+        const { key, record, account } = await by.createKey(await nameOf(id), wanted);
+        return { ...viewKey({ ...record, account: account.name, lastUsedAt: null }), key };
+      },
+    }),
+    get('/keys', {
+      id: 'adminListKeys',
+      summary: 'List valid keys, without the keys',
+      query: OF_ACCOUNT,
+      shows: listed('AdminKeyList', 'keys', ADMIN_KEY),
+      errors: ['noSuch', 'invalidAdminRequest'],
+      async act(by, { query }) {
+        const keys = await by.listKeys(readAccountFilter(query));
+        return { keys: keys.map(viewKey) };
+      },
+    }),
+    remove('/keys/{id}', {
+      id: 'adminRevokeKey',
+      summary: 'Revoke a key',
+      shows: ADMIN_KEY.schema,
+      act: async (by, { id }) => viewKey(await by.revokeKey(id)),
+    }),
+    get('/tunnels', {
+      id: 'adminListTunnels',
+      summary: 'List live tunnels',
+      query: OF_ACCOUNT,
+      shows: object(
+        {
+          tunnels: listOf(ADMIN_TUNNEL, 'oldest first'),
+          suspended_names: listOf(
+            ADMIN_SUSPENDED_NAME,
+            'addresses of tunnels that ended while they were suspended, by slug',
+          ),
+        },
+        'AdminTunnelList',
+      ).schema,
+      errors: ['noSuch', 'invalidAdminRequest'],
+      async act(by, { query }) {
+        const account = readAccountFilter(query);
+        const tunnels = await by.listTunnels(account);
+        const names = await by.listSuspendedNames(account);
+        return { tunnels: tunnels.map(viewTunnel), suspended_names: names.map(viewSuspendedName) };
+      },
+    }),
+    remove('/tunnels/{id}', {
+      id: 'adminCloseTunnel',
+      summary: 'Close a tunnel',
+      shows: ADMIN_TUNNEL.schema,
+      act: async (by, { id }) => viewTunnel(await by.closeTunnel(id)),
+    }),
+    put('/tunnels/{id}/suspension', {
+      id: 'adminSuspendTunnel',
+      summary: 'Suspend a tunnel, or let it go on',
+      takes: SUSPEND,
+      shows: { title: 'AdminTunnelSuspension', anyOf: [ADMIN_TUNNEL.schema, ADMIN_SUSPENDED_NAME.schema] },
+      async act(by, { fields, id }) {
+        const reason = readReason(fields);
+        return reason === null
+          ? viewResumed(await by.resumeTunnel(id))
+          : viewTunnel(await by.suspendTunnel(id, reason));
+      },
+    }),
+    get('/invites', {
+      id: 'adminListInvites',
+      summary: 'List invitations that nobody has taken',
+      shows: listed('AdminInviteList', 'invites', ADMIN_INVITE),
+      act: async (by) => ({ invites: (await by.listInvitations()).map(viewInvitation) }),
+    }),
+    post('/invites', {
+      id: 'adminInvite',
+      summary: 'Make invitations to an account',
+      takes: objectSchema(
+        {
+          account: { type: 'string', description: 'its name; it is made if it is not there' },
+          'plan?': { ...NEW_PLAN, description: 'of an account that is made' },
+          'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration like `24h`' },
+          'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
+        },
+        'AdminInvite',
+      ),
+      shows: listed('AdminNewInviteList', 'invites', ADMIN_NEW_INVITE),
+      async act(by, { fields }) {
+        const account = readName(fields, 'account');
+        const made = await by.invite(account, {
+          plan: readNewPlan(fields),
+          ttl: readTtl(fields, 'ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS,
+          count: readCount(fields, INVITES_AT_ONCE_MAX),
+        });
+        const { origin } = addresses.publicUrl;
+        return { invites: made.map((invitation) => viewNewInvitation(invitation, account, origin)) };
+      },
+    }),
+    remove('/invites/{id}', {
+      id: 'adminRevokeInvite',
+      summary: 'Make an invitation good for nobody',
+      shows: objectSchema({ id: UUID.schema, status: { const: 'revoked' } }, 'AdminRevokedInvite'),
+      async act(by, { id }) {
+        await by.revokeInvitation(id);
+        return { id, status: 'revoked' };
+      },
+    }),
+    get('/audit', {
+      id: 'adminAudit',
+      summary: 'List who did what, and when',
+      query: { count: `how many, from 1 to ${AUDIT_MAX}; all that are kept without it` },
+      shows: listed('AdminAudit', 'acts', ADMIN_ACT),
+      errors: ['invalidAdminRequest'],
+      async act(by, { query }) {
+        const acts = await by.audit(readListCount(query, AUDIT_MAX));
+        return { acts: acts.map(viewAct) };
+      },
+    }),
+  ];
+}
+
+const OF_ACCOUNT = { account: 'name of the account; all without it' };
+const NEW_PLAN = { enum: [...PLANS, null], default: 'dev' };
+const SUBDOMAIN = { type: ['string', 'null'], description: 'null: none' };
+const SUSPEND = objectSchema(
+  {
+    reason: {
+      type: ['string', 'null'],
+      maxLength: REASON_MAX_LENGTH,
+      description: 'null takes the suspension back',
+    },
+  },
+  'AdminSuspend',
+);
+
+function listed(title: string, name: string, item: Field<object>): JsonObject {
+  return object({ [name]: listOf(item, 'oldest first') }, title).schema;
 }
 
 /** @throws ApiError 404, 409, 429, 503 */
@@ -114,191 +395,80 @@ async function orRefused<T>(act: Promise<T>, clock: Pick<Clock, 'now'>): Promise
   }
 }
 
-/* What each administrative call does, and what it responds with (docs/protocol.md section 14). */
+/* Fields of administrative requests (docs/protocol.md section 14). Each reader throws ApiError 400 for an invalid value. */
 
-/** What is asked for. */
-export interface Asked {
-  /** the body; `{}` without one */
-  readonly fields: Fields;
-  /** parameters of the query */
-  readonly query: Fields;
-  /** the id in the path, as it was sent */
-  readonly id: string;
-}
+type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * One administrative act.
- *
- * @param by who acts
- * @returns the body of the response
- * @throws ApiError 400, NotThereError, ConflictError, StoreError
- */
-export type Act = (by: Administration, asked: Asked) => Promise<object>;
-
-export interface ActsOptions {
-  readonly store: Pick<Store, 'findAccounts'>;
-  readonly own: OwnNames;
-  /** the relay's own address */
-  readonly publicUrl: URL;
-}
-
-/** @returns the acts by name */
-export function adminActs({ store, own, publicUrl }: ActsOptions) {
-  /** The account with an id, by the name that everything else goes by. */
-  async function nameOf(id: string): Promise<string> {
-    const [account] = await store.findAccounts([id]);
-    if (account === undefined) throw new NotThereError('account', id);
-    return account.name;
-  }
-
-  return {
-    listAccounts: async (by) => ({ accounts: (await by.listAccounts()).map(viewAccount) }),
-    getAccount: async (by, { id }) => viewAccount(await by.account(await nameOf(id))),
-    createAccount: async (by, { fields }) => {
-      const names = [readName(fields, 'name')];
-      const plan = readNewPlan(fields);
-      const subdomain = readSubdomain({ subdomain: fields['subdomain'] ?? null }, own);
-      const withKeys = readSwitch(fields, 'with_key');
-      const [made] = await by.createAccounts({ names, plan, subdomain, withKeys });
-      if (made === undefined) throw new Error('no account was made');
-      const view = viewAccount(made.account);
-      return made.key === undefined ? view : { ...view, key: made.key };
-    },
-    setPlan: async (by, { fields, id }) => {
-      const plan = readPlan(fields);
-      return viewAccount(await by.setPlan(await nameOf(id), plan));
-    },
-    setSubdomain: async (by, { fields, id }) => {
-      const subdomain = readSubdomain(fields, own);
-      return viewAccount(await by.setSubdomain(await nameOf(id), subdomain));
-    },
-    suspendAccount: async (by, { fields, id }) => {
-      const reason = readReason(fields);
-      return viewAccount(await by.suspendAccount(await nameOf(id), reason));
-    },
-    removeAccount: async (by, { id }) => viewAccount(await by.removeAccount(await nameOf(id))),
-    createKey: async (by, { fields, id }) => {
-      const wanted = {
-        label: readLabel(fields),
-        ttl: readTtl(fields, 'expires', KEY_TTL_CEILING_SECONDS),
-        scope: readScope(fields),
-      };
-      const { key, record, account } = await by.createKey(await nameOf(id), wanted);
-      return { ...viewKey({ ...record, account: account.name, lastUsedAt: null }), key };
-    },
-    listKeys: async (by, { query }) => {
-      const keys = await by.listKeys(readAccountFilter(query));
-      return { keys: keys.map(viewKey) };
-    },
-    revokeKey: async (by, { id }) => viewKey(await by.revokeKey(id)),
-    listTunnels: async (by, { query }) => {
-      const account = readAccountFilter(query);
-      const tunnels = await by.listTunnels(account);
-      const names = await by.listSuspendedNames(account);
-      return { tunnels: tunnels.map(viewTunnel), suspended_names: names.map(viewSuspendedName) };
-    },
-    closeTunnel: async (by, { id }) => viewTunnel(await by.closeTunnel(id)),
-    suspendTunnel: async (by, { fields, id }) => {
-      const reason = readReason(fields);
-      return reason === null
-        ? viewResumed(await by.resumeTunnel(id))
-        : viewTunnel(await by.suspendTunnel(id, reason));
-    },
-    invite: async (by, { fields }) => {
-      const account = readName(fields, 'account');
-      const made = await by.invite(account, {
-        plan: readNewPlan(fields),
-        ttl: readTtl(fields, 'ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS,
-        count: readCount(fields, INVITES_AT_ONCE_MAX),
-      });
-      return { invites: made.map((invitation) => viewNewInvitation(invitation, account, publicUrl.origin)) };
-    },
-    listInvites: async (by) => ({ invites: (await by.listInvitations()).map(viewInvitation) }),
-    revokeInvite: async (by, { id }) => {
-      await by.revokeInvitation(id);
-      return { id, status: 'revoked' };
-    },
-    audit: async (by, { query }) => {
-      const acts = await by.audit(readListCount(query, AUDIT_MAX));
-      return { acts: acts.map(viewAct) };
-    },
-  } satisfies Record<string, Act>;
-}
-
-/* What administrative requests say (docs/protocol.md section 14). Each reader throws ApiError 400 for what breaks its rule. */
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function readFields(body: unknown): Fields {
+function readFields(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(API_ERRORS.invalidBody);
   return body as Fields;
 }
 
-/** @param field has the name of an account */
-export function readName(fields: Fields, field: string): string {
+/** @param field name of the field with the name of an account */
+function readName(fields: Fields, field: string): string {
   const name = fields[field];
   return isAccountName(name) ? name : refuse(field, ACCOUNT_NAME_RULE);
 }
 
-export function readPlan({ plan }: Fields): Plan {
+function readPlan({ plan }: Fields): Plan {
   return PLANS.find((known) => known === plan) ?? refuse('plan', `one of ${PLANS.join(', ')}`);
 }
 
-/** The plan of an account that is made, which has a default. */
-export function readNewPlan({ plan }: Fields): Plan {
+/** The plan of a new account, `dev` by default. */
+function readNewPlan({ plan }: Fields): Plan {
   return readPlan({ plan: plan ?? 'dev' });
 }
 
-/** `null` takes it away. It has to be given: an empty body is a mistake, and no wish to take something away. */
-export function readSubdomain({ subdomain }: Fields, own: OwnNames): string | null {
+/** `null` removes the subdomain. The field is required, so that an empty body by mistake removes nothing. */
+function readSubdomain({ subdomain }: Fields, own: OwnNames): string | null {
   if (subdomain === null) return null;
   if (isSubdomain(subdomain) && !isReserved(subdomain, own)) return subdomain;
   return refuse('subdomain', `${SUBDOMAIN_RULE}, and not reserved; or null`);
 }
 
-/** `null` takes a suspension back. It has to be given, as above. */
-export function readReason({ reason }: Fields): string | null {
+/** `null` ends a suspension. The field is required, as above. */
+function readReason({ reason }: Fields): string | null {
   if (reason === null) return null;
   return rules.readReason(reason) ?? refuse('reason', `${rules.REASON_RULE}; or null`);
 }
 
-export function readLabel({ label }: Fields): string {
+function readLabel({ label }: Fields): string {
   if (label === undefined || label === null) return '';
   return rules.isLabel(label) ? label : refuse('label', rules.LABEL_RULE);
 }
 
-/** What a new key is for: everything of its account, or the tunnel of one name. */
-export function readScope({ name }: Fields): KeyScope {
+/** The scope of a new key: the whole account, or the tunnel with one name. */
+function readScope({ name }: Fields): KeyScope {
   if (name === undefined || name === null) return { kind: 'all' };
   return rules.isScopeName(name) ? { kind: 'tunnel', name } : refuse('name', rules.SCOPE_NAME_RULE);
 }
 
 /** @returns seconds */
-export function readTtl(fields: Fields, field: string, max: number): number | undefined {
+function readTtl(fields: Fields, field: string, max: number): number | undefined {
   const given = fields[field];
   if (given === undefined || given === null) return undefined;
   return rules.readTtl(given, max) ?? refuse(field, rules.ttlRule(max));
 }
 
-export function readCount(fields: Fields, max: number): number {
+function readCount(fields: Fields, max: number): number {
   const count = fields['count'] ?? 1;
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= max) return count;
   return refuse('count', countRule(max));
 }
 
-export function readSwitch(fields: Fields, field: string): boolean {
+function readSwitch(fields: Fields, field: string): boolean {
   const given = fields[field] ?? false;
   return typeof given === 'boolean' ? given : refuse(field, 'true or false');
 }
 
-/** The account whose keys or tunnels are wanted; those of all without it. */
-export function readAccountFilter({ account }: Fields): string | undefined {
+/** The account whose keys or tunnels to list; `undefined` for all accounts. */
+function readAccountFilter({ account }: Fields): string | undefined {
   return account === undefined ? undefined : readName({ account }, 'account');
 }
 
-/** How many of a list are wanted. */
-export function readListCount({ count }: Fields, max: number): number {
+/** How many items to list. */
+function readListCount({ count }: Fields, max: number): number {
   if (count === undefined) return max;
   const isNumber = typeof count === 'string' && /^\d{1,6}$/.test(count);
   return isNumber ? readCount({ count: Number(count) }, max) : refuse('count', countRule(max));

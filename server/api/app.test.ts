@@ -22,7 +22,7 @@ describe('the REST interface', () => {
     return text(socket);
   }
 
-  it('looks at a key again whose body has taken long', async () => {
+  it('checks the key again after a slow body', async () => {
     const key = await api.keyOf(account);
     const body = '{"local_port":3000}';
     const slowly = async (meanwhile: () => void | Promise<void>): Promise<string> => {
@@ -43,7 +43,7 @@ describe('the REST interface', () => {
     assert.match(await revoked, /^HTTP\/1.1 401 /);
   });
 
-  it('takes null for each optional field of a request as not given', async () => {
+  it('treats null in an optional field of a request as missing', async () => {
     const key = await api.keyOf(account);
     const ask = async (method: string, path: string, body: object, as = key): Promise<ApiResponse> =>
       await api.call(method, path, { key: as, body: JSON.stringify(body) });
@@ -119,7 +119,7 @@ describe('the REST interface', () => {
     });
   }
 
-  it('treats a path that Koa would correct as another path', async () => {
+  it('responds 404 to a path that Koa would correct', async () => {
     assert.match(await send(getRequest('/healthz')), /^HTTP\/1\.1 200 /);
     assert.match(await send(getRequest('/healthz#x')), /^HTTP\/1\.1 404 /);
   });
@@ -191,7 +191,7 @@ describe('the REST interface', () => {
     assert.equal((await answer).status, 503);
   });
 
-  it('answers a bug with nothing but an id that is in the log', async () => {
+  it('responds to a bug with an id that is in the log, and nothing else', async () => {
     api.tunnels.list = () => {
       throw new Error('secret details');
     };
@@ -204,7 +204,7 @@ describe('the REST interface', () => {
     );
   });
 
-  it('gives each request an id of its own, and accepts none from outside', async () => {
+  it('gives each request its own id and accepts none from the sender', async () => {
     const given = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
     const answer = await send(
       `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${given}\r\n\r\nGET /none HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -213,7 +213,7 @@ describe('the REST interface', () => {
     assert.equal(new Set([...ids, given]).size, 3);
   });
 
-  it('does not report a client that breaks its request off', async () => {
+  it('does not report a client that aborts its request', async () => {
     const key = await api.keyOf(account);
     await send(
       `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 99\r\n\r\n{`,

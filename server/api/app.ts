@@ -7,18 +7,25 @@ import type { Next, ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import { apiAnswers, countApiRefusal, increment } from '../observe/counters.ts';
+import { adminRoutes } from './admin-routes.ts';
+import { domainRoutes } from './domain-routes.ts';
 import type { ApiState } from './guards.ts';
-import { type ApiDeps, createRouter } from './routes.ts';
+import { addPages, inviteRoutes } from './invite-routes.ts';
+import { openApiDocument } from './openapi.ts';
+import { relayRoutes } from './relay-routes.ts';
+import { type ApiDeps, type Route, routerOf } from './route.ts';
+import { tunnelRoutes } from './tunnel-routes.ts';
+import { visitorRoutes } from './visitor-routes.ts';
 
 type Context = ParameterizedContext<ApiState>;
 
 /**
- * @param deps what the routes work on
- * @param log where bugs are reported
+ * @param log gets reports of bugs
  */
 export function createApi(deps: ApiDeps, log: Log): RequestListener {
   const app = new Koa<ApiState>();
-  const router = createRouter(deps);
+  const router = routerOf(apiRoutes(deps), deps);
+  addPages(router, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));
   app.use(exactPath);
@@ -29,7 +36,21 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   return (request, response) => void handle(request, response);
 }
 
-/** An id for each request, made here: with one from outside somebody could hide among the requests of others. */
+/** @returns every route but the pages for people */
+export function apiRoutes(deps: ApiDeps): Route[] {
+  const routes: Route[] = [
+    ...tunnelRoutes(deps),
+    ...visitorRoutes(deps),
+    ...domainRoutes(deps),
+    ...inviteRoutes(deps),
+    ...adminRoutes(deps),
+    ...relayRoutes(deps, () => document),
+  ];
+  const document = openApiDocument(routes, deps.addresses.publicUrl);
+  return routes;
+}
+
+/** Gives each request an id. An id from the sender could hide it among other requests. */
 async function identifyAndCount(ctx: Context, next: Next): Promise<void> {
   ctx.state.requestId = randomUUID();
   ctx.set(REQUEST_ID_FIELD, ctx.state.requestId);
@@ -37,7 +58,7 @@ async function identifyAndCount(ctx: Context, next: Next): Promise<void> {
   if (ctx.respond !== false) increment(apiAnswers, `${ctx.status} ${operationOf(ctx)}`);
 }
 
-/** Koa's idea of the path comes from a lenient parser; a path that it had to correct is another path. */
+/** 404 for a path that Koa's lenient parser had to correct. */
 function exactPath(ctx: Context, next: Next): Promise<void> {
   const [sent = ''] = (ctx.req.url ?? '').split('?', 1);
   if (sent.startsWith('/') && sent !== ctx.path) throw new ApiError(API_ERRORS.notFound);
@@ -53,7 +74,7 @@ function unmatched(router: Router<ApiState>) {
   };
 }
 
-/** What gets past the boundary is a response that could not be sent: a bug, unless its client has left. */
+/** Errors past the boundary are responses that could not be sent: a bug, unless the client has left. */
 function reportUnsent(error: Error, log: Log): void {
   if (!('headerSent' in error)) log('internal error', { at: 'sending an answer', ...errorFields(error) });
 }
@@ -61,8 +82,8 @@ function reportUnsent(error: Error, log: Log): void {
 /* The one place where failures of the REST interface become responses (docs/protocol.md section 2.2). */
 
 /**
- * Turns what later middleware throws into a response. An error of the catalogue is sent as it is; a client that left is not a
- * failure; anything else is a bug: logged with the request's id, and answered without any detail.
+ * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a
+ * failure. Anything else is a bug: it is logged with the request's id, and the response has no details.
  */
 export function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
@@ -76,14 +97,14 @@ export function errorBoundary(log: Log) {
 }
 
 /**
- * The method and the route of a request, or `none`. Its path stays out of log and metrics, since anybody can send any path.
+ * The method and the route of a request, or `none`. Log and metrics do not get the path, which the sender chooses freely.
  */
 export function operationOf(ctx: Context): string {
   const route: unknown = ctx['_matchedRoute'];
   return typeof route === 'string' ? `${ctx.method} ${route}` : 'none';
 }
 
-/** Whether the client broke its request off, so that nobody is left to answer. */
+/** Whether the client aborted the request. */
 function hasLeft(ctx: Context): boolean {
   return ctx.req.destroyed && !ctx.req.complete;
 }

@@ -13,7 +13,7 @@ function contextOf(parts: object): ApiContext {
 async function nothing(): Promise<void> {}
 
 describe('guards of routes', () => {
-  it('count keys for the address that the edge has found', async () => {
+  it('count wrong keys by the address that the edge determined', async () => {
     const asked: unknown[] = [];
     const account = anAccount();
     const authenticator = {
@@ -28,7 +28,7 @@ describe('guards of routes', () => {
     assert.deepEqual([asked, ctx.state.account], [[['Bearer x', '192.0.2.1']], account]);
   });
 
-  it('limit the ttl of a tunnel to what the plan of its account allows', async () => {
+  it('limit the ttl of a tunnel to the maximum of the plan', async () => {
     const limits = { defaultTtl: 3600, maxTtl: 7 * DAY };
     const create = (plan: 'free' | 'dev') => {
       const body = { local_port: 3000, ttl: '48h' };
@@ -39,7 +39,7 @@ describe('guards of routes', () => {
     await create('dev');
   });
 
-  it('do not count a create for an account that had no room for the tunnel after all, but do for any other', async () => {
+  it('do not count a create that fails because the plan allows no more tunnels, but count other failures', async () => {
     const given: string[] = [];
     const creates = { take: () => 0, giveBack: (account: string) => void given.push(account) };
     const account = anAccount();

@@ -1,5 +1,6 @@
-/** Guards of routes: each lets a request pass or throws the ApiError that refuses it. */
+/** Guards of routes: each passes a request on or throws the ApiError that refuses it. */
 import type { RouterContext, RouterMiddleware } from '@koa/router';
+import bodyParser from 'koa-bodyparser';
 import type { Access } from '../../shared/access.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
@@ -9,23 +10,25 @@ import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts'
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
+import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, KeyScope, StoredAccess } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
 /**
- * 401 unless the request carries a key, 403 if that is for something else; leaves `state.account` and `state.scope`.
+ * 401 without a valid key, 403 for a key of another scope; leaves `state.account`, `state.keyId` and `state.scope`.
  *
- * @param kinds scopes of keys that may be used; only those for everything of an account unless given
+ * @param kinds accepted scopes; by default only keys for the whole account
  */
 export function authenticate(
   authenticator: Authenticator,
   kinds: readonly KeyScope['kind'][] = ['all'],
 ): ApiMiddleware {
   return async function requireKey(ctx, next) {
-    // The edge makes sure that the latter is where the request comes from.
+    // The edge sets x-forwarded-for to the address that the request comes from.
     const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
     const owner = await authenticator.authenticate(authorization, address?.toString());
     const { account, keyId, scope } = owner;
@@ -35,7 +38,7 @@ export function authenticate(
   };
 }
 
-/** 404 for every key but one for administration: for all others there is no such path. */
+/** 404 for a key that is not for administration, as if the path did not exist. */
 export function administrate(authenticator: Authenticator): ApiMiddleware {
   const anyKey = authenticate(authenticator, ['all', 'tunnel', 'admin']);
   return async function requireAdministrator(ctx, next) {
@@ -46,7 +49,7 @@ export function administrate(authenticator: Authenticator): ApiMiddleware {
   };
 }
 
-/** 404 for a tunnel that the key is not for: one for a single tunnel knows of no other. */
+/** 404 if the key is for another tunnel. */
 export function reachTunnel(tunnels: TunnelService): ApiMiddleware {
   return async function requireReach(ctx, next) {
     const { account, scope } = ctx.state;
@@ -59,7 +62,7 @@ export function reachTunnel(tunnels: TunnelService): ApiMiddleware {
   };
 }
 
-/** Lets a request continue in its account's turn: many bodies that were held back may all end at once. */
+/** Waits for the account's turn: the bodies of many requests may end at the same moment. */
 export function waitForTurn(turns: Pick<RequestScheduler, 'next'>): ApiMiddleware {
   return async function takeTurn(ctx, next) {
     await turns.next(ctx.state.account.id);
@@ -68,8 +71,7 @@ export function waitForTurn(turns: Pick<RequestScheduler, 'next'>): ApiMiddlewar
 }
 
 /**
- * 400 for a field that breaks a rule; leaves `state.wanted`. The longest ttl is that of the plan, which may be shorter than
- * the relay's.
+ * 400 for a field that breaks a rule; leaves `state.wanted`. The plan may have a shorter maximum ttl than the relay.
  */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
@@ -79,9 +81,9 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
 }
 
 /**
- * Hashes the passwords of an `access`; leaves `state.access`. Runs before a write takes its place, because hashing is slow.
+ * Hashes the passwords of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a slot.
  *
- * @param read what of the request it is
+ * @param read gets the `access` from the request
  */
 export function hashPasswords(
   hashes: Pick<PasswordHashes, 'hash'>,
@@ -93,7 +95,7 @@ export function hashPasswords(
   };
 }
 
-/** 403 for a name that the key is not for, or on a plan that does not allow names. */
+/** 403 for a name outside the key's scope, or on a plan without names. */
 export function allowName(): ApiMiddleware {
   return async function requirePlanForName(ctx, next) {
     const { account, scope, wanted } = ctx.state;
@@ -113,7 +115,7 @@ export function requireDomain(domains: Pick<DomainService, 'mustBeVerified'>): A
   };
 }
 
-/** 403 for more tunnels at a time than the plan allows; one that is taken over has its place. */
+/** 403 for more tunnels than the plan allows; a tunnel that is taken over already counts. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
     const { account, wanted } = ctx.state;
@@ -123,7 +125,7 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   };
 }
 
-/** 429 if the account has created too many tunnels lately. */
+/** 429 if the account has recently created too many tunnels. */
 export function limitRate(creates: CreateLimiter): ApiMiddleware {
   return async function takeToken(ctx, next) {
     const { id } = ctx.state.account;
@@ -132,27 +134,96 @@ export function limitRate(creates: CreateLimiter): ApiMiddleware {
     try {
       await next();
     } catch (error) {
-      // Another create has taken the plan's last place meanwhile. A 403 comes before the rate limit and costs nothing.
+      // Another create has taken the plan's last slot in the meantime. A 403 does not count towards the rate limit.
       if (error instanceof ApiError && error.status === 403) await creates.giveBack(id);
       throw error;
     }
   };
 }
 
-/* What the guards of a route leave for those after them. */
+/* Request bodies are read as JSON, whatever their Content-Type (docs/protocol.md section 3.1). */
+
+/**
+ * Puts the parsed body into `ctx.request.body`; `{}` for an empty one.
+ *
+ * @returns middleware that throws ApiError 400 for anything but a JSON object or array, 413 for one that is too large
+ */
+export function readBody(): ApiMiddleware {
+  const options = {
+    detectJSON: () => true,
+    jsonLimit: `${BODY_MAX_BYTES}b`,
+    // Ignored, as any unknown field.
+    onProtoPoisoning: 'remove',
+    onerror: refuseBody,
+  };
+  const parse = bodyParser(options) as ApiMiddleware;
+  return async function readJson(ctx, next) {
+    // The parser would decompress it, and wait forever if it ends early.
+    if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
+    await parse(ctx, next);
+  };
+}
+
+/**
+ * The same, for a route whose key has been checked before: it is checked again if the body takes long.
+ *
+ * @param requireKey the guard that has looked at it
+ */
+export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'monotonic'>): ApiMiddleware {
+  return lookAgainAfter(readBody(), requireKey, clock);
+}
+
+/**
+ * Checks the key again after a slow step, because it may have been revoked while the body arrived or passwords were hashed.
+ *
+ * @param slow the slow step
+ * @param requireKey the guard that has checked the key before
+ */
+export function lookAgainAfter(
+  slow: ApiMiddleware,
+  requireKey: ApiMiddleware,
+  clock: Pick<Clock, 'monotonic'>,
+): ApiMiddleware {
+  return async function lookAgain(ctx, next) {
+    const since = clock.monotonic();
+    await slow(ctx, async () => {
+      if (clock.monotonic() - since < ACCESS_POLL_MS) await next();
+      else await requireKey(ctx, next);
+    });
+  };
+}
+
+/** Refuses the empty body that {@link readBody} lets pass. */
+export function requireBody(): ApiMiddleware {
+  return async function refuseEmptyBody(ctx, next) {
+    if (isEmpty(ctx)) throw new ApiError(API_ERRORS.invalidBody);
+    await next();
+  };
+}
+
+function isEmpty(ctx: ApiContext): boolean {
+  return ctx.request.rawBody === '';
+}
+
+function refuseBody(error: Error): never {
+  const status = 'status' in error ? error.status : undefined;
+  throw new ApiError(status === 413 ? API_ERRORS.bodyTooLarge : API_ERRORS.invalidBody);
+}
+
+/* State that guards leave for later steps of the route. */
 
 export interface ApiState {
   /** UUID, the response's `X-Request-Id` */
   requestId: string;
   /** after `authenticate()` */
   account: AccountRecord;
-  /** the same: id of its key */
+  /** after `authenticate()`: id of the key */
   keyId: string;
-  /** the same: what its key may be used for */
+  /** after `authenticate()`: what the key may be used for */
   scope: KeyScope;
   /** after `readCreate()` */
   wanted: WantedTunnel;
-  /** after `hashPasswords()`: who may come in; `null` for everybody */
+  /** after `hashPasswords()`: who may visit; `null` for everybody */
   access: StoredAccess | null;
 }
 

@@ -1,65 +1,87 @@
-/** Routes of invitations, and of the page at the relay's own address: whoever asks needs no key. */
+/** Routes of invitations and the page at the relay's own address. They need no key. */
 import { createHash } from 'node:crypto';
 import type { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { objectSchema } from '../../shared/fields.ts';
 import { prefersHtml } from '../../shared/http1/fields.ts';
-import { MACHINE_MAX_LENGTH, signInLink, type TakenInvite } from '../../shared/invitations.ts';
+import {
+  MACHINE_MAX_LENGTH,
+  type OpenInvite,
+  signInLink,
+  TAKEN_INVITE,
+  type TakenInvite,
+} from '../../shared/invitations.ts';
 import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
 import { hasUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
-import type { Invitations } from '../accounts/invitations.ts';
 import type { OpenInvitation } from '../store/records.ts';
 import type { ApiContext, ApiState } from './guards.ts';
-import { readBody } from './request-body.ts';
+import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
 
-export interface InviteRoutesOptions extends InvitationPageOptions {
-  readonly invitations: Pick<Invitations, 'find' | 'take'>;
+export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
+  return [
+    {
+      method: 'post',
+      path: '/v1/invites/{token}',
+      id: 'takeInvitation',
+      tag: 'Invitations',
+      summary: 'Take an invitation for a key',
+      description:
+        'An invitation is good once, and needs no key. Its address, opened in a browser, is a page that says so and takes nothing.',
+      caller: 'anybody',
+      body: { schema: TAKE_SCHEMA, required: false },
+      results: { 201: ['The key, which is not shown again.', TAKEN_INVITE.schema] },
+      errors: ['invalidMachine', 'invitationNotFound', 'rateLimited', 'unavailable'],
+      async handle(ctx): Promise<TakenInvite> {
+        const machine = readMachine(ctx.request.body);
+        const { key, record, account } = await invitations.take(idOf(ctx), machine, addressOf(ctx));
+        ctx.set('Cache-Control', 'no-store');
+        return { id: record.id, account: account.name, key, relay: addresses.publicUrl.origin };
+      },
+    },
+  ];
 }
 
-export function addInviteRoutes(router: Router<ApiState>, options: InviteRoutesOptions): void {
-  const { invitations, publicUrl, contact } = options;
+/** Pages for people, which the OpenAPI document leaves out. */
+export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
+  const { invitations, addresses, contact, downloadPage } = deps;
+  const options = { publicUrl: addresses.publicUrl, contact, downloadPage };
 
-  async function show(ctx: ApiContext): Promise<void> {
-    const token = tokenOf(ctx);
+  router.get('/', function showRelay(ctx: ApiContext): void {
+    if (!wantsPage(ctx)) throw new ApiError(API_ERRORS.notFound);
+    respondWithPage(ctx, 200, relayPage(addresses.publicUrl, contact));
+  });
+
+  router.get('/invite/:token', async function showInvitation(ctx: ApiContext): Promise<void> {
+    const token = idOf(ctx);
     try {
       const found = await invitations.find(token, addressOf(ctx));
       if (wantsPage(ctx)) return respondWithPage(ctx, 200, invitationPage(found, token, options));
       const { account, expiresAt } = found;
       ctx.set('Cache-Control', 'no-store');
-      ctx.body = { account: account.name, expires_at: new Date(expiresAt).toISOString() };
+      ctx.body = { account: account.name, expires_at: rfc3339(expiresAt) } satisfies OpenInvite;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404 || !wantsPage(ctx)) throw error;
       respondWithPage(ctx, 404, endedInvitationPage(options));
     }
-  }
-
-  async function take(ctx: ApiContext): Promise<void> {
-    const machine = readMachine(ctx.request.body);
-    const { key, record, account } = await invitations.take(tokenOf(ctx), machine, addressOf(ctx));
-    ctx.status = 201;
-    ctx.set('Cache-Control', 'no-store');
-    ctx.body = { id: record.id, account: account.name, key, relay: publicUrl.origin } satisfies TakenInvite;
-  }
-
-  function showRelay(ctx: ApiContext): void {
-    if (!wantsPage(ctx)) throw new ApiError(API_ERRORS.notFound);
-    respondWithPage(ctx, 200, relayPage(publicUrl, contact));
-  }
-
-  router.get('/', showRelay);
-  router.get('/invite/:token', show);
-  router.post('/v1/invites/:token', readBody(), take);
+  });
 }
 
-/** As it was sent: `ctx.params` would decode it. */
-function tokenOf(ctx: ApiContext): string {
-  return ctx.captures?.[0] ?? '';
-}
-
-/** The edge makes sure that it is where the request comes from. */
+/** Where the request comes from: the edge sets the field. */
 function addressOf(ctx: ApiContext): string | undefined {
   return ctx.req.headers['x-forwarded-for']?.toString();
 }
+
+const TAKE_SCHEMA = objectSchema(
+  {
+    'machine?': {
+      type: ['string', 'null'],
+      maxLength: MACHINE_MAX_LENGTH,
+      description: 'its name, by which the key is known; without control characters',
+    },
+  },
+  'TakeInvitation',
+);
 
 /** @throws ApiError 400 */
 function readMachine(body: unknown): string {
@@ -72,9 +94,9 @@ function readMachine(body: unknown): string {
   return machine.trim();
 }
 
-/* What somebody sees who opens an invitation. Looking at it takes nothing: programs that preview links look, too. */
+/* The page of an invitation. Opening it takes nothing, because programs that preview links open it, too. */
 
-export interface InvitationPageOptions {
+interface InvitationPageOptions {
   /** the relay's own address */
   readonly publicUrl: URL;
   /** address of a link for complaints */
@@ -84,7 +106,7 @@ export interface InvitationPageOptions {
 }
 
 /** @param token of the invitation */
-export function invitationPage(
+function invitationPage(
   { account, expiresAt }: OpenInvitation,
   token: string,
   { publicUrl, contact, downloadPage }: InvitationPageOptions,
@@ -110,8 +132,8 @@ export function invitationPage(
   );
 }
 
-/** For one that is unknown, taken or over. */
-export function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>): string {
+/** The page of an invitation that is unknown, taken or has ended. */
+function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>): string {
   return page(
     'This invitation has ended',
     `<p>It was used already, its time is over, or its address is not whole. Whoever sent it to you can send another one.</p>
@@ -121,13 +143,12 @@ export function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'co
   );
 }
 
-/* What somebody sees who opens the relay's own address in a browser. */
-
 /**
- * @param publicUrl the relay's own address
+ * The page at the relay's own address.
+ *
  * @param contact address of a link for complaints
  */
-export function relayPage(publicUrl: URL, contact: string | undefined): string {
+function relayPage(publicUrl: URL, contact: string | undefined): string {
   const address = escapeHtml(publicUrl.origin);
   return page(
     'A Culvert relay',
@@ -141,17 +162,17 @@ export function relayPage(publicUrl: URL, contact: string | undefined): string {
   );
 }
 
-/* Pages of the relay itself: they load nothing, run no script, and nobody frames them. */
+/* These pages load nothing, run no script, and cannot be framed. */
 
 const STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Whether whoever asks would rather read a page than JSON. */
-export function wantsPage(ctx: ApiContext): boolean {
+/** Whether the sender prefers a page to JSON. */
+function wantsPage(ctx: ApiContext): boolean {
   return prefersHtml(ctx.get('accept'));
 }
 
-export function respondWithPage(ctx: ApiContext, status: number, html: string): void {
+function respondWithPage(ctx: ApiContext, status: number, html: string): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
   ctx.set({

@@ -56,7 +56,7 @@ describe('Turns', () => {
     }
   }
 
-  it('begins one request in each turn of the loop, and the first not before it has returned', () => {
+  it('begins one request in each turn of the loop, the first after the call has returned', () => {
     for (let asked = 0; asked < 3; asked += 1) ask('a');
     assert.deepEqual(begun, []);
     turn();
@@ -85,7 +85,7 @@ describe('Turns', () => {
     assert.ok(begun.length - before > 900, `${begun.length - before}`);
   });
 
-  it('lets somebody else in after one request of those who flood it', () => {
+  it('serves another account after one request of an account that floods it', () => {
     for (let asked = 0; asked < 1000; asked += 1) ask('flood');
     ask('other');
     turn();
@@ -93,7 +93,7 @@ describe('Turns', () => {
     assert.deepEqual(begun, ['flood', 'other']);
   });
 
-  it('lets requests that have begun continue, in their turn', async () => {
+  it('lets started requests continue in turn', async () => {
     ask('a');
     const next = turns.next('account').then(() => begun.push('next'));
     turn();
@@ -102,7 +102,7 @@ describe('Turns', () => {
     assert.deepEqual(begun, ['a', 'next']);
   });
 
-  it('begins nothing for those who have left', () => {
+  it('begins no request of a client that has left', () => {
     ask('a');
     ask('b')();
     turn();
@@ -112,7 +112,7 @@ describe('Turns', () => {
 });
 
 describe('LoopShare', () => {
-  it('lets everything begin at once while nobody else needs the loop', () => {
+  it('lets everything begin immediately while nobody else needs the loop', () => {
     const share = new LoopShare(0.25, 1);
     for (let now = 0; now < 100; now += 1) {
       assert.equal(share.wait(now, false), 0);
@@ -120,7 +120,7 @@ describe('LoopShare', () => {
     }
   });
 
-  it('makes what took a ms rest for three while somebody does', () => {
+  it('pauses three ms for each ms of work while somebody else needs the loop', () => {
     const share = new LoopShare(0.25, 1);
     assert.equal(share.wait(0, true), 0);
     share.spend(2);
@@ -202,7 +202,7 @@ describe('Writes', () => {
     assert.equal(begun.length, API_WRITES_MAX);
   });
 
-  it('gives an account its turn after one write of each account before it, however many more of those wait', async () => {
+  it('serves an account after one write of each account before it, however many they have queued', async () => {
     const flooders = Array.from(
       { length: API_WRITES_MAX / ACCOUNT_WRITES_MAX },
       (_, index) => `flood ${index}`,
@@ -215,7 +215,7 @@ describe('Writes', () => {
     assert.ok(begun.some(({ account }) => account === 'other'));
   });
 
-  it('returns what the work returns, begins the next one after a failure, and keeps nothing of those that are done', async () => {
+  it('returns the result of the work, begins the next one after a failure, and keeps nothing of finished work', async () => {
     assert.equal(await writes.run('a', () => Promise.resolve(1)), 1);
     const failed = Array.from({ length: 10 }, () =>
       assert.rejects(writes.run('a', () => Promise.reject(new Error('no')))),

@@ -35,7 +35,7 @@ describe('domains in the REST interface', () => {
     return body as unknown as Domain;
   }
 
-  /** Puts the records of a domain into the DNS, and no others. */
+  /** Replaces the DNS records of a domain with these. */
   function enter({ domain, records }: Domain): void {
     for (const type of ['A', 'AAAA', 'CNAME']) api.dns.delete(`${domain} ${type}`);
     for (const { type, name, value } of records)
@@ -58,7 +58,7 @@ describe('domains in the REST interface', () => {
     return api.call('POST', '/v1/tunnels', { key, body: JSON.stringify({ local_port: 3000, domain }) });
   }
 
-  it('says what has to be entered in the DNS', async () => {
+  it('lists the DNS records to create', async () => {
     const response = await add('App.Shop.Example.');
     const domain = response.body as unknown as Domain;
     assert.equal(response.headers.get('location'), `/v1/domains/${domain.id}`);
@@ -71,7 +71,7 @@ describe('domains in the REST interface', () => {
     assert.equal(Date.parse(ends_at ?? '') - Date.parse(created_at), 30 * 24 * 3600_000);
   });
 
-  it('shows the addresses of the relay where there can be no CNAME, and asks for them every 5 min', async () => {
+  it("shows the relay's addresses for a domain that cannot have a CNAME, and looks them up every 5 min", async () => {
     api.dns.set('relay.example A', { kind: 'found', values: ['192.0.2.1'] });
     api.dns.set('relay.example AAAA', { kind: 'found', values: ['2001:db8::1'] });
     const shop = await added('shop.example');
@@ -86,12 +86,12 @@ describe('domains in the REST interface', () => {
     assert.equal((await records()).value, '192.0.2.2');
   });
 
-  it('returns a domain that was claimed before as it is', async () => {
+  it('returns an existing claim unchanged', async () => {
     const first = await added('app.shop.example');
     assert.deepEqual(await added('app.shop.example'), first);
   });
 
-  it('lists, shows and removes those of the account alone', async () => {
+  it('lists, shows and removes only domains of the account', async () => {
     const [one, two] = [await added('a.shop.example'), await added('b.shop.example')];
     const path = `/v1/domains/${one.id}`;
     const list = await api.call('GET', '/v1/domains', { key: keys.ann });
@@ -124,7 +124,7 @@ describe('domains in the REST interface', () => {
     });
   }
 
-  it('allows as many as the plan does, those that are not verified included', async () => {
+  it('counts unverified domains towards the limit of the plan', async () => {
     const none = await add('app.shop.example', keys.fred);
     assert.equal(codeOf(none), '403 too-many-domains');
     assert.match(String(none.body['error']), /Free plan allows 0 domains/);
@@ -133,7 +133,7 @@ describe('domains in the REST interface', () => {
     for (let index = 0; index < 6; index += 1) await added(`a${index}.shop.example`, keys.bob);
   });
 
-  it('says what is missing until it is there', async () => {
+  it('reports what is missing until it exists', async () => {
     const claim = await added('app.shop.example');
     const checked = (await verify(claim)).body as unknown as CheckedDomain;
     assert.deepEqual(
@@ -147,7 +147,7 @@ describe('domains in the REST interface', () => {
     for (const { ok, problem, found } of right.checks) assert.deepEqual([ok, problem, found], [true, '', []]);
   });
 
-  it('gives a tunnel a verified domain of its account, and no other', async () => {
+  it('gives a tunnel only a verified domain of its account', async () => {
     const claim = await added('app.shop.example');
     assert.equal(codeOf(await create('app.shop.example')), '409 domain-not-verified');
     assert.equal(codeOf(await create('other.shop.example')), '404 domain-not-found');
@@ -163,7 +163,7 @@ describe('domains in the REST interface', () => {
     assert.equal((await create('app.shop.example')).status, 201);
   });
 
-  it('ends the tunnel of a domain that is removed', async () => {
+  it('ends the tunnel of a removed domain', async () => {
     const { id } = await verified('app.shop.example');
     const tunnel = (await create('app.shop.example')).body;
     await api.call('DELETE', `/v1/domains/${id}`, { key: keys.ann });
@@ -173,20 +173,20 @@ describe('domains in the REST interface', () => {
     assert.equal(codeOf(await create('app.shop.example')), '404 domain-not-found');
   });
 
-  it('does not let a claim keep out whoever proves that the domain is theirs', async () => {
+  it('verifies a domain despite an unverified claim of another account', async () => {
     await added('app.shop.example', keys.bob);
     await verified('app.shop.example');
     assert.equal((await create('app.shop.example')).status, 201);
   });
 
-  it('keeps a domain for whoever has proven it, as long as the proof is there or nobody knows', async () => {
+  it('keeps a verified domain while the proof exists or the DNS does not respond', async () => {
     await verified('app.shop.example');
     assert.equal(codeOf(await add('app.shop.example', keys.bob)), '409 domain-taken');
     api.dns.set('_culvert.app.shop.example TXT', { kind: 'failed', text: 'SERVFAIL' });
     assert.equal(codeOf(await add('app.shop.example', keys.bob)), '409 domain-taken');
   });
 
-  it('gives it to whoever proves it once the proof of before is gone, and ends the tunnel', async () => {
+  it('transfers a domain to an account that proves it after the previous proof is gone, and ends the tunnel', async () => {
     const early = await added('app.shop.example', keys.bob);
     const before = await verified('app.shop.example');
     const tunnel = (await create('app.shop.example')).body;
@@ -202,7 +202,7 @@ describe('domains in the REST interface', () => {
     assert.equal(codeOf(await add('app.shop.example')), '409 domain-taken');
   });
 
-  it('says since when the records of a verified domain are wrong, and takes that back', async () => {
+  it('reports since when the records of a verified domain are wrong, until they are right', async () => {
     const claim = await verified('app.shop.example');
     api.dns.delete('app.shop.example CNAME');
     const wrong = (await verify(claim)).body as unknown as CheckedDomain;
@@ -215,7 +215,7 @@ describe('domains in the REST interface', () => {
     assert.equal((await verify(claim)).body['failing_since'], null);
   });
 
-  it('looks at domains 20 times a minute for an account, 10 times at once', async () => {
+  it('checks domains 20 times a minute for an account, in bursts of 10', async () => {
     const claim = await added('app.shop.example', keys.bob);
     for (let call = 1; call < DOMAIN_CALLS_BURST; call += 1)
       assert.equal((await verify(claim, keys.bob)).status, 200);
@@ -226,7 +226,7 @@ describe('domains in the REST interface', () => {
     await added('other.shop.example');
   });
 
-  it('looks at 32 domains at a time', async () => {
+  it('checks 32 domains at a time', async () => {
     const accounts = Array.from({ length: 4 }, () => anAccount({ plan: 'team' }));
     await api.stop();
     api = await ApiFixture.start(...accounts);
@@ -248,7 +248,7 @@ describe('domains in the REST interface', () => {
     assert.equal(answers.filter(({ status }) => status === 200).length, DOMAIN_LOOKS_MAX);
   });
 
-  it('looks at 8 domains of one account at a time', async () => {
+  it('checks 8 domains of one account at a time', async () => {
     const claims = [await added('app.shop.example'), await added('b.shop.example', keys.bob)] as const;
     const gate = Promise.withResolvers<void>();
     api.dnsGate = gate.promise;
@@ -261,7 +261,7 @@ describe('domains in the REST interface', () => {
     assert.equal(answers.filter(({ status }) => status === 200).length, DOMAIN_LOOKS_OF_ONE_MAX);
   });
 
-  it('holds no place for writes while the DNS is asked whose a domain is', async () => {
+  it('holds no write slot while it waits for the DNS', async () => {
     await verified('app.shop.example');
     const gate = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -279,7 +279,7 @@ describe('domains in the REST interface', () => {
     assert.equal(before, ACCOUNT_WRITES_MAX);
   });
 
-  it('answers 503 and leaves nothing half done while the store is down', async () => {
+  it('responds 503 and leaves nothing half done while the store is down', async () => {
     const claim = await added('app.shop.example');
     enter(claim);
     api.storeDown = true;

@@ -20,7 +20,7 @@ describe('the REST interface of tunnels', () => {
     return api.call('POST', '/v1/tunnels', { key, body: JSON.stringify({ local_port: 3000, ...fields }) });
   }
 
-  it('answers a create with the full tunnel object', async () => {
+  it('responds to a create with the full tunnel object', async () => {
     const { status, headers, body } = await create({ name: 'web', ttl: '90m', idle_ttl: true });
     const { id, ...rest } = body;
     assert.equal(status, 201);
@@ -50,7 +50,7 @@ describe('the REST interface of tunnels', () => {
     });
   });
 
-  it('takes over the own tunnel of that name, and only if it is asked to', async () => {
+  it('takes over a tunnel of the account with that name, but only on request', async () => {
     const { body: tunnel } = await create({ name: 'web', ttl: '4h' });
     api.online.add(String(tunnel['id']));
     assert.equal((await create({ name: 'web' })).status, 409);
@@ -64,7 +64,7 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual([invalid.status, invalid.body['code']], [400, 'invalid-body']);
   });
 
-  it('takes over without a place in the plan, and makes the tunnel where there is none', async () => {
+  it('takes over a tunnel at the limit of the plan, and creates one if none has the name', async () => {
     const made = await create({ name: 'web', take_over: true });
     assert.equal(made.status, 201);
     const room = api.tunnels.assertCapacity.bind(api.tunnels);
@@ -76,7 +76,7 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual([(await create({ name: 'web', take_over: true })).status, asked], [200, 0]);
   });
 
-  it('gets, lists, extends and closes what was created', async () => {
+  it('gets, lists, extends and closes a tunnel', async () => {
     const { body: tunnel } = await create();
     const path = `/v1/tunnels/${String(tunnel['id'])}`;
     assert.deepEqual((await api.call('GET', path, { key })).body, tunnel);
@@ -105,12 +105,12 @@ describe('the REST interface of tunnels', () => {
     });
   }
 
-  it('takes a field of any name, and JSON after a byte order mark', async () => {
+  it('accepts fields with any name, and JSON after a byte order mark', async () => {
     for (const body of ['{"local_port":3000,"__proto__":{"name":"x"},"x":1}', '\ufeff{"local_port":3000}'])
       assert.equal((await api.call('POST', '/v1/tunnels', { key, body })).status, 201, body);
   });
 
-  it('takes another turn of the loop for each 50 tunnels of a list', async () => {
+  it('waits for another turn after every 50 tunnels of a list', async () => {
     const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: null, domain: '' };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
@@ -121,7 +121,7 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual(api.turns, [account.id, account.id]);
   });
 
-  it('holds no place for writes while passwords are hashed', async () => {
+  it('holds no write slot while it hashes passwords', async () => {
     const gate = Promise.withResolvers<void>();
     const { body: tunnel } = await create({ name: 'web' });
     const path = `/v1/tunnels/${String(tunnel['id'])}`;
@@ -151,7 +151,7 @@ describe('the REST interface of tunnels', () => {
     assert.equal(before.length, ACCOUNT_WRITES_MAX);
   });
 
-  it('does nothing with a key that was revoked while passwords were hashed', async () => {
+  it('rejects a key that was revoked while passwords were hashed', async () => {
     const { body: tunnel } = await create();
     const path = `/v1/tunnels/${String(tunnel['id'])}`;
     const gate = Promise.withResolvers<void>();
@@ -167,7 +167,7 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual((await api.call('GET', path, { key })).body['access'], {});
   });
 
-  it('continues in its turn when a body has come', async () => {
+  it('waits for its turn after the body has arrived', async () => {
     const { body } = await create();
     await api.call('PUT', `/v1/tunnels/${String(body['id'])}/extend`, { key, body: '{}' });
     assert.deepEqual(api.turns, [account.id, account.id]);
@@ -199,12 +199,12 @@ describe('the REST interface of tunnels', () => {
     assert.equal(await attempt(key, '{"local_port":1,"name":"web"}'), 429);
   });
 
-  it('costs no token to be refused before the rate limit', async () => {
+  it('does not count requests that fail before the rate limit', async () => {
     for (let i = 0; i < 10; i += 1) await create({ name: 'A' });
     assert.equal((await create()).status, 201);
   });
 
-  it('says when the next create will be accepted', async () => {
+  it('reports when it accepts the next create', async () => {
     for (let i = 0; i < 5; i += 1) await create();
     const { status, headers, body } = await create();
     assert.deepEqual([status, body], [429, { error: 'rate limit exceeded', code: 'rate-limited' }]);
@@ -213,7 +213,7 @@ describe('the REST interface of tunnels', () => {
     assert.equal((await create()).status, 201);
   });
 
-  it('answers 503 while the store is down, and as usual afterwards', async () => {
+  it('responds 503 while the store is down, and normally afterwards', async () => {
     api.storeDown = true;
     const { status, headers, body } = await create({ name: 'web' });
     assert.deepEqual([status, body], [503, { error: 'service unavailable', code: 'unavailable' }]);
@@ -222,7 +222,7 @@ describe('the REST interface of tunnels', () => {
     assert.equal((await create({ name: 'web' })).status, 201);
   });
 
-  it('answers the same for what does not exist and for what is not yours', async () => {
+  it('responds the same for a missing tunnel and for one of another account', async () => {
     const other = await api.keyOf(free);
     const { body: tunnel } = await create();
     const id = String(tunnel['id']);

@@ -1,0 +1,125 @@
+/** Routes of the domains of an account (docs/protocol.md section 12). */
+import {
+  ADD_DOMAIN_SCHEMA,
+  CHECKED_DOMAIN,
+  type CheckedDomain,
+  DOMAIN,
+  DOMAIN_LIST,
+  type Domain,
+  type DomainCheck,
+  readAddDomain,
+} from '../../shared/domains.ts';
+import type { Finding } from '../domains/domain-check.ts';
+import { DOMAIN_CALLS_BURST, DOMAIN_CALLS_PER_MINUTE, DOMAIN_CLAIM_MS, DOMAIN_GRACE_MS } from '../limits.ts';
+import type { DomainRecord } from '../store/records.ts';
+import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
+
+const REMOVED = statusOf('removed', 'Removed');
+
+export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
+  /** @param claim of the account */
+  async function view(claim: DomainRecord): Promise<Domain> {
+    return {
+      id: claim.id,
+      domain: claim.domain,
+      status: claim.verifiedAt === null ? 'pending' : 'verified',
+      records: await domains.recordsOf(claim),
+      created_at: rfc3339(claim.createdAt),
+      verified_at: orNull(claim.verifiedAt),
+      failing_since: orNull(claim.failingSince),
+      ends_at: orNull(endOf(claim)),
+    };
+  }
+
+  return [
+    {
+      method: 'post',
+      path: '/v1/domains',
+      id: 'addDomain',
+      tag: 'Domains',
+      summary: 'Claim a domain',
+      description:
+        'It is the account’s once its records are entered where its DNS is kept and it was verified. One that the account has ' +
+        `claimed before is returned as it is. With verifying, at most ${DOMAIN_CALLS_PER_MINUTE} a minute, ${DOMAIN_CALLS_BURST} at once.`,
+      caller: 'accountKey',
+      body: { schema: ADD_DOMAIN_SCHEMA, required: true },
+      results: { 201: ['The domain.', DOMAIN.schema, 'Location'] },
+      errors: ['invalidDomain', 'tooManyDomains', 'domainTaken', 'rateLimited'],
+      async handle(ctx) {
+        const claim = await domains.add(ctx.state.account, readAddDomain(ctx.request.body));
+        ctx.set('Location', `/v1/domains/${claim.id}`);
+        return await view(claim);
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/domains',
+      id: 'listDomains',
+      tag: 'Domains',
+      summary: 'List the domains of the account',
+      caller: 'accountKey',
+      results: { 200: ['The domains.', DOMAIN_LIST.schema] },
+      async handle(ctx) {
+        const shown: Domain[] = [];
+        for (const claim of await domains.list(ctx.state.account)) shown.push(await view(claim));
+        return { domains: shown };
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/domains/{id}',
+      id: 'getDomain',
+      tag: 'Domains',
+      summary: 'Get a domain',
+      caller: 'accountKey',
+      results: { 200: ['The domain.', DOMAIN.schema] },
+      errors: ['domainNotFound'],
+      handle: async (ctx) => await view(await domains.get(ctx.state.account, idOf(ctx))),
+    },
+    {
+      method: 'delete',
+      path: '/v1/domains/{id}',
+      id: 'removeDomain',
+      tag: 'Domains',
+      summary: 'Give a domain up',
+      description: 'Tunnels that have it end.',
+      caller: 'accountKey',
+      results: { 200: ['The domain is not the account’s any more.', REMOVED.schema] },
+      errors: ['domainNotFound'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        await writes.run(account.id, () => domains.remove(account, idOf(ctx)));
+        return REMOVED.body;
+      },
+    },
+    {
+      method: 'post',
+      path: '/v1/domains/{id}/verify',
+      id: 'verifyDomain',
+      tag: 'Domains',
+      summary: 'Look at the records of a domain, and take it if they are right',
+      description: 'A domain that is not verified afterwards says in `checks` what is missing.',
+      caller: 'accountKey',
+      results: { 200: ['The domain as it is now.', CHECKED_DOMAIN.schema] },
+      errors: ['domainNotFound', 'domainTaken', 'rateLimited'],
+      async handle(ctx): Promise<CheckedDomain> {
+        // Not one of the account's writes: the DNS may take its time.
+        const { claim, look } = await domains.verify(ctx.state.account, idOf(ctx));
+        return { ...(await view(claim)), checks: [viewCheck(look.address), viewCheck(look.proof)] };
+      },
+    },
+  ];
+}
+
+function viewCheck({ what, ok, found, problem }: Finding): DomainCheck {
+  return { what, ok, found, problem };
+}
+
+function endOf({ verifiedAt, failingSince, createdAt }: DomainRecord): number | null {
+  if (verifiedAt === null) return createdAt + DOMAIN_CLAIM_MS;
+  return failingSince === null ? null : failingSince + DOMAIN_GRACE_MS;
+}
+
+function orNull(wallTime: number | null): string | null {
+  return wallTime === null ? null : rfc3339(wallTime);
+}

@@ -1,0 +1,187 @@
+/** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
+import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/constraints.ts';
+import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
+import { type Json, type JsonObject, objectSchema, UUID } from '../../shared/fields.ts';
+import { VERSION } from '../../shared/version.ts';
+import { BODY_MAX_BYTES } from '../limits.ts';
+import { REQUEST_ID_FIELD } from '../log.ts';
+import { CALLERS, type ErrorName, type Result, type Route, TAGS } from './route.ts';
+
+/** @param publicUrl the relay's own address */
+export function openApiDocument(routes: readonly Route[], publicUrl: URL): JsonObject {
+  const components = new Components();
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route, components);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: RELAY_TITLE,
+      version: VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Tunnels from a public address to a local port. Every error has the body `{"error": "<text>", "code": "<code>"}`, and codes never change. Any other path ' +
+        `answers 404 ${nameOf(API_ERRORS.notFound)}, any other method 405 ${nameOf(API_ERRORS.methodNotAllowed)} with \`Allow\`; HEAD is ` +
+        'answered wherever GET is. Paths are exact. Responses may get more fields with time.',
+    },
+    servers: [{ url: publicUrl.origin }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: `an API key: \`${API_KEY_PATTERN.source}\`` },
+      },
+      schemas: components.schemas,
+    },
+  };
+}
+
+function nameOf({ code, text }: ApiErrorEntry): string {
+  return `\`${code}\` (${text})`;
+}
+
+/** The schemas with a title, each of which is written once. */
+class Components {
+  readonly schemas: Record<string, JsonObject> = {};
+  readonly #sources = new Map<string, JsonObject>();
+
+  /** @returns the schema with references in place of all that have a title */
+  refer(schema: JsonObject): JsonObject {
+    const { title } = schema;
+    if (typeof title !== 'string') return this.#within(schema);
+    const known = this.#sources.get(title);
+    if (known !== undefined && known !== schema) throw new Error(`two schemas are called ${title}`);
+    if (known === undefined) {
+      this.#sources.set(title, schema);
+      const { title: _, ...rest } = schema;
+      this.schemas[title] = this.#within(rest);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #within(schema: JsonObject): JsonObject {
+    return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, this.#referIn(value)]));
+  }
+
+  #referIn(value: Json): Json {
+    if (typeof value !== 'object' || value === null) return value;
+    return isList(value) ? value.map((item) => this.#referIn(item)) : this.refer(value);
+  }
+}
+
+function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function operation(route: Route, components: Components): JsonObject {
+  const { id, tag, summary, description, query = {}, path, body, results } = route;
+  const errors = errorsOf(route);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: PARAMETERS[name] ?? 'its `id`',
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query).map(([name, meaning]) => ({
+    name,
+    in: 'query',
+    description: meaning,
+    schema: { type: 'string' },
+  }));
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    parameters: [...inPath, ...inQuery],
+    ...(body !== undefined && {
+      requestBody: {
+        required: body.required,
+        description: `JSON of at most ${BODY_MAX_BYTES} bytes; unknown fields are ignored`,
+        content: json(components.refer(body.schema)),
+      },
+    }),
+    responses: Object.fromEntries([
+      ...Object.entries(results).map(([status, result]) => [status, success(result, components)] as const),
+      ...[...Map.groupBy(errors, (name) => ENTRIES[name].status)].map(
+        ([status, names]) => [status, failure(status, names, components)] as const,
+      ),
+    ]),
+    ...(errors.includes('missingKey') ? {} : { security: [] }),
+  };
+}
+
+/** Parameters of paths that are no ids. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  token: 'the last part of the address of an invitation',
+};
+
+function errorsOf({ caller, body, errors = [] }: Route): ErrorName[] {
+  const ofBody = body === undefined ? [] : (['invalidBody', 'bodyTooLarge'] as const);
+  return [...ofBody, ...CALLERS[caller], ...errors, 'internal'];
+}
+
+/* Responses as OpenAPI describes them; the errors are those of the catalogue, with their codes and texts. */
+
+const ENTRIES: Readonly<Record<ErrorName, ApiErrorEntry>> = { ...API_ERRORS, ...VARIABLE_API_ERRORS };
+const ERROR_SCHEMAS: ReadonlyMap<string, JsonObject> = new Map(
+  Object.entries(ENTRIES).map(([name, { code, text }]) => [
+    name,
+    objectSchema(
+      { error: textSchema(text), code: { const: code } },
+      `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Error`,
+    ),
+  ]),
+);
+
+const REQUEST_ID = {
+  [REQUEST_ID_FIELD]: {
+    required: true,
+    schema: UUID.schema,
+    description: 'names the request in the log of the relay',
+  },
+};
+
+function headerField(schema: JsonObject): JsonObject {
+  return { required: true, schema };
+}
+
+/** Fields that come with every error of a status. */
+const ERROR_FIELDS: Readonly<Record<number, JsonObject>> = {
+  401: { 'WWW-Authenticate': headerField({ const: 'Bearer' }) },
+  426: { Upgrade: headerField({ const: 'websocket' }) },
+  429: { 'Retry-After': headerField({ type: 'string', pattern: '^\\d+$' }) },
+  503: { 'Retry-After': headerField({ type: 'string', pattern: '^\\d+$' }) },
+};
+
+function success([description, schema, ...fields]: Result, components: Components): JsonObject {
+  if (schema === undefined) return { description };
+  const headers = fields.map((name) => [name, headerField({ type: 'string' })]);
+  return {
+    description,
+    headers: { ...REQUEST_ID, ...Object.fromEntries(headers) },
+    content: json(components.refer(schema)),
+  };
+}
+
+/** A response for errors of one status, with all codes and texts that it can have. */
+function failure(status: number, names: readonly ErrorName[], components: Components): JsonObject {
+  const schemas = names.map((name) => components.refer(ERROR_SCHEMAS.get(name) ?? {}));
+  const [schema = {}] = schemas;
+  return {
+    description: names.map((name) => `${ENTRIES[name].code}: ${ENTRIES[name].text}`).join('; '),
+    headers: { ...REQUEST_ID, ...ERROR_FIELDS[status] },
+    content: json(schemas.length === 1 ? schema : { anyOf: schemas }),
+  };
+}
+
+function textSchema(text: string): Json {
+  if (!text.includes('{')) return { const: text };
+  const parts = text.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return { type: 'string', pattern: `^${parts.join('.+')}$` };
+}
+
+function json(schema: JsonObject): JsonObject {
+  return { 'application/json': { schema } };
+}

@@ -1,0 +1,200 @@
+/** Routes of the relay itself, of the account behind a key, and of WebSockets that were asked for without an upgrade. */
+import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
+import { formatDuration } from '../../shared/duration.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { JsonObject } from '../../shared/fields.ts';
+import { isHostName } from '../../shared/host.ts';
+import { ACCOUNT, type Account, type TtlLimits } from '../../shared/tunnel.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
+import type { Timer } from '../clock.ts';
+import { CREATE_BURST, CREATES_PER_MINUTE, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import type { AccountRecord } from '../store/records.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import { ANY_KEY_ERRORS, type ApiDeps, type Route, statusOf } from './route.ts';
+
+const HEALTHY = statusOf('ok', 'Healthy');
+const READY = statusOf('ready', 'Ready');
+const SERVED = statusOf('served', 'Served');
+
+/** @param document the OpenAPI document */
+export function relayRoutes(
+  { store, ttl, clock, isDraining, mayHave }: ApiDeps,
+  document: () => JsonObject,
+): Route[] {
+  async function readiness(): Promise<void> {
+    if (isDraining()) throw notReady();
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = clock.setTimeout(() => reject(notReady()), READY_TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([orUnavailable(store.ping()), late]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  return [
+    {
+      method: 'get',
+      path: '/v1/account',
+      id: 'getAccount',
+      tag: 'Account',
+      summary: 'Show the account behind the key, and its limits',
+      caller: 'anyKey',
+      results: { 200: ['The account.', ACCOUNT.schema] },
+      handle: (ctx) => viewAccount(ctx.state.account, ttl),
+    },
+    {
+      method: 'get',
+      path: '/v1/ask',
+      id: 'askForName',
+      tag: 'Relay',
+      summary: 'Whether a host is served here',
+      description:
+        'For proxies in front that order certificates on demand: 200 for the name of the relay, of a live tunnel or of a verified ' +
+        'domain. Only for requests from the machine of the relay and from trusted proxies themselves; 404 for all others.',
+      query: { domain: 'the host' },
+      caller: 'anybody',
+      results: { 200: ['It is.', SERVED.schema] },
+      errors: ['notFound', 'unavailable'],
+      // Other senders get 404, so that they cannot enumerate names cheaply.
+      async handle(ctx) {
+        // The edge adds the field unless the request comes from this machine or a trusted proxy.
+        if (ctx.req.headers['x-forwarded-for'] !== undefined) throw new ApiError(API_ERRORS.notFound);
+        const { domain } = ctx.query;
+        if (typeof domain !== 'string' || !isHostName(domain)) throw new ApiError(API_ERRORS.notFound);
+        if (!(await orUnavailable(Promise.resolve(mayHave(domain))))) throw new ApiError(API_ERRORS.notFound);
+        return SERVED.body;
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/openapi.json',
+      id: 'getOpenApi',
+      tag: 'Relay',
+      summary: 'This document',
+      caller: 'anybody',
+      results: { 200: ['OpenAPI 3.1.', { title: 'Document', type: 'object', description: 'OpenAPI 3.1' }] },
+      handle: document,
+    },
+    {
+      method: 'get',
+      path: '/healthz',
+      id: 'getHealth',
+      tag: 'Relay',
+      summary: 'Whether the process is up',
+      caller: 'anybody',
+      results: { 200: ['It is.', HEALTHY.schema] },
+      handle: () => HEALTHY.body,
+    },
+    {
+      method: 'get',
+      path: '/readyz',
+      id: 'getReadiness',
+      tag: 'Relay',
+      summary: 'Whether the store can be reached and the relay takes new work',
+      caller: 'anybody',
+      results: { 200: ['Both.', READY.schema] },
+      errors: ['unavailable'],
+      async handle() {
+        await readiness();
+        return READY.body;
+      },
+    },
+    {
+      method: 'get',
+      path: '/ws/control',
+      id: 'openControlSocket',
+      tag: 'WebSockets',
+      summary: 'Open the control WebSocket of a tunnel',
+      description:
+        'The relay sends a text message `{"type":"connection","id":"<UUID>"}` for each inbound connection; types a client ' +
+        `does not know are to be ignored. It pings every ${PING_INTERVAL_MS / 1000} s and gives a client up that has not answered after ` +
+        `${PONG_TIMEOUT_MS / 1000} s. The newest control socket of a tunnel wins. Close codes: 1001 the relay shuts down, reconnect; ` +
+        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key is good no more, the reason says why; 4004 its domain is not its account’s any more; 4005 the account is suspended, with the reason.',
+      query: { tunnel_id: "the tunnel's `id`" },
+      caller: 'anybody',
+      results: { 101: ['The control WebSocket.'] },
+      errors: ['missingTunnelId', ...UPGRADE_ERRORS, 'tunnelNotFound'],
+      handle: requireUpgrade,
+    },
+    {
+      method: 'get',
+      path: '/ws/data',
+      id: 'openDataSocket',
+      tag: 'WebSockets',
+      summary: 'Open the data WebSocket of one inbound connection',
+      description:
+        'Binary messages carry the bytes of the connection in both directions, first ' +
+        `those of the request; how they are cut into messages means nothing. An \`id\` is good for one socket within ${PENDING_TIMEOUT_MS / 1000} s and ` +
+        'needs no key; one that is sent must be the owner’s. Closing with 1000 ends the connection in order, any other way breaks it off.',
+      query: { id: 'from a `connection` message' },
+      caller: 'anybody',
+      results: { 101: ['The data WebSocket.'] },
+      errors: ['missingId', ...UPGRADE_ERRORS, 'connectionNotFound'],
+      handle: requireUpgrade,
+    },
+    {
+      method: 'get',
+      path: '/ws/trunk',
+      id: 'openTrunk',
+      tag: 'WebSockets',
+      summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
+      description:
+        'As long as one is open, the relay may bring inbound connections through it instead of announcing them. What travels on it ' +
+        'is described in docs/protocol.md section 10; a client that opens none misses nothing but speed.',
+      query: { tunnel_id: "the tunnel's `id`" },
+      caller: 'anybody',
+      results: { 101: ['The trunk.'] },
+      errors: [
+        'missingTunnelId',
+        ...UPGRADE_ERRORS,
+        'notFound',
+        'tunnelNotFound',
+        'tunnelNotConnected',
+        'tooManyTrunks',
+      ],
+      handle: requireUpgrade,
+    },
+  ];
+}
+
+/** Upgrades check the key themselves (docs/protocol.md section 5.4). */
+const UPGRADE_ERRORS = [
+  'invalidHandshake',
+  ...ANY_KEY_ERRORS,
+  'upgradeRequired',
+  'tooManySockets',
+  'unavailable',
+] as const;
+
+/** Real upgrades never get here; `Upgrade` says what is missing (RFC 9110 section 15.5.22). */
+function requireUpgrade(): never {
+  throw new ApiError(API_ERRORS.upgradeRequired, { Upgrade: 'websocket', Connection: 'Upgrade' });
+}
+
+function notReady(): ApiError {
+  return new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
+}
+
+/** @param ttl what the relay allows everybody */
+function viewAccount({ id, name, plan, subdomain }: AccountRecord, ttl: TtlLimits): Account {
+  const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl);
+  const { maxTunnels, maxConnections, maxDomains } = PLAN_RULES[plan];
+  return {
+    client_id: id,
+    name,
+    plan,
+    subdomain,
+    limits: {
+      default_ttl: formatDuration(defaultTtl),
+      max_ttl: formatDuration(maxTtl),
+      creates_per_minute: CREATES_PER_MINUTE,
+      create_burst: CREATE_BURST,
+      max_tunnels: maxTunnels,
+      max_connections: maxConnections,
+      max_domains: maxDomains,
+    },
+  };
+}

@@ -1,0 +1,177 @@
+/** A route of the REST interface, from which the router and the OpenAPI document are made. */
+import { Router } from '@koa/router';
+import type { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
+import { type JsonObject, objectSchema } from '../../shared/fields.ts';
+import type { TtlLimits } from '../../shared/tunnel.ts';
+import type { PasswordHashes } from '../access/password-hashes.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Invitations } from '../accounts/invitations.ts';
+import type { OwnNames } from '../administration/admin-actions.ts';
+import type { Hub } from '../clients/hub.ts';
+import type { Clock } from '../clock.ts';
+import type { DomainService } from '../domains/domain-service.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
+import type { Store } from '../store/store.ts';
+import type { Addresses } from '../tunnels/live-tunnel.ts';
+import type { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
+import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
+import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import {
+  administrate,
+  type ApiContext,
+  type ApiMiddleware,
+  type ApiState,
+  authenticate,
+  lookAgainAfter,
+  reachTunnel,
+  readBody,
+  requireBody,
+  waitForTurn,
+} from './guards.ts';
+import type { RequestScheduler, Writes } from './scheduler.ts';
+
+export interface Route {
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** as OpenAPI writes it, such as `/v1/tunnels/{id}` */
+  readonly path: string;
+  readonly id: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description?: string;
+  /** query parameters, all optional */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+  readonly body?: { readonly schema: JsonObject; readonly required: boolean };
+  /** by status; if there are several, `handle` chooses */
+  readonly results: Readonly<Record<number, Result>>;
+  /** those that neither the caller nor the body implies */
+  readonly errors?: readonly ErrorName[];
+  /** what a request has to pass after its body was read */
+  readonly guards?: readonly ApiMiddleware[];
+  /** @returns the body of the response */
+  readonly handle: (ctx: ApiContext) => unknown;
+}
+
+/** A response: what it is, the schema of its body, and the header fields that it always has. */
+export type Result = readonly [description: string, schema?: JsonObject, ...headers: string[]];
+export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRORS;
+
+export const TAGS = {
+  Tunnels: 'Tunnels of an account.',
+  Access: 'Who may come into a tunnel: the policy, signed links, and visitors who ask.',
+  Domains: 'Domains that accounts bring.',
+  Account: 'The account behind a key.',
+  Invitations: 'Invitations to an account, which need no key.',
+  Administration:
+    'What an operator does, with a key for administration. For other keys these paths do not exist.',
+  Relay: 'The relay itself. No key is needed.',
+  WebSockets: 'Sockets through which clients serve tunnels.',
+} as const;
+export type Tag = keyof typeof TAGS;
+
+export const ANY_KEY_ERRORS = ['missingKey', 'invalidKey', 'accountSuspended', 'tooManyWrongKeys'] as const;
+const KEY_ERRORS = [...ANY_KEY_ERRORS, 'keyOutOfScope', 'unavailable'] as const;
+
+/** Who may call a route, and how others are refused. */
+export const CALLERS = {
+  anybody: [],
+  /** with a key for anything */
+  anyKey: [...ANY_KEY_ERRORS, 'unavailable'],
+  /** with a key for everything of its account */
+  accountKey: KEY_ERRORS,
+  /** the same, or with one for a tunnel */
+  tunnelKey: KEY_ERRORS,
+  /** the same; the tunnel in the path has to be one that the key is for */
+  tunnelOwner: [...KEY_ERRORS, 'tunnelNotFound'],
+  administrator: [...ANY_KEY_ERRORS, 'notFound', 'unavailable'],
+} as const satisfies Record<string, readonly ErrorName[]>;
+export type Caller = keyof typeof CALLERS;
+
+export interface ApiDeps {
+  readonly authenticator: Authenticator;
+  readonly tunnels: TunnelService;
+  readonly links: TunnelLinks;
+  readonly knocks: Pick<TunnelApprovals, 'list' | 'answer'>;
+  readonly domains: DomainService;
+  readonly creates: CreateLimiter;
+  /** knows whose client is there */
+  readonly clients: Pick<Hub, 'online'>;
+  readonly turns: Pick<RequestScheduler, 'next'>;
+  readonly writes: Writes;
+  /** makes hashes of passwords */
+  readonly hashes: Pick<PasswordHashes, 'hash'>;
+  readonly store: Pick<Store, 'ping'>;
+  readonly ttl: TtlLimits;
+  readonly addresses: Addresses;
+  readonly invitations: Pick<Invitations, 'find' | 'take'>;
+  /** what `/v1/admin` works with */
+  readonly admin: { readonly store: Store; readonly nameHold: number; readonly own: OwnNames };
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** address of the page from which people get Culvert */
+  readonly downloadPage: string | undefined;
+  readonly clock: Clock;
+  /** whether the relay is shutting down and takes no new work */
+  readonly isDraining: () => boolean;
+  /** whether a host is served here */
+  readonly mayHave: (host: string) => boolean | Promise<boolean>;
+}
+
+/** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
+export function routerOf(
+  routes: readonly Route[],
+  { authenticator, tunnels, clock, turns }: Pick<ApiDeps, 'authenticator' | 'tunnels' | 'clock' | 'turns'>,
+): Router<ApiState> {
+  const tunnelKey = authenticate(authenticator, ['all', 'tunnel']);
+  const keys: Readonly<Record<Caller, ApiMiddleware | undefined>> = {
+    anybody: undefined,
+    anyKey: authenticate(authenticator, ['all', 'tunnel', 'admin']),
+    accountKey: authenticate(authenticator),
+    tunnelKey,
+    tunnelOwner: tunnelKey,
+    administrator: administrate(authenticator),
+  };
+  const reach = reachTunnel(tunnels);
+  const anotherTurn = waitForTurn(turns);
+  const router = new Router<ApiState>({ strict: true, sensitive: true });
+  for (const { method, path, caller, body, results, guards = [], handle } of routes) {
+    const steps: ApiMiddleware[] = [];
+    const key = keys[caller];
+    if (key !== undefined) steps.push(key);
+    if (caller === 'tunnelOwner') steps.push(reach);
+    if (body !== undefined) {
+      steps.push(key === undefined ? readBody() : lookAgainAfter(readBody(), key, clock));
+      if (key !== undefined && caller !== 'administrator') {
+        steps.push(anotherTurn);
+        if (body.required) steps.push(requireBody());
+      }
+    }
+    const [status = ''] = Object.keys(results);
+    steps.push(...guards, async function respond(ctx) {
+      ctx.status = Number(status);
+      ctx.body = await handle(ctx);
+    });
+    router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), ...steps);
+  }
+  return router;
+}
+
+/** The id as it was sent: `ctx.params` would decode it, and a percent-encoded letter is another path. */
+export function idOf(ctx: ApiContext): string {
+  return ctx.captures?.[0] ?? '';
+}
+
+/** The id of what belongs to the tunnel, in the same way. */
+export function partOf(ctx: ApiContext): string {
+  return ctx.captures?.[1] ?? '';
+}
+
+/** A response of one word. */
+export function statusOf(word: string, title: string) {
+  return { schema: objectSchema({ status: { const: word } }, title), body: { status: word } };
+}
+
+/** @returns in UTC with milliseconds, as JavaScript writes ISO strings */
+export function rfc3339(wallTime: number): string {
+  return new Date(wallTime).toISOString();
+}

@@ -1,0 +1,218 @@
+/** Routes of tunnels (docs/protocol.md section 3). */
+import { type Access, readAccess } from '../../shared/access.ts';
+import { formatDuration } from '../../shared/duration.ts';
+import {
+  ACCESS_SCHEMA,
+  createTunnelBody,
+  extendTunnelBody,
+  readExtendTunnel,
+} from '../../shared/tunnel-requests.ts';
+import { TUNNEL, TUNNEL_LIST, type Tunnel } from '../../shared/tunnel.ts';
+import { ttlLimitsOf } from '../accounts/accounts.ts';
+import { reachesTunnel } from '../accounts/api-keys.ts';
+import { batches } from '../batches.ts';
+import { CREATE_BURST, CREATES_PER_MINUTE, LIST_BATCH } from '../limits.ts';
+import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
+import {
+  allowName,
+  type ApiContext,
+  type ApiMiddleware,
+  authenticate,
+  hashPasswords,
+  limitRate,
+  limitTunnels,
+  lookAgainAfter,
+  readCreate,
+  requireDomain,
+} from './guards.ts';
+import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
+
+/**
+ * @param online ids of the tunnels whose client is there
+ * @returns the tunnel object
+ */
+function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySet<string>): Tunnel {
+  return {
+    id: tunnel.id,
+    slug: tunnel.slug,
+    client_id: tunnel.account.id,
+    local_port: tunnel.localPort,
+    name: tunnel.name,
+    ttl: formatDuration(tunnel.ttl),
+    mode: 'relay',
+    created_at: rfc3339(tunnel.createdAt),
+    expires_at: rfc3339(tunnel.expiresAt),
+    idle_ttl: tunnel.idle,
+    bytes_in: tunnel.bytesIn,
+    bytes_out: tunnel.bytesOut,
+    requests: tunnel.requests,
+    online: online.has(tunnel.id),
+    access: tunnel.access?.view() ?? {},
+    ...tunnelUrls(tunnel, addresses),
+  };
+}
+
+const CLOSED = statusOf('closed', 'Closed');
+
+export function tunnelRoutes(deps: ApiDeps): Route[] {
+  const { authenticator, tunnels, clients, creates, domains, turns, writes, hashes, ttl, addresses, clock } =
+    deps;
+  const tunnelKey = authenticate(authenticator, ['all', 'tunnel']);
+
+  /** Hashes passwords; the key is checked again afterwards. */
+  function hash(read: (ctx: ApiContext) => Access): ApiMiddleware {
+    return lookAgainAfter(hashPasswords(hashes, read), tunnelKey, clock);
+  }
+
+  async function view(tunnel: LiveTunnel): Promise<Tunnel> {
+    return viewTunnel(tunnel, addresses, await clients.online([tunnel]));
+  }
+
+  async function create(ctx: ApiContext): Promise<Tunnel> {
+    const { account, access } = ctx.state;
+    const wanted = { ...ctx.state.wanted, access };
+    const meant = tunnels.findExisting(account, wanted);
+    if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted))))
+      return await view(meant);
+    const tunnel = await writes.run(account.id, () => tunnels.create(account, wanted));
+    ctx.status = 201;
+    ctx.set('Location', `/v1/tunnels/${tunnel.id}`);
+    return await view(tunnel);
+  }
+
+  async function list(ctx: ApiContext): Promise<string> {
+    const { account, scope } = ctx.state;
+    await tunnels.coordination.followAccount(account);
+    const parts: string[] = [];
+    const shown = tunnels.list(account).filter(({ name }) => reachesTunnel(scope, name));
+    for (const batch of batches(shown, LIST_BATCH)) {
+      // A thousand of them occupy the event loop for as long as some ten requests.
+      if (parts.length > 0) await turns.next(account.id);
+      const online = await clients.online(batch);
+      for (const tunnel of batch) parts.push(JSON.stringify(viewTunnel(tunnel, addresses, online)));
+    }
+    ctx.type = 'json';
+    return `{"tunnels":[${parts.join(',')}]}`;
+  }
+
+  return [
+    {
+      method: 'post',
+      path: '/v1/tunnels',
+      id: 'createTunnel',
+      tag: 'Tunnels',
+      summary: 'Create a tunnel',
+      description: `At most ${CREATES_PER_MINUTE} a minute for each account, ${CREATE_BURST} at once.`,
+      caller: 'tunnelKey',
+      body: { schema: createTunnelBody(ttl).schema, required: true },
+      results: {
+        200: [
+          'The tunnel of that name that the account had already, with `take_over`: its `local_port`, `ttl`, `idle_ttl` and `access` ' +
+            'are those of the request now, `expires_at` is now plus `ttl`; its id, addresses and counters stay.',
+          TUNNEL.schema,
+        ],
+        201: ['The tunnel.', TUNNEL.schema, 'Location'],
+      },
+      errors: [
+        'invalidPort',
+        'invalidName',
+        'invalidTtl',
+        'ttlTooLong',
+        'invalidAccess',
+        'invalidDomain',
+        'planTooLow',
+        'tooManyTunnels',
+        'domainNotFound',
+        'domainNotVerified',
+        'nameTaken',
+        'nameReserved',
+        'domainInUse',
+        'domainFixed',
+        'rateLimited',
+      ],
+      guards: [
+        readCreate(ttl),
+        allowName(),
+        limitTunnels(tunnels),
+        limitRate(creates),
+        requireDomain(domains),
+        hash((ctx) => ctx.state.wanted.access),
+      ],
+      handle: create,
+    },
+    {
+      method: 'get',
+      path: '/v1/tunnels',
+      id: 'listTunnels',
+      tag: 'Tunnels',
+      summary: 'List the live tunnels of the account',
+      caller: 'tunnelKey',
+      results: { 200: ['The tunnels.', TUNNEL_LIST.schema] },
+      handle: list,
+    },
+    {
+      method: 'get',
+      path: '/v1/tunnels/{id}',
+      id: 'getTunnel',
+      tag: 'Tunnels',
+      summary: 'Get a tunnel',
+      caller: 'tunnelOwner',
+      results: { 200: ['The tunnel.', TUNNEL.schema] },
+      async handle(ctx) {
+        await tunnels.coordination.followTunnel(idOf(ctx));
+        return await view(tunnels.get(ctx.state.account, idOf(ctx)));
+      },
+    },
+    {
+      method: 'delete',
+      path: '/v1/tunnels/{id}',
+      id: 'closeTunnel',
+      tag: 'Tunnels',
+      summary: 'Close a tunnel',
+      description: 'Its connections are cut, and its slug is free.',
+      caller: 'tunnelOwner',
+      results: { 200: ['The tunnel is gone.', CLOSED.schema] },
+      async handle(ctx) {
+        const { account } = ctx.state;
+        await writes.run(account.id, () => tunnels.close(account, idOf(ctx)));
+        return CLOSED.body;
+      },
+    },
+    {
+      method: 'put',
+      path: '/v1/tunnels/{id}/extend',
+      id: 'extendTunnel',
+      tag: 'Tunnels',
+      summary: 'Extend a tunnel',
+      description: 'Its `expires_at` moves later by `ttl`; it may be no later than now plus the maximum.',
+      caller: 'tunnelOwner',
+      body: { schema: extendTunnelBody(ttl).schema, required: false },
+      results: { 200: ['The tunnel, with its `ttl` unchanged.', TUNNEL.schema] },
+      errors: ['invalidTtl', 'ttlTooLong'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
+        return await view(await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by)));
+      },
+    },
+    {
+      method: 'put',
+      path: '/v1/tunnels/{id}/access',
+      id: 'setTunnelAccess',
+      tag: 'Access',
+      summary: 'Say who may come into a tunnel',
+      description:
+        'In place of what was said before; `{}` opens it to everybody. It counts for new requests within a second; open WebSockets ' +
+        'and event streams that no longer pass are cut, other responses have 30 s to end, and every pass of a visitor ends.',
+      caller: 'tunnelOwner',
+      body: { schema: ACCESS_SCHEMA, required: true },
+      results: { 200: ['The tunnel.', TUNNEL.schema] },
+      errors: ['invalidAccess'],
+      guards: [hash((ctx) => readAccess(ctx.request.body))],
+      async handle(ctx) {
+        const { account, access } = ctx.state;
+        return await view(await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access)));
+      },
+    },
+  ];
+}

@@ -1,0 +1,130 @@
+/** Routes for the visitors of a tunnel: signed links and knocks (docs/protocol.md sections 11.2 and 11.3). */
+import { KNOCK, KNOCK_ANSWER_SCHEMA, KNOCK_LIST, type Knock, readKnockAnswer } from '../../shared/knocks.ts';
+import {
+  CREATE_LINK,
+  type Link,
+  LINK_LIST,
+  LINK_PARAMETER,
+  NEW_LINK,
+  type NewLink,
+  readCreateLink,
+} from '../../shared/links.ts';
+import { endOf, stateOf } from '../access/approval-requests.ts';
+import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
+import type { LinkRecord, StoredKnock } from '../store/records.ts';
+import { type Addresses, tunnelUrls } from '../tunnels/live-tunnel.ts';
+import type { MadeLink } from '../tunnels/tunnel-links.ts';
+import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
+
+function viewLink({ id, note, path, createdAt, expiresAt }: LinkRecord): Link {
+  return {
+    id,
+    note,
+    ...(path !== null && { path }),
+    created_at: rfc3339(createdAt),
+    expires_at: rfc3339(expiresAt),
+  };
+}
+
+function viewNewLink({ tunnel, link, token }: MadeLink, addresses: Addresses): NewLink {
+  const path = link.path ?? '/';
+  const { public_url } = tunnelUrls(tunnel, addresses);
+  const url = `${public_url}${path}${path.includes('?') ? '&' : '?'}${LINK_PARAMETER}=${token}`;
+  return { ...viewLink(link), url };
+}
+
+function viewKnock(knock: StoredKnock): Knock {
+  const { id, address, agent, at } = knock;
+  return { id, status: stateOf(knock), address, agent, at: rfc3339(at), ends_at: rfc3339(endOf(knock)) };
+}
+
+const REVOKED = statusOf('revoked', 'Revoked');
+
+export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Route[] {
+  return [
+    {
+      method: 'post',
+      path: '/v1/tunnels/{id}/links',
+      id: 'createLink',
+      tag: 'Access',
+      summary: 'Make a signed link',
+      description:
+        `Whoever opens it comes into the tunnel until its end. At most ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were ` +
+        'revoked before their end.',
+      caller: 'tunnelOwner',
+      body: { schema: CREATE_LINK.schema, required: false },
+      results: { 201: ['The link.', NEW_LINK.schema] },
+      errors: ['invalidTtl', 'ttlTooLong', 'invalidLink', 'linksOff', 'tooManyLinks'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        const wanted = readCreateLink(ctx.request.body);
+        const made = await writes.run(account.id, () => links.create(account, idOf(ctx), wanted));
+        return viewNewLink(made, addresses);
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/tunnels/{id}/links',
+      id: 'listLinks',
+      tag: 'Access',
+      summary: 'List the links of a tunnel that are good',
+      caller: 'tunnelOwner',
+      results: { 200: ['The links.', LINK_LIST.schema] },
+      async handle(ctx) {
+        const found = await links.list(ctx.state.account, idOf(ctx));
+        return { links: found.map(viewLink) };
+      },
+    },
+    {
+      method: 'delete',
+      path: '/v1/tunnels/{id}/links/{link_id}',
+      id: 'revokeLink',
+      tag: 'Access',
+      summary: 'Revoke a link',
+      description:
+        'Within a second it gives no access any longer, nor does the cookie of a visitor who came with it; everything that they have open is cut.',
+      caller: 'tunnelOwner',
+      results: { 200: ['The link is gone.', REVOKED.schema] },
+      errors: ['linkNotFound'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        await writes.run(account.id, () => links.revoke(account, idOf(ctx), partOf(ctx)));
+        return REVOKED.body;
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/tunnels/{id}/knocks',
+      id: 'listKnocks',
+      tag: 'Access',
+      summary: 'List who knocks at a tunnel',
+      description: 'Those who wait for an answer, those who are in, and those who were refused lately.',
+      caller: 'tunnelOwner',
+      results: { 200: ['The knocks.', KNOCK_LIST.schema] },
+      async handle(ctx) {
+        const found = await knocks.list(ctx.state.account, idOf(ctx));
+        return { knocks: found.map(viewKnock) };
+      },
+    },
+    {
+      method: 'put',
+      path: '/v1/tunnels/{id}/knocks/{knock_id}',
+      id: 'answerKnock',
+      tag: 'Access',
+      summary: 'Let a visitor in who knocks, or do not',
+      description:
+        'An answer may be changed: to refuse a visitor who is in sends him out, and cuts everything that he has open.',
+      caller: 'tunnelOwner',
+      body: { schema: KNOCK_ANSWER_SCHEMA, required: true },
+      results: { 200: ['The knock.', KNOCK.schema] },
+      errors: ['invalidKnockAnswer', 'knockNotFound', 'tooManyAdmitted'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        const answer = readKnockAnswer(ctx.request.body);
+        return viewKnock(
+          await writes.run(account.id, () => knocks.answer(account, idOf(ctx), partOf(ctx), answer)),
+        );
+      },
+    },
+  ];
+}
