@@ -22,7 +22,7 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** What an owner gives: a field that is missing, empty or `false` asks nothing of visitors. */
+/** What an owner sets. A field that is missing, empty or `false` asks nothing of visitors. */
 export interface Access {
   /** addresses and networks, `192.0.2.7` or `10.0.0.0/8`; `[]` for any */
   readonly allow: readonly string[];
@@ -106,7 +106,7 @@ export function readAccess(given: unknown): Access {
   if (given === undefined || given === null) return OPEN;
   if (!isObject(given)) throw new ApiError(invalidAccess('access must be an object'));
   for (const name of Object.keys(given)) {
-    // Who mistypes a lock must not leave the door open.
+    // A mistyped field must not leave the tunnel open.
     if (!FIELDS.has(name)) throw new ApiError(invalidAccess(`access has no field ${JSON.stringify(name)}`));
   }
   return {

@@ -20,7 +20,7 @@ import type { ValueRule } from './value-rules.ts';
 
 /** Domains that users bring to their tunnels, as the REST interface has them (docs/protocol.md section 12). */
 
-/** What the TXT record that proves whose a domain is has before the domain in its name. */
+/** The label before the domain in the name of the TXT record that proves ownership. */
 export const PROOF_LABEL = '_culvert';
 
 /** Copied into a form of a DNS provider: names, addresses, and the text of a proof. */
@@ -32,7 +32,7 @@ const COPIED: Field<string> = {
     .required(),
 };
 
-/** A record that has to be entered where the domain's DNS is kept. */
+/** A record that the owner has to create in the DNS. */
 const RECORD = object(
   { type: oneOf(['A', 'AAAA', 'CNAME', 'TXT']), name: COPIED, value: COPIED },
   'DnsRecord',
@@ -75,7 +75,7 @@ export type DomainCheck = TypeOf<typeof CHECK>;
 export const CHECKED_DOMAIN = object({ ...DOMAIN.fields, checks: listOf(CHECK) }, 'CheckedDomain');
 export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 
-/* What a domain may be that a user brings (docs/protocol.md section 12.1). */
+/* What domains are accepted (docs/protocol.md section 12.1). */
 
 /** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot: that is a name, too. */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
@@ -83,7 +83,7 @@ export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const IPV4 = /^\d+(?:\.\d+){3}$/;
 
-/** A domain in the one spelling that is kept, or what is wrong with it, to complete "the domain …". */
+/** A domain in its canonical spelling, or what is wrong with it, to complete "the domain …". */
 export type DomainReading = { readonly name: string } | { readonly problem: string };
 
 /**
@@ -131,7 +131,7 @@ export const ADD_DOMAIN_SCHEMA = objectSchema(
  * Reads the body of a request for a domain.
  *
  * @param body parsed JSON
- * @returns the domain in the one spelling that is kept
+ * @returns the domain in its canonical spelling
  * @throws ApiError
  */
 export function readAddDomain(body: unknown): string {

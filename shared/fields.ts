@@ -62,7 +62,7 @@ export function objectSchema(properties: JsonObject, title?: string): JsonObject
   };
 }
 
-/** A duration in a request, which is optional. */
+/** An optional duration in a request. */
 export function givenDuration(description: string, byDefault?: number): JsonObject {
   return {
     type: ['string', 'null'],
@@ -101,7 +101,7 @@ export function oneOf<const V extends string>(values: readonly V[]): Field<V> {
   return { schema: { enum: values }, accepts: yup.string().oneOf(values).required() };
 }
 
-/** Nothing that could move a cursor, hide text or turn it around may reach a terminal or a window, nor half a character an address. */
+/** Rejects characters that could move a cursor, or hide or reverse text, in a terminal or a window, and half a character. */
 const printable = yup
   .string()
   .test(
@@ -120,7 +120,7 @@ export const TEXT_OR_NULL: Field<string | null> = {
   accepts: printable.nullable().defined(),
 };
 export const FLAG: Field<boolean> = { schema: { type: 'boolean' }, accepts: yup.boolean().required() };
-/** `true`, or not there. */
+/** `true`, or missing. */
 export const MARK = optional<true>({ schema: { const: true }, accepts: yup.boolean().isTrue().required() });
 export const COUNT: Field<number> = { schema: { type: 'integer', minimum: 0 }, accepts: count };
 export const LIMIT_OR_NULL: Field<number | null> = {

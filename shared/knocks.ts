@@ -1,4 +1,4 @@
-/** Visitors who knock at a tunnel, and how its owner answers them (docs/protocol.md section 11.3). */
+/** Visitors who knock at a tunnel, and the owner's answers (docs/protocol.md section 11.3). */
 import * as yup from 'yup';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
@@ -17,9 +17,9 @@ import {
 
 /** @limit s for which a visitor waits for an answer. */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit s for which somebody is let in where the owner says nothing. */
+/** @limit s for which a visitor is approved by default. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit The most s for which somebody is let in: as long as a signed link may be good. */
+/** @limit The most s for which a visitor is approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';
@@ -44,7 +44,7 @@ export const KNOCK = object(
 export const KNOCK_LIST = object({ knocks: listOf(KNOCK, 'oldest first') }, 'KnockList');
 export type Knock = TypeOf<typeof KNOCK>;
 
-/** Whether somebody is let in: for how many seconds, or not. */
+/** Whether a visitor is approved, and for how many seconds. */
 export type KnockAnswer = { readonly admit: false } | { readonly admit: true; readonly seconds: number };
 
 export const KNOCK_ANSWER_SCHEMA = objectSchema(

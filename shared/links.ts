@@ -23,12 +23,12 @@ import type { ValueRule } from './value-rules.ts';
 export const LINK_NOTE_MAX_LENGTH = 64;
 /** @limit Characters of a path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** @limit s for which a link is good where its owner says nothing. */
+/** @limit s for which a link is valid by default. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** @limit The most s for which a link is good. */
+/** @limit The most s for which a link is valid. */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
-/** What the query of a link's address has, and no local service ever sees. */
+/** The query parameter of a link's address. Local services never see it. */
 export const LINK_PARAMETER = 'culvert_pass';
 
 /** A link as it is listed. */
@@ -45,7 +45,7 @@ export const LINK = object(
 export const LINK_LIST = object({ links: listOf(LINK, 'newest first') }, 'LinkList');
 export type Link = TypeOf<typeof LINK>;
 
-/** A link that was just made: the only time that its address is shown. */
+/** A new link: the only response that has its address. */
 export const NEW_LINK = object(
   {
     ...LINK.fields,
@@ -78,7 +78,7 @@ const DOTS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 /** A parameter that could be one of the relay's own. */
 const OWN_PARAMETER = /(?:^|&)culvert_/;
 
-/** Who a link is for. */
+/** The note of a link: who it is for. */
 export const LINK_NOTE_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && NOTE.test(value),
   accepted: `up to ${LINK_NOTE_MAX_LENGTH} characters without control characters`,

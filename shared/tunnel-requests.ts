@@ -169,7 +169,7 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel
 /**
  * Reads the body of an extend request.
  *
- * @returns the seconds asked for, or `undefined` when the tunnel's own `ttl` is meant
+ * @returns seconds; `undefined` for the tunnel's own `ttl`
  * @throws ApiError
  */
 export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
@@ -180,7 +180,7 @@ export function isNotGiven(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/* What the requests of the REST interface have in common: fields, and how one that breaks a rule is refused. */
+/* Parts that several requests of the REST interface share. */
 
 /**
  * Reads a `ttl` string.
@@ -195,7 +195,7 @@ function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
   return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
 }
 
-/** yup keeps the entry with the text, so that whoever catches the failure knows its status. */
+/** yup keeps the entry with the text, so that {@link check} knows its status. */
 export function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationError {
   return context.createError({ message: entry.text, params: { entry } });
 }
@@ -218,7 +218,7 @@ export function ttl(maxTtl: number, description: string, byDefault?: number): Op
 
 /**
  * @param maxTtl the longest accepted, in seconds
- * @returns seconds; `undefined` where the request has none
+ * @returns seconds; `undefined` if the request has none
  * @throws ApiError
  */
 export function readGivenTtl(text: string | null | undefined, maxTtl: number): number | undefined {

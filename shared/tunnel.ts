@@ -85,7 +85,7 @@ export const ACCOUNT = object(
 );
 export type Account = TypeOf<typeof ACCOUNT>;
 
-/** How long a relay lets tunnels live, in seconds. */
+/** The lifetimes of tunnels that a relay allows, in seconds. */
 export interface TtlLimits {
   readonly defaultTtl: number;
   readonly maxTtl: number;
@@ -98,14 +98,14 @@ export interface CreateTunnel {
   name: string;
   ttl: number;
   idleTtl: boolean;
-  /** who may come in */
+  /** who may visit */
   access: Access;
-  /** a domain of the account, in the one spelling that is kept; `''` for none */
+  /** a domain of the account in its canonical spelling; `''` for none */
   domain: string;
 }
 
-/** A create request as read, with what is to happen if the account has such a tunnel already. */
+/** A create request as read, with what to do if the account already has a tunnel of that name. */
 export interface WantedTunnel extends CreateTunnel {
-  /** Whether the account's own live tunnel of that name is the one that is meant. */
+  /** Whether to take over a live tunnel of the account with that name. */
   takeOver: boolean;
 }

@@ -46,7 +46,7 @@ export type CreateRequest = {
 /**
  * The create request for a tunnel that a user wants.
  *
- * @param wanted if its name or ttl is missing or empty, the relay chooses
+ * @param wanted the relay chooses a name or ttl that is missing or empty
  */
 export function createRequest(wanted: {
   readonly port: number;
@@ -112,7 +112,7 @@ export class ApiClient {
     return tunnel;
   }
 
-  /** @returns what became of the tunnel, as a sentence without its full stop */
+  /** @returns whether the tunnel was closed, as a sentence without its full stop */
   async #closeUnserved({ id }: Tunnel): Promise<MessageValue> {
     try {
       await this.closeTunnel(id);
@@ -169,25 +169,25 @@ export class ApiClient {
     return readNewLink(made, request.path);
   }
 
-  /** `GET /v1/tunnels/{id}/links`: those that are good. */
+  /** `GET /v1/tunnels/{id}/links`: the valid ones. */
   async listLinks(id: string): Promise<Link[]> {
     return read(LINK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/links`)).links;
   }
 
-  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: the link no longer lets anybody in, and who came with it is out. */
+  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: revokes the link and the access that it gave. */
   async deleteLink(id: string, linkId: string): Promise<void> {
     await this.#call('DELETE', `${tunnelPath(id)}/links/${encodeURIComponent(linkId)}`);
   }
 
-  /** `GET /v1/tunnels/{id}/knocks`: who waits, who is in, and who was refused lately. */
+  /** `GET /v1/tunnels/{id}/knocks`: visitors who wait, were approved, or were recently denied. */
   async listKnocks(id: string): Promise<Knock[]> {
     return read(KNOCK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`)).knocks;
   }
 
   /**
-   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: lets a visitor in who waits, or does not; who is in can be sent out.
+   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: approves or denies a visitor; an approval can be revoked.
    *
-   * @param duration for how long he is let in, a duration string; without it the relay chooses
+   * @param duration of the approval, a duration string; the relay chooses without it
    */
   async answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
     const body = { admit, ...(duration === undefined ? {} : { for: duration }) };
@@ -209,7 +209,7 @@ export class ApiClient {
     return read(CHECKED_DOMAIN, await this.#callForDomains('POST', `${domainPath(id)}/verify`));
   }
 
-  /** `DELETE /v1/domains/{id}`: gives it up; a tunnel that has it ends. */
+  /** `DELETE /v1/domains/{id}`: ends the claim and the tunnel that has the domain. */
   async removeDomain(id: string): Promise<void> {
     await this.#callForDomains('DELETE', domainPath(id));
   }
@@ -277,7 +277,7 @@ export class ApiClient {
     return new RelayRefusal(status, toMessage('relay.refusedOnce'), { isOwn: false });
   }
 
-  /** Asks for something that every relay has (docs/protocol.md section 3.1). */
+  /** Sends a request that every relay supports (docs/protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
     const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
     return refusesKey(readRefusal(status, headers, text, Date.now()));

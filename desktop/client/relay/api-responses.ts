@@ -43,7 +43,7 @@ export function readTunnelList(value: unknown): Tunnel[] {
   return read(TUNNEL_LIST, value).tunnels.map((tunnel) => complete(TUNNEL, tunnel));
 }
 
-/** The one parameter that a relay adds, with nothing in it that means something to a shell. */
+/** The one parameter that a relay adds, without characters that mean something to a shell. */
 const TOKEN = new RegExp(String.raw`[?&]${LINK_PARAMETER}=[\w.~-]+$`);
 
 /**
@@ -53,15 +53,15 @@ const TOKEN = new RegExp(String.raw`[?&]${LINK_PARAMETER}=[\w.~-]+$`);
 export function readNewLink(value: unknown, path = '/'): NewLink {
   const made = read(NEW_LINK, value);
   const address = made.url.replace(TOKEN, '');
-  // Printed, copied and opened in a browser: what is not the relay's to choose is what was asked for.
+  // It is printed, copied and opened in a browser: the relay must not choose another path.
   const base = address.endsWith(path) ? address.slice(0, -path.length) : '';
   if (address !== made.url && isWebAddress(base)) return made;
   throw new RelayUnreachable(toMessage('relay.linkElsewhere'));
 }
 
-/** The body of a request for a link; what is missing, the relay chooses. */
+/** The body of a request for a link. The relay chooses what is missing. */
 export interface LinkRequest {
-  /** how long it is good, a duration string */
+  /** how long it is valid, a duration string */
   readonly ttl?: string;
   /** who it is for */
   readonly note?: string;
@@ -69,7 +69,7 @@ export interface LinkRequest {
   readonly path?: string;
 }
 
-/** Whether everything that was asked of visitors is asked of them: an older relay ignores what it does not know. */
+/** Whether the relay applies everything that was asked for: an older one ignores fields that it does not know. */
 export function asksVisitorsFor(asked: Access, shown: AccessView): boolean {
   return (
     (asked.allow.length === 0 || (shown.allow?.length ?? 0) > 0) &&

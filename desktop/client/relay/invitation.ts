@@ -1,4 +1,4 @@
-/** Looking at an invitation to a relay, and taking it (docs/protocol.md section 13). */
+/** Reads and accepts invitations to a relay (docs/protocol.md section 13). */
 import { hostname } from 'node:os';
 import { type Fields, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
 import {
@@ -34,7 +34,7 @@ export function readInvitation(address: string): InvitationAddress | undefined {
 }
 
 /**
- * Asks whom an invitation is for, which takes nothing.
+ * Asks which account an invitation is for, without accepting it.
  *
  * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
  */
@@ -47,7 +47,7 @@ export async function lookAtInvitation(
 }
 
 /**
- * Takes an invitation for a key, which the relay knows by the name of this machine. It is good once, so this is not tried again.
+ * Accepts an invitation, for a key with the name of this machine. It works once, so a failed call is not repeated.
  *
  * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
  */

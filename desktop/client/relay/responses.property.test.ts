@@ -1,4 +1,4 @@
-/** What a client reads of a relay's responses, which a hostile relay, or a proxy in between, may write as it likes. */
+/** Tests that no response of a hostile relay or proxy breaks the client. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CHECKED_DOMAIN, DOMAIN, DOMAIN_LIST } from '../../../shared/domains.ts';
