@@ -5,7 +5,7 @@ import { openTestStore } from '../testing/test-store.ts';
 import { ConflictError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
-describe('KyselyStore, administered', () => {
+describe('Store, administered', () => {
   const acme = anAccount({ name: 'acme', plan: 'dev', createdAt: 10 });
   const older = anAccount({ name: 'older', createdAt: 5 });
   let store: Store;

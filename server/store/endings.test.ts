@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import type { Kysely } from 'kysely';
 import { ENDED_DOMAIN_KEPT_MS, ENDED_DOMAINS_MAX, ENDED_TAKEN_OVER_KEPT_MS } from '../limits.ts';
 import { aDomain, aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
-import { kyselyStore } from './kysely-store.ts';
 import { FOREVER } from './queries/ending-queries.ts';
 import type { Database } from './schema.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
-import type { Store } from './store.ts';
+import { kyselyStore, type Store } from './store.ts';
 
 describe('the ends that the store remembers', () => {
   const account = anAccount({ name: 'acme' });

@@ -24,11 +24,10 @@ import {
 } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
-import { kyselyStore } from '../kysely-store.ts';
 import { type Creation, migrate, MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import { UnansweredError } from '../store-errors.ts';
-import type { Store } from '../store.ts';
+import { kyselyStore, type Store } from '../store.ts';
 
 /* What all connections to PostgreSQL have in common. */
 

@@ -8,6 +8,7 @@ import { forgetCertificates } from './certificate-queries.ts';
 import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
+import { act, read } from './operation.ts';
 
 export const ACCOUNT_COLUMNS = [
   'accounts.id as account_id',
@@ -39,67 +40,76 @@ export function accountOfJoin(row: JoinedAccount): AccountRecord {
   };
 }
 
-export async function findAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
+export const findAccount = read(async (db, name: string): Promise<AccountRecord | undefined> => {
   const row = await db.selectFrom('accounts').selectAll().where('name', '=', name).executeTakeFirst();
   return row === undefined ? undefined : accountOf(row);
-}
+});
 
-/** See {@link Store.findAccounts}. */
-export async function findAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<AccountRecord[]> {
+/** Finds those of the accounts that exist, in any order. */
+export const findAccounts = read(async (db, ids: readonly string[]): Promise<AccountRecord[]> => {
   const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', ids).execute();
   return rows.map(accountOf);
-}
+});
 
-export async function listAccounts(db: Kysely<Database>): Promise<AccountRecord[]> {
+/** Lists all accounts, oldest first. */
+export const listAccounts = read(async (db): Promise<AccountRecord[]> => {
   const rows = await db.selectFrom('accounts').selectAll().orderBy('created_at').orderBy('id').execute();
   return rows.map(accountOf);
-}
+});
 
-/** See {@link Store.setPlan}. */
-export function setPlan(db: Kysely<Database>, name: string, plan: Plan): Promise<AccountRecord | undefined> {
-  return change(db, name, { plan });
-}
+/**
+ * Changes the plan of an account.
+ *
+ * @returns the account after the change; `undefined` for an unknown name
+ */
+export const setPlan = act((db, name: string, plan: Plan): Promise<AccountRecord | undefined> =>
+  change(db, name, { plan }),
+);
 
-/** See {@link Store.setSuspension}. */
-export function setSuspension(
-  db: Kysely<Database>,
-  name: string,
-  suspended: string | null,
-  heldUntil = 0,
-): Promise<AccountRecord | undefined> {
-  return inTransaction(db, async (transaction) => {
-    const account = await findAccount(transaction, name);
-    if (account !== undefined && suspended === null)
-      await transaction
-        .updateTable('released_names')
-        .set(heldNormally(heldUntil))
-        .where('account_id', '=', account.id)
-        .where('suspended_with', '=', 'account')
-        .execute();
-    return await change(transaction, name, { suspended });
-  });
-}
+/**
+ * Suspends an account, or resumes it together with the names that were suspended with it.
+ *
+ * @param suspended the reason; `null` resumes the account
+ * @param heldUntil wall time in ms until which those names stay reserved for the account; without it they are free
+ * @returns the account after the change; `undefined` for an unknown name
+ */
+export const setSuspension = act(
+  (db, name: string, suspended: string | null, heldUntil?: number): Promise<AccountRecord | undefined> =>
+    inTransaction(db, async (transaction) => {
+      const account = await findAccount(transaction, name);
+      if (account !== undefined && suspended === null)
+        await transaction
+          .updateTable('released_names')
+          .set(heldNormally(heldUntil ?? 0))
+          .where('account_id', '=', account.id)
+          .where('suspended_with', '=', 'account')
+          .execute();
+      return await change(transaction, name, { suspended });
+    }),
+);
 
-/** See {@link Store.setSubdomain}. */
-export function setSubdomain(
-  db: Kysely<Database>,
-  name: string,
-  subdomain: string | null,
-  now: number,
-): Promise<AccountRecord | undefined> {
-  return inTransaction(db, async (transaction) => {
-    const account = await lockAccount(transaction, name);
-    if (account === undefined || account.subdomain === subdomain) return account;
-    if (subdomain !== null) {
-      const other = transaction.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
-      if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
-    }
-    await transaction.updateTable('accounts').set({ subdomain }).where('id', '=', account.id).execute();
-    if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, now);
-    await raiseAccessRevision(transaction);
-    return { ...account, subdomain };
-  });
-}
+/**
+ * Changes or removes the subdomain of an account.
+ *
+ * @param now wall time in ms
+ * @returns the account after the change; `undefined` for an unknown name
+ * @throws ConflictError `subdomain`, which may also be the name of a live tunnel or a held name
+ */
+export const setSubdomain = act(
+  (db, name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined> =>
+    inTransaction(db, async (transaction) => {
+      const account = await lockAccount(transaction, name);
+      if (account === undefined || account.subdomain === subdomain) return account;
+      if (subdomain !== null) {
+        const other = transaction.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
+        if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
+      }
+      await transaction.updateTable('accounts').set({ subdomain }).where('id', '=', account.id).execute();
+      if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, now);
+      await raiseAccessRevision(transaction);
+      return { ...account, subdomain };
+    }),
+);
 
 /** Changes what relays that serve have to follow. */
 function change(
@@ -116,13 +126,14 @@ function change(
   });
 }
 
-/** See {@link Store.removeAccount}. */
-export function removeAccount(
-  db: Kysely<Database>,
-  name: string,
-  now: number,
-): Promise<AccountRecord | undefined> {
-  return inTransaction(db, async (transaction) => {
+/**
+ * Removes an account with its keys, tunnels and held names. Suspended addresses stay suspended.
+ *
+ * @param now wall time in ms
+ * @returns the account before its removal; `undefined` for an unknown name
+ */
+export const removeAccount = act((db, name: string, now: number): Promise<AccountRecord | undefined> =>
+  inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;
     const hashes = await removeWithAll(transaction, account);
@@ -134,8 +145,8 @@ export function removeAccount(
     await rememberEndings(transaction, endings, now);
     await raiseAccessRevision(transaction);
     return account;
-  });
-}
+  }),
+);
 
 /**
  * Removes an account with all that belongs to it. The addresses of tunnels that are suspended with it or by themselves stay
@@ -204,8 +215,12 @@ export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
     .execute();
 }
 
-/** See {@link Store.accessRevision}. */
-export async function accessRevision(db: Kysely<Database>, now: number): Promise<string> {
+/**
+ * Returns a text that changes when a key is revoked or expires, an account is changed or removed, or an operator acts on a tunnel.
+ *
+ * @param now wall time in ms
+ */
+export const accessRevision = read(async (db, now: number): Promise<string> => {
   const lastEnd = db
     .selectFrom('api_keys')
     .select(({ fn }) => fn.max('expires_at').as('end'))
@@ -215,7 +230,7 @@ export async function accessRevision(db: Kysely<Database>, now: number): Promise
     .select(['revision', lastEnd.as('end')])
     .executeTakeFirstOrThrow();
   return `${revision}/${end ?? 0}`;
-}
+});
 
 function accountOf(row: Selectable<AccountsTable>): AccountRecord {
   const { id, name, plan, subdomain, created_at: createdAt, suspended } = row;

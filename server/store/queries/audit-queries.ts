@@ -5,6 +5,7 @@ import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, TRANSFER_BATCH } from '..
 import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
+import { read, write } from './operation.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -19,10 +20,14 @@ export function inTransaction<T>(
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
 
-/** See {@link Store.insertAudit}. */
-export function insertAudit(db: Kysely<Database>, entry: AuditRecord): Promise<void> {
-  return inTransaction(db, (transaction) => keepActs(transaction, [entry]));
-}
+/**
+ * Records an administrative act. Entries are kept for a year, and the newest for longer.
+ *
+ * @throws FullError as {@link keepActs}
+ */
+export const insertAudit = write((db, entry: AuditRecord): Promise<void> =>
+  inTransaction(db, (transaction) => keepActs(transaction, [entry])),
+);
 
 /**
  * The same as a part of the transaction that does what the entries say.
@@ -88,9 +93,9 @@ async function prune(transaction: Kysely<Database>, before: number): Promise<voi
   if (ids.length > 0) await transaction.deleteFrom('audit').where('id', 'in', ids).execute();
 }
 
-/** See {@link Store.listAudit}. */
-export async function listAudit(db: Kysely<Database>, limit: number): Promise<AuditRecord[]> {
+/** Lists the newest entries, oldest first. */
+export const listAudit = read(async (db, limit: number): Promise<AuditRecord[]> => {
   const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
   const rows = (await newest.execute()).toReversed();
   return rows.map(({ account_id: accountId, ...entry }) => ({ ...entry, accountId }));
-}
+});

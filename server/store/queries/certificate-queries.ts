@@ -10,41 +10,38 @@ import type {
 } from '../records.ts';
 import type { AcmeChallengesTable, CertificatesTable, Database } from '../schema.ts';
 import type { OrderBegin, OrderTurn } from '../parameters.ts';
+import { read, write } from './operation.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** See {@link Store.acmeAccount}. */
-export async function acmeAccount(
-  db: Kysely<Database>,
-  { directory, key, url }: AcmeAccountRecord,
-  now: number,
-): Promise<AcmeAccountRecord> {
-  await db
-    .insertInto('acme_accounts')
-    .values({ directory, key, url, created_at: now })
-    .onConflict((conflict) => conflict.column('directory').doNothing())
-    .execute();
-  const row = await db
-    .selectFrom('acme_accounts')
-    .select(['key', 'url'])
-    .where('directory', '=', directory)
-    .executeTakeFirstOrThrow();
-  return { directory, key: row.key, url: row.url };
-}
+/**
+ * Returns the account at a certificate authority.
+ *
+ * @param fresh stored if there is none yet
+ * @param now wall time in ms
+ */
+export const acmeAccount = write(
+  async (db, { directory, key, url }: AcmeAccountRecord, now: number): Promise<AcmeAccountRecord> => {
+    await db
+      .insertInto('acme_accounts')
+      .values({ directory, key, url, created_at: now })
+      .onConflict((conflict) => conflict.column('directory').doNothing())
+      .execute();
+    const row = await db
+      .selectFrom('acme_accounts')
+      .select(['key', 'url'])
+      .where('directory', '=', directory)
+      .executeTakeFirstOrThrow();
+    return { directory, key: row.key, url: row.url };
+  },
+);
 
-/** See {@link Store.setAcmeAccount}. */
-export async function setAcmeAccount(
-  db: Kysely<Database>,
-  { directory, key, url }: AcmeAccountRecord,
-): Promise<void> {
+export const setAcmeAccount = write(async (db, { directory, key, url }: AcmeAccountRecord): Promise<void> => {
   await db.updateTable('acme_accounts').set({ key, url }).where('directory', '=', directory).execute();
-}
+});
 
-/** See {@link Store.certificateSummaries}. */
-export async function certificateSummaries(
-  db: Kysely<Database>,
-  since: number,
-): Promise<CertificateSummary[]> {
+/** Lists the certificates stored at this wall time in ms or later, by name. */
+export const certificateSummaries = read(async (db, since: number): Promise<CertificateSummary[]> => {
   const rows = await db
     .selectFrom('certificates')
     .select(['name', 'renew_at', 'not_after', 'stored_at'])
@@ -52,19 +49,19 @@ export async function certificateSummaries(
     .orderBy('name')
     .execute();
   return rows.map(summaryOf);
-}
+});
 
-/** See {@link Store.findCertificate}. */
-export async function findCertificate(
-  db: Kysely<Database>,
-  name: string,
-): Promise<CertificateRecord | undefined> {
+export const findCertificate = read(async (db, name: string): Promise<CertificateRecord | undefined> => {
   const row = await db.selectFrom('certificates').selectAll().where('name', '=', name).executeTakeFirst();
   return row && { ...summaryOf(row), chain: row.chain, key: row.key };
-}
+});
 
-/** See {@link Store.removeCertificates}. */
-export async function removeCertificates(db: Kysely<Database>, endedBefore: number): Promise<string[]> {
+/**
+ * Removes certificates that ended before this wall time in ms, and the state of orders from before it.
+ *
+ * @returns the names of the certificates
+ */
+export const removeCertificates = write(async (db, endedBefore: number): Promise<string[]> => {
   const rows = await db
     .deleteFrom('certificates')
     .where('not_after', '<', endedBefore)
@@ -76,10 +73,13 @@ export async function removeCertificates(db: Kysely<Database>, endedBefore: numb
     .where('held_until', '<', endedBefore)
     .execute();
   return rows.map(({ name }) => name);
-}
+});
 
-/** See {@link Store.forgetCertificates}. In the transaction that removes domains, a key goes with its domain. */
-export async function forgetCertificates(db: Kysely<Database>, domains: readonly string[]): Promise<void> {
+/**
+ * Removes the certificates and keys of domains, except those that an account has verified. A transaction that removes a domain
+ * calls this, so that the key goes with it.
+ */
+export const forgetCertificates = write(async (db, domains: readonly string[]): Promise<void> => {
   if (domains.length === 0) return;
   const verified = db
     .selectFrom('domains')
@@ -91,10 +91,10 @@ export async function forgetCertificates(db: Kysely<Database>, domains: readonly
     .where('name', 'in', domains)
     .where('name', 'not in', verified)
     .execute();
-}
+});
 
-/** See {@link Store.beginOrder}. */
-export function beginOrder(db: Kysely<Database>, begin: OrderBegin): Promise<OrderTurn> {
+/** Begins to order a certificate, unless there is a reason not to. Relays take turns. */
+export const beginOrder = write((db, begin: OrderBegin): Promise<OrderTurn> => {
   const { name, now, heldUntil, ignoreWait } = begin;
   return db.transaction().execute(async (transaction) => {
     await takeTurns(transaction);
@@ -123,15 +123,15 @@ export function beginOrder(db: Kysely<Database>, begin: OrderBegin): Promise<Ord
       .execute();
     return { kind: 'begun', failures: order?.failures ?? 0 };
   });
-}
+});
 
-/** See {@link Store.beginFurtherOrder}. */
-export function beginFurtherOrder(db: Kysely<Database>, begin: OrderBegin): Promise<OrderTurn> {
-  return db.transaction().execute(async (transaction) => {
+/** Counts another order for a name whose order has begun. */
+export const beginFurtherOrder = write((db, begin: OrderBegin): Promise<OrderTurn> =>
+  db.transaction().execute(async (transaction) => {
     await takeTurns(transaction);
     return await takeRoom(transaction, begin);
-  });
-}
+  }),
+);
 
 /** Counts an order among those of this hour, if there is room for it. */
 async function takeRoom(
@@ -158,45 +158,47 @@ async function takeRoom(
   return { kind: 'begun', failures: 0 };
 }
 
-/** See {@link Store.failOrder}. */
-export async function failOrder(
-  db: Kysely<Database>,
-  name: string,
-  failures: number,
-  retryAt: number,
-): Promise<void> {
+/**
+ * Ends an order that gave no certificate.
+ *
+ * @param failures consecutive failures of the name
+ * @param retryAt wall time in ms before which no order begins
+ */
+export const failOrder = write(async (db, name: string, failures: number, retryAt: number): Promise<void> => {
   await db
     .updateTable('acme_orders')
     .set({ failures, retry_at: retryAt, held_until: 0 })
     .where('name', '=', name)
     .execute();
-}
+});
 
-/** See {@link Store.storeCertificate}. */
-export function storeCertificate(
-  db: Kysely<Database>,
-  certificate: CertificateRecord,
-  retryAt: number,
-): Promise<void> {
-  const row = rowOf(certificate);
-  return db.transaction().execute(async (transaction) => {
-    await transaction
-      .insertInto('certificates')
-      .values(row)
-      .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-      .execute();
-    await failOrder(transaction, certificate.name, 0, retryAt);
-  });
-}
+/**
+ * Ends an order and replaces the previous certificate.
+ *
+ * @param retryAt wall time in ms before which no other order begins
+ */
+export const storeCertificate = write(
+  (db, certificate: CertificateRecord, retryAt: number): Promise<void> => {
+    const row = rowOf(certificate);
+    return db.transaction().execute(async (transaction) => {
+      await transaction
+        .insertInto('certificates')
+        .values(row)
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+        .execute();
+      await failOrder(transaction, certificate.name, 0, retryAt);
+    });
+  },
+);
 
-/** See {@link Store.releaseOrders}. */
-export async function releaseOrders(db: Kysely<Database>): Promise<void> {
+/** Releases all orders and removes all challenges. Only for a relay that has the database to itself. */
+export const releaseOrders = write(async (db): Promise<void> => {
   await db.updateTable('acme_orders').set({ held_until: 0 }).execute();
   await db.deleteFrom('acme_challenges').execute();
-}
+});
 
-/** See {@link Store.putChallenge}. */
-export function putChallenge(db: Kysely<Database>, challenge: ChallengeRecord, now: number): Promise<void> {
+/** @param now wall time in ms */
+export const putChallenge = write((db, challenge: ChallengeRecord, now: number): Promise<void> => {
   const { type, host, token, keyAuthorization, expiresAt } = challenge;
   const row = { type, host, token, key_authorization: keyAuthorization, expires_at: expiresAt };
   return db.transaction().execute(async (transaction) => {
@@ -207,46 +209,40 @@ export function putChallenge(db: Kysely<Database>, challenge: ChallengeRecord, n
       .onConflict((conflict) => conflict.column('token').doUpdateSet(row))
       .execute();
   });
-}
+});
 
-/** See {@link Store.removeChallenge}. */
-export async function removeChallenge(db: Kysely<Database>, token: string): Promise<void> {
+export const removeChallenge = write(async (db, token: string): Promise<void> => {
   await db.deleteFrom('acme_challenges').where('token', '=', token).execute();
-}
+});
 
-/** See {@link Store.findChallenges}. */
-export async function findChallenges(
-  db: Kysely<Database>,
-  type: ChallengeType,
-  host: string,
-  now: number,
-): Promise<ChallengeRecord[]> {
-  const rows = await db
-    .selectFrom('acme_challenges')
-    .selectAll()
-    .where('host', '=', host)
-    .where('type', '=', type)
-    .where('expires_at', '>', now)
-    .orderBy('token')
-    .execute();
-  return rows.map(challengeOf);
-}
+/** @param now wall time in ms */
+export const findChallenges = read(
+  async (db, type: ChallengeType, host: string, now: number): Promise<ChallengeRecord[]> => {
+    const rows = await db
+      .selectFrom('acme_challenges')
+      .selectAll()
+      .where('host', '=', host)
+      .where('type', '=', type)
+      .where('expires_at', '>', now)
+      .orderBy('token')
+      .execute();
+    return rows.map(challengeOf);
+  },
+);
 
-/** See {@link Store.listChallenges}. */
-export async function listChallenges(
-  db: Kysely<Database>,
-  type: ChallengeType,
-  now: number,
-): Promise<ChallengeRecord[]> {
-  const rows = await db
-    .selectFrom('acme_challenges')
-    .selectAll()
-    .where('type', '=', type)
-    .where('expires_at', '>', now)
-    .orderBy('token')
-    .execute();
-  return rows.map(challengeOf);
-}
+/** @param now wall time in ms */
+export const listChallenges = read(
+  async (db, type: ChallengeType, now: number): Promise<ChallengeRecord[]> => {
+    const rows = await db
+      .selectFrom('acme_challenges')
+      .selectAll()
+      .where('type', '=', type)
+      .where('expires_at', '>', now)
+      .orderBy('token')
+      .execute();
+    return rows.map(challengeOf);
+  },
+);
 
 /** Relays that begin orders at the same time do so one after the other. */
 async function takeTurns(transaction: Kysely<Database>): Promise<void> {

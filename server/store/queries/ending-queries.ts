@@ -13,6 +13,7 @@ import {
 import type { SuspendedName, TunnelRecord } from '../records.ts';
 import type { Database, EndingsTable, TunnelsTable } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
+import { act, read } from './operation.ts';
 
 /** Wall time in ms of what has no end: the last moment of the year 9999. */
 export const FOREVER = 253_402_300_799_999;
@@ -122,8 +123,8 @@ export async function mustNotBeSuspended(
   if (row !== undefined) throw new ConflictError(row.slug === slug ? 'slug' : 'domain');
 }
 
-/** See {@link Store.suspendedNames}. */
-export async function suspendedNames(db: Kysely<Database>): Promise<SuspendedName[]> {
+/** Lists the addresses of tunnels that ended while they were suspended, ordered by slug. */
+export const suspendedNames = read(async (db): Promise<SuspendedName[]> => {
   const rows = await db
     .selectFrom('released_names')
     .leftJoin('accounts', 'accounts.id', 'released_names.account_id')
@@ -144,10 +145,15 @@ export async function suspendedNames(db: Kysely<Database>): Promise<SuspendedNam
     account: name,
     reason: suspended ?? '',
   }));
-}
+});
 
-/** See {@link Store.resumeName}. */
-export async function resumeName(db: Kysely<Database>, slug: string, heldUntil: number): Promise<boolean> {
+/**
+ * Releases the address of a tunnel that ended while it was suspended.
+ *
+ * @param heldUntil wall time in ms until which the slug stays reserved for its account
+ * @returns false if there is no such slug
+ */
+export const resumeName = act(async (db, slug: string, heldUntil: number): Promise<boolean> => {
   const { numUpdatedRows } = await db
     .updateTable('released_names')
     .set(heldNormally(heldUntil))
@@ -155,7 +161,7 @@ export async function resumeName(db: Kysely<Database>, slug: string, heldUntil: 
     .where('suspended', 'is not', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
-}
+});
 
 /** The columns of a name that its account may have again. */
 export function heldNormally(heldUntil: number) {

@@ -5,46 +5,50 @@ import type { Database } from '../schema.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { inTransaction, keepActs } from './audit-queries.ts';
 import { insertAccount, insertKey } from './key-queries.ts';
+import { act, actAlways, read, write } from './operation.ts';
 
-/** See {@link Store.insertInvitations}. */
-export function insertInvitations(
-  db: Kysely<Database>,
-  invitations: readonly InvitationRecord[],
-  now: number,
-  account?: AccountRecord,
-): Promise<void> {
-  return inTransaction(db, async (transaction) => {
-    if (account !== undefined) await insertAccount(transaction, account);
-    await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
-    for (const { id, accountId, hash, createdAt, expiresAt } of invitations)
-      await transaction
-        .insertInto('invitations')
-        .values({ id, account_id: accountId, hash, created_at: createdAt, expires_at: expiresAt })
-        .execute();
-  });
-}
+/**
+ * Stores invitations and removes expired ones.
+ *
+ * @param now wall time in ms
+ * @param account the account they are for, if it is new
+ * @throws ConflictError `name`
+ */
+export const insertInvitations = actAlways(
+  (db, invitations: readonly InvitationRecord[], now: number, account?: AccountRecord): Promise<void> =>
+    inTransaction(db, async (transaction) => {
+      if (account !== undefined) await insertAccount(transaction, account);
+      await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
+      for (const { id, accountId, hash, createdAt, expiresAt } of invitations)
+        await transaction
+          .insertInto('invitations')
+          .values({ id, account_id: accountId, hash, created_at: createdAt, expires_at: expiresAt })
+          .execute();
+    }),
+);
 
-/** See {@link Store.findInvitation}. */
-export async function findInvitation(
-  db: Kysely<Database>,
-  hash: string,
-  now: number,
-): Promise<OpenInvitation | undefined> {
-  const row = await openInvitations(db, now).where('invitations.hash', '=', hash).executeTakeFirst();
-  return row === undefined ? undefined : toOpen(row);
-}
+/**
+ * @param now wall time in ms
+ * @returns `undefined` if it is unknown, used, revoked or expired, or its account is suspended
+ */
+export const findInvitation = read(
+  async (db, hash: string, now: number): Promise<OpenInvitation | undefined> => {
+    const row = await openInvitations(db, now).where('invitations.hash', '=', hash).executeTakeFirst();
+    return row === undefined ? undefined : toOpen(row);
+  },
+);
 
-/** See {@link Store.listInvitations}. */
-export async function listInvitations(db: Kysely<Database>, now: number): Promise<OpenInvitation[]> {
+/** Lists the open invitations, oldest first. */
+export const listInvitations = read(async (db, now: number): Promise<OpenInvitation[]> => {
   const rows = await openInvitations(db, now)
     .orderBy('invitations.created_at')
     .orderBy('invitations.id')
     .execute();
   return rows.map(toOpen);
-}
+});
 
-/** See {@link Store.revokeInvitation}. */
-export async function revokeInvitation(db: Kysely<Database>, id: string, now: number): Promise<boolean> {
+/** @returns false if it is unknown, used, revoked or expired */
+export const revokeInvitation = act(async (db, id: string, now: number): Promise<boolean> => {
   const { numUpdatedRows } = await db
     .updateTable('invitations')
     .set({ taken_at: now })
@@ -53,30 +57,36 @@ export async function revokeInvitation(db: Kysely<Database>, id: string, now: nu
     .where('expires_at', '>', now)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
-}
+});
 
-/** See {@link Store.takeInvitation}. */
-export function takeInvitation(
-  db: Kysely<Database>,
-  id: string,
-  { key, act }: { readonly key: KeyRecord; readonly act: AuditRecord },
-  now: number,
-): Promise<boolean> {
-  return inTransaction(db, async (transaction) => {
-    const { numUpdatedRows } = await transaction
-      .updateTable('invitations')
-      .set({ taken_at: now })
-      .where('id', '=', id)
-      .where('account_id', '=', key.accountId)
-      .where('taken_at', 'is', null)
-      .where('expires_at', '>', now)
-      .executeTakeFirstOrThrow();
-    if (numUpdatedRows === 0n) return false;
-    await insertKey(transaction, key);
-    await keepActs(transaction, [act]);
-    return true;
-  });
-}
+/**
+ * Uses an invitation and stores the key it is for. If several requests do this at once, one succeeds.
+ *
+ * @param now wall time in ms
+ * @returns false if it is unknown, used, revoked or expired; nothing is stored then
+ */
+export const takeInvitation = write(
+  (
+    db,
+    id: string,
+    { key, act: entry }: { readonly key: KeyRecord; readonly act: AuditRecord },
+    now: number,
+  ): Promise<boolean> =>
+    inTransaction(db, async (transaction) => {
+      const { numUpdatedRows } = await transaction
+        .updateTable('invitations')
+        .set({ taken_at: now })
+        .where('id', '=', id)
+        .where('account_id', '=', key.accountId)
+        .where('taken_at', 'is', null)
+        .where('expires_at', '>', now)
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return false;
+      await insertKey(transaction, key);
+      await keepActs(transaction, [entry]);
+      return true;
+    }),
+);
 
 function openInvitations(db: Kysely<Database>, now: number) {
   return db

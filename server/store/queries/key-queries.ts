@@ -8,6 +8,7 @@ import { ConflictError } from '../store-errors.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, findAccount, raiseAccessRevision } from './account-queries.ts';
 import { inTransaction } from './audit-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
+import { act, actAlways, read, write } from './operation.ts';
 
 const LISTED = [
   'api_keys.id',
@@ -20,8 +21,8 @@ const LISTED = [
   'accounts.name',
 ] as const;
 
-/** See {@link Store.insertKey}. */
-export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<void> {
+/** @throws ConflictError `key`, also for a key that was revoked or removed with its account */
+export const insertKey = actAlways(async (db, key: KeyRecord): Promise<void> => {
   const { id, accountId, hash, hint, createdAt, label, expiresAt, scope } = key;
   // A key of a removed account is gone for good, as a revoked one is.
   const ended = await db.selectFrom('endings').select('id').where('id', '=', hash).executeTakeFirst();
@@ -41,10 +42,10 @@ export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<v
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('key');
-}
+});
 
-/** See {@link Store.findKeyOwner}. */
-export async function findKeyOwner(db: Kysely<Database>, hash: string): Promise<KeyOwner | undefined> {
+/** @returns `undefined` for an unknown or revoked key; an expired one is found */
+export const findKeyOwner = read(async (db, hash: string): Promise<KeyOwner | undefined> => {
   const row = await db
     .selectFrom('api_keys')
     .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
@@ -61,26 +62,30 @@ export async function findKeyOwner(db: Kysely<Database>, hash: string): Promise<
   if (row === undefined) return undefined;
   const { key_id: keyId, hash: found, key_expires_at: expiresAt, scope } = row;
   return { keyId, hash: found, expiresAt, scope: readScope(scope), account: accountOfJoin(row) };
-}
+});
 
-/** See {@link Store.hasKeys}. */
-export async function hasKeys(db: Kysely<Database>): Promise<boolean> {
+/** Whether there is or was a key, including revoked ones. */
+export const hasKeys = read(async (db): Promise<boolean> => {
   return (await db.selectFrom('api_keys').select('id').limit(1).executeTakeFirst()) !== undefined;
-}
+});
 
-/** See {@link Store.listKeys}. */
-export async function listKeys(db: Kysely<Database>, now: number, account?: string): Promise<KeyListing[]> {
+/**
+ * Lists valid keys, oldest first; only those of one account if a name is given.
+ *
+ * @param now wall time in ms
+ */
+export const listKeys = read(async (db, now: number, account?: string): Promise<KeyListing[]> => {
   const all = validKeys(db, now);
   const rows = await (account === undefined ? all : all.where('accounts.name', '=', account)).execute();
   return rows.map(listingOf);
-}
+});
 
-/** See {@link Store.findEndedKeys}. */
-export async function findEndedKeys(
-  db: Kysely<Database>,
-  ids: readonly string[],
-  now: number,
-): Promise<EndedKey[]> {
+/**
+ * Finds those of the keys that are no longer valid, and why.
+ *
+ * @param now wall time in ms
+ */
+export const findEndedKeys = read(async (db, ids: readonly string[], now: number): Promise<EndedKey[]> => {
   const rows = await db
     .selectFrom('api_keys')
     .select(['id', 'revoked_at', 'expires_at'])
@@ -91,7 +96,7 @@ export async function findEndedKeys(
     const end = endOf(known.get(id), now);
     return end === undefined ? [] : [{ id, end }];
   });
-}
+});
 
 /** A key that is not there has gone with its account. */
 function endOf(
@@ -103,8 +108,12 @@ function endOf(
   return key.expires_at !== null && key.expires_at <= now ? 'expired' : undefined;
 }
 
-/** See {@link Store.markKeysUsed}. */
-export async function markKeysUsed(db: Kysely<Database>, ids: readonly string[], at: number): Promise<void> {
+/**
+ * Records that keys are in use. Unknown ids are ignored.
+ *
+ * @param at wall time in ms
+ */
+export const markKeysUsed = write(async (db, ids: readonly string[], at: number): Promise<void> => {
   if (ids.length === 0) return;
   await db.transaction().execute(async (transaction) => {
     // In this order, as every relay does it, so that no two wait for each other.
@@ -112,18 +121,21 @@ export async function markKeysUsed(db: Kysely<Database>, ids: readonly string[],
     await keys.orderBy('id').forUpdate().execute();
     await transaction.updateTable('api_keys').set({ last_used_at: at }).where('id', 'in', ids).execute();
   });
-}
+});
 
-/** See {@link Store.revokeKey}. */
-export function revokeKey(db: Kysely<Database>, id: string, at: number): Promise<KeyListing | undefined> {
-  return inTransaction(db, async (transaction) => {
+/**
+ * @param at wall time in ms
+ * @returns the key; `undefined` if it is unknown or revoked
+ */
+export const revokeKey = act((db, id: string, at: number): Promise<KeyListing | undefined> =>
+  inTransaction(db, async (transaction) => {
     const row = await validKeys(transaction, at).where('api_keys.id', '=', id).executeTakeFirst();
     if (row === undefined) return undefined;
     await transaction.updateTable('api_keys').set({ revoked_at: at }).where('id', '=', id).execute();
     await raiseAccessRevision(transaction);
     return listingOf(row);
-  });
-}
+  }),
+);
 
 function validKeys(db: Kysely<Database>, now: number) {
   return db
@@ -171,25 +183,26 @@ function readScope(written: string): KeyScope {
 
 /* Queries that store new accounts, in SQL that every supported database understands. */
 
-/** See {@link Store.insertAccount}. */
-export function insertAccount(db: Kysely<Database>, account: AccountRecord): Promise<void> {
-  return insertAccounts(db, [account], []);
-}
+/** @throws ConflictError `name` or `subdomain`, which may also be the name of a live tunnel or a held name */
+export const insertAccount = write((db, account: AccountRecord): Promise<void> =>
+  insertAccounts(db, [account], []),
+);
 
-/** See {@link Store.insertAccounts}. */
-export function insertAccounts(
-  db: Kysely<Database>,
-  accounts: readonly AccountRecord[],
-  keys: readonly KeyRecord[],
-): Promise<void> {
-  return inTransaction(db, async (transaction) => {
-    for (const account of accounts) await insertOne(transaction, account);
-    for (const key of keys) await insertKey(transaction, key);
-    // The last thing that is locked: see {@link mustBeFreeForAccount}.
-    for (const { subdomain, createdAt } of accounts)
-      if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, createdAt);
-  });
-}
+/**
+ * Stores accounts with their keys, all or none.
+ *
+ * @throws ConflictError `name`, `subdomain` or `key`, as {@link insertAccount} and {@link insertKey}
+ */
+export const insertAccounts = actAlways(
+  (db, accounts: readonly AccountRecord[], keys: readonly KeyRecord[]): Promise<void> =>
+    inTransaction(db, async (transaction) => {
+      for (const account of accounts) await insertOne(transaction, account);
+      for (const key of keys) await insertKey(transaction, key);
+      // The last thing that is locked: see {@link mustBeFreeForAccount}.
+      for (const { subdomain, createdAt } of accounts)
+        if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, createdAt);
+    }),
+);
 
 async function insertOne(
   db: Kysely<Database>,

@@ -5,39 +5,47 @@ import type { Database } from '../schema.ts';
 import type { LinkRules, Revocation } from '../parameters.ts';
 import { FullError } from '../store-errors.ts';
 import { readRevoked, writtenRevoked } from './tunnel-queries.ts';
+import { read, write } from './operation.ts';
 
-/** See {@link Store.insertLink}. */
-export function insertLink(
-  db: Kysely<Database>,
-  link: LinkRecord,
-  { maxLinks, maxRevoked }: LinkRules,
-): Promise<boolean> {
-  const { id, tunnelId, note, path, createdAt, expiresAt } = link;
-  return db.transaction().execute(async (transaction) => {
-    const revoked = await lockRevoked(transaction, tunnelId, createdAt);
-    if (revoked === undefined) return false;
-    await transaction
-      .deleteFrom('tunnel_links')
-      .where('tunnel_id', '=', tunnelId)
-      .where('expires_at', '<=', createdAt)
-      .execute();
-    const rows = await transaction
-      .selectFrom('tunnel_links')
-      .select('expires_at')
-      .where('tunnel_id', '=', tunnelId)
-      .execute();
-    if (rows.length >= maxLinks || revoked.length >= maxRevoked)
-      throw new FullError(Math.min(...rows.map((row) => row.expires_at), ...revoked.map(([, end]) => end)));
-    await transaction
-      .insertInto('tunnel_links')
-      .values({ id, tunnel_id: tunnelId, note, path, created_at: createdAt, expires_at: expiresAt })
-      .execute();
-    return true;
-  });
-}
+/**
+ * Stores a new link of a tunnel and removes expired ones.
+ *
+ * @returns false if there is no such tunnel
+ * @throws FullError
+ */
+export const insertLink = write(
+  (db, link: LinkRecord, { maxLinks, maxRevoked }: LinkRules): Promise<boolean> => {
+    const { id, tunnelId, note, path, createdAt, expiresAt } = link;
+    return db.transaction().execute(async (transaction) => {
+      const revoked = await lockRevoked(transaction, tunnelId, createdAt);
+      if (revoked === undefined) return false;
+      await transaction
+        .deleteFrom('tunnel_links')
+        .where('tunnel_id', '=', tunnelId)
+        .where('expires_at', '<=', createdAt)
+        .execute();
+      const rows = await transaction
+        .selectFrom('tunnel_links')
+        .select('expires_at')
+        .where('tunnel_id', '=', tunnelId)
+        .execute();
+      if (rows.length >= maxLinks || revoked.length >= maxRevoked)
+        throw new FullError(Math.min(...rows.map((row) => row.expires_at), ...revoked.map(([, end]) => end)));
+      await transaction
+        .insertInto('tunnel_links')
+        .values({ id, tunnel_id: tunnelId, note, path, created_at: createdAt, expires_at: expiresAt })
+        .execute();
+      return true;
+    });
+  },
+);
 
-/** See {@link Store.linksOf}. */
-export async function linksOf(db: Kysely<Database>, tunnelId: string, now: number): Promise<LinkRecord[]> {
+/**
+ * Lists the links of a tunnel that are neither expired nor revoked, newest first.
+ *
+ * @param now wall time in ms
+ */
+export const linksOf = read(async (db, tunnelId: string, now: number): Promise<LinkRecord[]> => {
   const rows = await db
     .selectFrom('tunnel_links')
     .selectAll()
@@ -54,36 +62,37 @@ export async function linksOf(db: Kysely<Database>, tunnelId: string, now: numbe
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }));
-}
+});
 
-/** See {@link Store.revokeLink}. */
-export function revokeLink(
-  db: Kysely<Database>,
-  tunnelId: string,
-  id: string,
-  now: number,
-): Promise<Revocation | undefined> {
-  return db.transaction().execute(async (transaction) => {
-    const before = await lockRevoked(transaction, tunnelId, now);
-    if (before === undefined) return undefined;
-    const row = await transaction
-      .deleteFrom('tunnel_links')
-      .where('tunnel_id', '=', tunnelId)
-      .where('id', '=', id)
-      .where('expires_at', '>', now)
-      .returning('expires_at')
-      .executeTakeFirst();
-    if (row === undefined) return { isFirst: false, revoked: before };
-    const link: RevokedLink = [id, row.expires_at];
-    const revoked = [...before, link];
-    await transaction
-      .updateTable('tunnels')
-      .set({ revoked_links: writtenRevoked(revoked) })
-      .where('id', '=', tunnelId)
-      .execute();
-    return { isFirst: true, revoked };
-  });
-}
+/**
+ * Revokes a link.
+ *
+ * @param now wall time in ms
+ * @returns `undefined` if there is no such tunnel
+ */
+export const revokeLink = write(
+  (db, tunnelId: string, id: string, now: number): Promise<Revocation | undefined> =>
+    db.transaction().execute(async (transaction) => {
+      const before = await lockRevoked(transaction, tunnelId, now);
+      if (before === undefined) return undefined;
+      const row = await transaction
+        .deleteFrom('tunnel_links')
+        .where('tunnel_id', '=', tunnelId)
+        .where('id', '=', id)
+        .where('expires_at', '>', now)
+        .returning('expires_at')
+        .executeTakeFirst();
+      if (row === undefined) return { isFirst: false, revoked: before };
+      const link: RevokedLink = [id, row.expires_at];
+      const revoked = [...before, link];
+      await transaction
+        .updateTable('tunnels')
+        .set({ revoked_links: writtenRevoked(revoked) })
+        .where('id', '=', tunnelId)
+        .execute();
+      return { isFirst: true, revoked };
+    }),
+);
 
 /**
  * Keeps others from changing the links of a tunnel until the transaction ends.

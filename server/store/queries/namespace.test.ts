@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { openTestStore } from '../../testing/test-store.ts';
-import { kyselyStore } from '../kysely-store.ts';
 import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
 import { ConflictError } from '../store-errors.ts';
-import type { Store } from '../store.ts';
+import { kyselyStore, type Store } from '../store.ts';
 
 /** Rounds of a race; each side may lose one. */
 const RACES = 20;

@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely';
 import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import type { Database } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
+import { read } from './operation.ts';
 
 /**
  * To be called when the tunnel is stored.
@@ -50,19 +51,15 @@ export async function mustBeFreeForAccount(
   if (tunnel !== undefined || held !== undefined) throw new ConflictError('subdomain');
 }
 
-/**
- * See {@link Store.nameClashes}.
- *
- * @returns in any order
- */
-export async function nameClashes(db: Kysely<Database>): Promise<string[]> {
+/** Lists slugs of tunnels that are also the subdomain of an account, in any order. An earlier version allowed this. */
+export const nameClashes = read(async (db): Promise<string[]> => {
   const rows = await db
     .selectFrom('tunnels')
     .innerJoin('accounts', 'accounts.subdomain', 'tunnels.slug')
     .select('tunnels.slug')
     .execute();
   return rows.map(({ slug }) => slug);
-}
+});
 
 /**
  * The row on which the two sides take turns if transactions run at the same time; tunnels among themselves do not wait. It is

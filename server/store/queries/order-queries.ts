@@ -2,18 +2,22 @@
  * Queries on what whoever runs the relay says about tunnels, in SQL that every supported database understands. Relays that serve
  * follow, because each raises the revision that they watch.
  */
-import type { Kysely } from 'kysely';
 import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { inTransaction } from './audit-queries.ts';
 import type { OwnedTunnel, TunnelOrders } from '../records.ts';
-import type { Database } from '../schema.ts';
 import { findTunnel, releaseIn } from './tunnel-queries.ts';
 import type { ReleasedTunnel } from '../parameters.ts';
+import { act, read } from './operation.ts';
 
-/** See {@link Store.orderClose}. */
-export function orderClose(db: Kysely<Database>, tunnel: ReleasedTunnel, now: number): Promise<boolean> {
-  return inTransaction(db, async (transaction) => {
+/**
+ * Removes a tunnel, as {@link releaseTunnels} does, and makes the relays that serve it end it.
+ *
+ * @param now wall time in ms
+ * @returns false if there is no such tunnel
+ */
+export const orderClose = act((db, tunnel: ReleasedTunnel, now: number): Promise<boolean> =>
+  inTransaction(db, async (transaction) => {
     const removed = await releaseIn(transaction, [tunnel], now);
     if (!removed.has(tunnel.id)) return false;
     const old = now - CLOSED_TUNNELS_KEPT_MS;
@@ -21,25 +25,27 @@ export function orderClose(db: Kysely<Database>, tunnel: ReleasedTunnel, now: nu
     await transaction.insertInto('closed_tunnels').values({ id: tunnel.id, closed_at: now }).execute();
     await raiseAccessRevision(transaction);
     return true;
-  });
-}
+  }),
+);
 
-/** See {@link Store.suspendTunnel}. */
-export function suspendTunnel(
-  db: Kysely<Database>,
-  id: string,
-  reason: string | null,
-): Promise<OwnedTunnel | undefined> {
-  return inTransaction(db, async (transaction) => {
+/**
+ * Suspends or resumes a tunnel. If it ends while it is suspended, nobody gets its slug or its domain: see
+ * {@link suspendedNames}.
+ *
+ * @param reason `null` to resume the tunnel
+ * @returns the tunnel after the change; `undefined` for an unknown id
+ */
+export const suspendTunnel = act((db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> =>
+  inTransaction(db, async (transaction) => {
     await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
     const owned = await findTunnel(transaction, id);
     if (owned !== undefined) await raiseAccessRevision(transaction);
     return owned;
-  });
-}
+  }),
+);
 
-/** See {@link Store.tunnelOrders}. */
-export async function tunnelOrders(db: Kysely<Database>): Promise<TunnelOrders> {
+/** Reads what an operator has decided about tunnels; relays that serve must follow it. */
+export const tunnelOrders = read(async (db): Promise<TunnelOrders> => {
   const closed = await db.selectFrom('closed_tunnels').select('id').execute();
   const rows = await db
     .selectFrom('tunnels')
@@ -50,4 +56,4 @@ export async function tunnelOrders(db: Kysely<Database>): Promise<TunnelOrders> 
     closed: closed.map(({ id }) => id),
     suspended: rows.map(({ id, suspended }) => ({ id, reason: suspended ?? '' })),
   };
-}
+});

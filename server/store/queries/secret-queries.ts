@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { inTransaction } from './audit-queries.ts';
+import { act, write } from './operation.ts';
 
 const BYTES = 32;
 
@@ -12,8 +13,12 @@ const BYTES = 32;
  */
 export const SIGNING_SECRETS = ['pass ', 'links', 'session tickets '] as const;
 
-/** See {@link Store.relaySecret}. */
-export async function relaySecret(db: Kysely<Database>, name: string, now: number): Promise<string> {
+/**
+ * Returns a random secret of 43 characters that all relays on the database share. It is created on first use.
+ *
+ * @param now wall time in ms
+ */
+export const relaySecret = write(async (db, name: string, now: number): Promise<string> => {
   const found = await findSecret(db, name);
   if (found !== undefined) return found;
   const value = Buffer.from(crypto.getRandomValues(new Uint8Array(BYTES))).toString('base64url');
@@ -24,17 +29,22 @@ export async function relaySecret(db: Kysely<Database>, name: string, now: numbe
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   return (await findSecret(db, name)) ?? value;
-}
+});
 
-/** See {@link Store.renewSecrets}. */
-export function renewSecrets(db: Kysely<Database>): Promise<number> {
-  return inTransaction(db, async (transaction) => {
+/**
+ * Removes the secrets of cookies, signed links and session tickets, and the links themselves. New secrets are created on
+ * first use. Relays that serve follow as they do when a key is revoked.
+ *
+ * @returns how many links have ended
+ */
+export const renewSecrets = act((db): Promise<number> =>
+  inTransaction(db, async (transaction) => {
     for (const prefix of SIGNING_SECRETS) await removeSecrets(transaction, prefix, Infinity);
     const links = await removeLinks(transaction);
     await raiseAccessRevision(transaction);
     return links;
-  });
-}
+  }),
+);
 
 /**
  * Forgets all signed links: their keys are gone.
@@ -46,14 +56,18 @@ export async function removeLinks(db: Kysely<Database>): Promise<number> {
   return Number(numDeletedRows);
 }
 
-/** See {@link Store.removeSecrets}. */
-export async function removeSecrets(db: Kysely<Database>, prefix: string, before: number): Promise<void> {
+/**
+ * Removes the secrets whose name begins with a prefix.
+ *
+ * @param before wall time in ms: secrets created later stay
+ */
+export const removeSecrets = write(async (db, prefix: string, before: number): Promise<void> => {
   await db
     .deleteFrom('relay_secrets')
     .where('name', 'like', `${prefix}%`)
     .where('created_at', '<', Math.min(before, Number.MAX_SAFE_INTEGER))
     .execute();
-}
+});
 
 async function findSecret(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const row = await db

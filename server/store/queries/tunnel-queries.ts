@@ -25,27 +25,31 @@ import type {
   TunnelTerms,
 } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
+import { read, write } from './operation.ts';
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
 
-/** See {@link Store.insertTunnel}. */
-export function insertTunnel(
-  db: Kysely<Database>,
-  tunnel: TunnelRecord,
-  { maxTunnels, nameHold }: InsertRules = UNLIMITED,
-): Promise<void> {
-  return db.transaction().execute(async (transaction) => {
-    if (maxTunnels !== null) await assertCapacity(transaction, tunnel, maxTunnels);
-    if (tunnel.domain !== null) await mustBeVerified(transaction, tunnel.accountId, tunnel.domain);
-    if (!(await tryInsert(transaction, tunnel))) {
-      await removeStale(transaction, tunnel, nameHold);
-      if (!(await tryInsert(transaction, tunnel)))
-        throw new ConflictError(await conflictOf(transaction, tunnel));
-    }
-    await mustNotBeSuspended(transaction, tunnel);
-    await mustBeFreeForTunnel(transaction, tunnel.slug);
-  });
-}
+/**
+ * Stores a new tunnel. If several relays do this at once, only one tunnel gets a slug, and no account exceeds its limit.
+ *
+ * @param rules nothing is limited without them
+ * @throws ConflictError `slug`, which may be an account's subdomain, or `domain`, if another tunnel has it or a suspended one
+ *   had it; `claim`, if the domain is not verified for the account; FullError
+ */
+export const insertTunnel = write(
+  (db, tunnel: TunnelRecord, { maxTunnels, nameHold }: InsertRules = UNLIMITED): Promise<void> =>
+    db.transaction().execute(async (transaction) => {
+      if (maxTunnels !== null) await assertCapacity(transaction, tunnel, maxTunnels);
+      if (tunnel.domain !== null) await mustBeVerified(transaction, tunnel.accountId, tunnel.domain);
+      if (!(await tryInsert(transaction, tunnel))) {
+        await removeStale(transaction, tunnel, nameHold);
+        if (!(await tryInsert(transaction, tunnel)))
+          throw new ConflictError(await conflictOf(transaction, tunnel));
+      }
+      await mustNotBeSuspended(transaction, tunnel);
+      await mustBeFreeForTunnel(transaction, tunnel.slug);
+    }),
+);
 
 async function tryInsert(db: Kysely<Database>, tunnel: TunnelRecord): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -120,50 +124,43 @@ async function removeStale(
   await endTunnels(db, removed, createdAt);
 }
 
-/** See {@link Store.tunnelIds}. */
-export async function tunnelIds(db: Kysely<Database>): Promise<string[]> {
+/** Lists the ids of all tunnels, oldest first. */
+export const tunnelIds = read(async (db): Promise<string[]> => {
   const rows = await db.selectFrom('tunnels').select('id').orderBy('created_at').execute();
   return rows.map(({ id }) => id);
-}
+});
 
-/** See {@link Store.findTunnels}. */
-export async function findTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<OwnedTunnel[]> {
+/** Finds those of the tunnels that exist, in any order. */
+export const findTunnels = read(async (db, ids: readonly string[]): Promise<OwnedTunnel[]> => {
   if (ids.length === 0) return [];
   const rows = await ownedTunnels(db).where('tunnels.id', 'in', ids).execute();
   return rows.map(toOwned);
-}
+});
 
-/** See {@link Store.findTunnel}. */
-export async function findTunnel(db: Kysely<Database>, id: string): Promise<OwnedTunnel | undefined> {
+export const findTunnel = read(async (db, id: string): Promise<OwnedTunnel | undefined> => {
   return (await findTunnels(db, [id]))[0];
-}
+});
 
-/** See {@link Store.findTunnelsBySlug}. */
-export async function findTunnelsBySlug(
-  db: Kysely<Database>,
-  slugs: readonly string[],
-): Promise<OwnedTunnel[]> {
+/** Finds the tunnels that have one of the slugs, in any order. */
+export const findTunnelsBySlug = read(async (db, slugs: readonly string[]): Promise<OwnedTunnel[]> => {
   const rows = await ownedTunnels(db).where('tunnels.slug', 'in', slugs).execute();
   return rows.map(toOwned);
-}
+});
 
-/** See {@link Store.findTunnelsByDomain}. */
-export async function findTunnelsByDomain(
-  db: Kysely<Database>,
-  domains: readonly string[],
-): Promise<OwnedTunnel[]> {
+/** Finds the tunnels that have one of the domains, in any order. */
+export const findTunnelsByDomain = read(async (db, domains: readonly string[]): Promise<OwnedTunnel[]> => {
   const rows = await ownedTunnels(db).where('tunnels.domain', 'in', domains).execute();
   return rows.map(toOwned);
-}
+});
 
-/** See {@link Store.tunnelsOf}. */
-export async function tunnelsOf(db: Kysely<Database>, accountId: string): Promise<OwnedTunnel[]> {
+/** Lists the tunnels of an account, oldest first. */
+export const tunnelsOf = read(async (db, accountId: string): Promise<OwnedTunnel[]> => {
   const rows = await ownedTunnels(db)
     .where('tunnels.account_id', '=', accountId)
     .orderBy('tunnels.created_at')
     .execute();
   return rows.map(toOwned);
-}
+});
 
 function ownedTunnels(db: Kysely<Database>) {
   return db
@@ -177,15 +174,18 @@ function toOwned(row: Selectable<TunnelsTable> & Parameters<typeof accountOfJoin
   return { tunnel: toRecord(row), account: accountOfJoin(row) };
 }
 
-/** See {@link Store.releaseTunnels}. */
-export async function releaseTunnels(
-  db: Kysely<Database>,
-  released: readonly ReleasedTunnel[],
-  now: number,
-): Promise<ReadonlySet<string>> {
-  if (released.length === 0) return new Set();
-  return await db.transaction().execute((transaction) => releaseIn(transaction, released, now));
-}
+/**
+ * Removes tunnels and reserves those of their slugs that are to be held beyond `now`. Unknown ids are ignored.
+ *
+ * @param now wall time in ms
+ * @returns the ids of those that existed
+ */
+export const releaseTunnels = write(
+  async (db, released: readonly ReleasedTunnel[], now: number): Promise<ReadonlySet<string>> => {
+    if (released.length === 0) return new Set();
+    return await db.transaction().execute((transaction) => releaseIn(transaction, released, now));
+  },
+);
 
 /** The same as a part of a transaction. */
 export async function releaseIn(
@@ -206,11 +206,13 @@ export async function releaseIn(
   return new Set(removed);
 }
 
-/** See {@link Store.releaseOverdue}. Tunnels that other relays are busy with are left to them. */
-export async function releaseOverdue(
-  db: Kysely<Database>,
-  { until, now, nameHold, limit }: Overdue,
-): Promise<number> {
+/**
+ * Removes overdue tunnels and holds their slugs as if they had ended in time. Tunnels that other relays are working on are left
+ * to them.
+ *
+ * @returns how many
+ */
+export const releaseOverdue = write(async (db, { until, now, nameHold, limit }: Overdue): Promise<number> => {
   return await db.transaction().execute(async (transaction) => {
     const rows = await transaction
       .selectFrom('tunnels')
@@ -234,7 +236,7 @@ export async function releaseOverdue(
     );
     return released.length;
   });
-}
+});
 
 /**
  * Removes the tunnels that have a domain of an account, and holds their slugs.
@@ -294,12 +296,11 @@ async function holdName(db: Kysely<Database>, { slug, accountId, heldUntil }: Re
     .execute();
 }
 
-/** See {@link Store.nameHolder}. */
-export async function nameHolder(
-  db: Kysely<Database>,
-  slug: string,
-  now: number,
-): Promise<string | undefined> {
+/**
+ * @param now wall time in ms
+ * @returns the id of the account for which the slug of an ended tunnel is held
+ */
+export const nameHolder = read(async (db, slug: string, now: number): Promise<string | undefined> => {
   const row = await db
     .selectFrom('released_names')
     .select('account_id')
@@ -307,97 +308,113 @@ export async function nameHolder(
     .where('held_until', '>', now)
     .executeTakeFirst();
   return row?.account_id;
-}
+});
 
-/** See {@link Store.raiseExpiry}. */
-export async function raiseExpiry(db: Kysely<Database>, id: string, expiresAt: number): Promise<void> {
+/** Moves an expiry later, never earlier, so that writes may arrive in any order. */
+export const raiseExpiry = write(async (db, id: string, expiresAt: number): Promise<void> => {
   await db
     .updateTable('tunnels')
     .set((column) => ({ expires_at: later(column, expiresAt) }))
     .where('id', '=', id)
     .execute();
-}
+});
 
-/** See {@link Store.extendExpiry}. */
-export async function extendExpiry(
-  db: Kysely<Database>,
-  id: string,
-  { by, from, latest }: Extension,
-): Promise<number | undefined> {
-  const row = await db
-    .updateTable('tunnels')
-    .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
-    .where('id', '=', id)
-    .where('expires_at', '<=', latest - by)
-    .returning('expires_at')
-    .executeTakeFirst();
-  return row?.expires_at;
-}
+/**
+ * Moves an expiry later by `extension.by`, counted from the latest expiry that any relay has stored.
+ *
+ * @returns the new expiry; `undefined` if it would be beyond the latest allowed, or there is no such tunnel
+ */
+export const extendExpiry = write(
+  async (db, id: string, { by, from, latest }: Extension): Promise<number | undefined> => {
+    const row = await db
+      .updateTable('tunnels')
+      .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
+      .where('id', '=', id)
+      .where('expires_at', '<=', latest - by)
+      .returning('expires_at')
+      .executeTakeFirst();
+    return row?.expires_at;
+  },
+);
 
-/** See {@link Store.setAccess}. */
-export async function setAccess(
-  db: Kysely<Database>,
-  id: string,
-  access: StoredAccess | null,
-): Promise<number | undefined> {
-  const row = await db
-    .updateTable('tunnels')
-    .set(({ eb }) => ({
-      access: writtenAccess(access),
-      access_revision: eb('access_revision', '+', 1),
-    }))
-    .where('id', '=', id)
-    .returning('access_revision')
-    .executeTakeFirst();
-  return row?.access_revision;
-}
+/**
+ * Changes the access policy of a tunnel.
+ *
+ * @returns its new revision; `undefined` if there is no such tunnel
+ */
+export const setAccess = write(
+  async (db, id: string, access: StoredAccess | null): Promise<number | undefined> => {
+    const row = await db
+      .updateTable('tunnels')
+      .set(({ eb }) => ({
+        access: writtenAccess(access),
+        access_revision: eb('access_revision', '+', 1),
+      }))
+      .where('id', '=', id)
+      .returning('access_revision')
+      .executeTakeFirst();
+    return row?.access_revision;
+  },
+);
 
-/** See {@link Store.setTerms}. */
-export async function setTerms(
-  db: Kysely<Database>,
-  id: string,
-  { localPort, ttl, idle, expiresAt, access }: TunnelTerms,
-): Promise<TermsRevisions | undefined> {
-  const row = await db
-    .updateTable('tunnels')
-    .set(({ eb }) => ({
-      local_port: localPort,
-      ttl_seconds: ttl,
-      idle: idle ? 1 : 0,
-      expires_at: expiresAt,
-      terms_revision: eb('terms_revision', '+', 1),
-      access: writtenAccess(access),
-      access_revision: eb('access_revision', '+', 1),
-    }))
-    .where('id', '=', id)
-    .returning(['terms_revision', 'access_revision'])
-    .executeTakeFirst();
-  return row && { termsRevision: row.terms_revision, accessRevision: row.access_revision };
-}
+/**
+ * Changes the port, the life and the access policy of a tunnel. Its life may end earlier than before.
+ *
+ * @returns the new revisions; `undefined` if there is no such tunnel
+ */
+export const setTerms = write(
+  async (
+    db,
+    id: string,
+    { localPort, ttl, idle, expiresAt, access }: TunnelTerms,
+  ): Promise<TermsRevisions | undefined> => {
+    const row = await db
+      .updateTable('tunnels')
+      .set(({ eb }) => ({
+        local_port: localPort,
+        ttl_seconds: ttl,
+        idle: idle ? 1 : 0,
+        expires_at: expiresAt,
+        terms_revision: eb('terms_revision', '+', 1),
+        access: writtenAccess(access),
+        access_revision: eb('access_revision', '+', 1),
+      }))
+      .where('id', '=', id)
+      .returning(['terms_revision', 'access_revision'])
+      .executeTakeFirst();
+    return row && { termsRevision: row.terms_revision, accessRevision: row.access_revision };
+  },
+);
 
-/** See {@link Store.setKnocks}. */
-export async function setKnocks(
-  db: Kysely<Database>,
-  id: string,
-  knocks: StoredKnocks,
-  { accessRevision, knocksRevision }: KnockRevisions,
-): Promise<number | undefined> {
-  const row = await db
-    .updateTable('tunnels')
-    .set(({ eb }) => ({
-      knocks: JSON.stringify(knocks),
-      knocks_revision: eb('knocks_revision', '+', 1),
-    }))
-    .where('id', '=', id)
-    .where('access_revision', '=', accessRevision)
-    .where('knocks_revision', '=', knocksRevision)
-    .returning('knocks_revision')
-    .executeTakeFirst();
-  return row?.knocks_revision;
-}
+/**
+ * Stores the approval requests of a tunnel, unless another relay has changed them since they were read.
+ *
+ * @returns their new revision; `undefined` if the revisions differ from those that were read, or there is no such tunnel
+ */
+export const setKnocks = write(
+  async (
+    db,
+    id: string,
+    knocks: StoredKnocks,
+    { accessRevision, knocksRevision }: KnockRevisions,
+  ): Promise<number | undefined> => {
+    const row = await db
+      .updateTable('tunnels')
+      .set(({ eb }) => ({
+        knocks: JSON.stringify(knocks),
+        knocks_revision: eb('knocks_revision', '+', 1),
+      }))
+      .where('id', '=', id)
+      .where('access_revision', '=', accessRevision)
+      .where('knocks_revision', '=', knocksRevision)
+      .returning('knocks_revision')
+      .executeTakeFirst();
+    return row?.knocks_revision;
+  },
+);
 
-/** See {@link Store.addTraffic}. */
-export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficDelta[]): Promise<void> {
+/** Adds traffic in one transaction. Unknown ids are ignored. */
+export const addTraffic = write(async (db, deltas: readonly TrafficDelta[]): Promise<void> => {
   if (deltas.length === 0) return;
   await db.transaction().execute(async (transaction) => {
     await lockTunnels(
@@ -418,7 +435,7 @@ export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficD
       .whereRef('tunnels.id', '=', 'delta.id')
       .execute();
   });
-}
+});
 
 /** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
 function sumOf(deltas: readonly TrafficDelta[]) {

@@ -5,10 +5,9 @@ import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
-import { kyselyStore } from '../kysely-store.ts';
 import { type Creation, migrate, MIGRATIONS, MissingDatabaseError } from '../migrations.ts';
 import type { Database } from '../schema.ts';
-import type { Store } from '../store.ts';
+import { kyselyStore, type Store } from '../store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { FileGuard, loadSqlite, makeFolder, makePrivate } from './sqlite-files.ts';
 

@@ -1,18 +1,18 @@
 /** What the relay and the thread of its database send each other, as structured clones. */
 import { describeError, type LogEvent, type LogFields } from '../../log.ts';
-import type { Operation } from '../operations.ts';
 import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
+import type { Store } from '../store.ts';
 
 /** A request to the thread; its answer has the same number. */
 export interface Call {
   readonly call: number;
-  readonly operation: Operation;
+  readonly operation: keyof Store;
   readonly args: readonly unknown[];
 }
 
 /** What the thread sends. */
 export type Report =
-  | { readonly kind: 'opened' }
+  | { readonly kind: 'opened'; readonly operations: readonly (keyof Store)[] }
   /** in a text for the operator */
   | { readonly kind: 'refused'; readonly text: string }
   | { readonly kind: 'done'; readonly call: number; readonly value: unknown }

@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
-import { type Operation, OPERATIONS } from '../operations.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
@@ -25,6 +24,8 @@ export class StoreConnection {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Log;
+  /** what the thread can do */
+  operations: readonly (keyof Store)[] = [];
   /** `undefined` while there is no thread */
   #worker: Worker | undefined;
   /** by number, operations that were requested and not answered */
@@ -57,7 +58,7 @@ export class StoreConnection {
    *
    * @throws StoreError; what the operation throws
    */
-  call(operation: Operation, args: readonly unknown[]): Promise<unknown> {
+  call(operation: keyof Store, args: readonly unknown[]): Promise<unknown> {
     if (operation === 'close') this.#closing = true;
     if (this.#worker === undefined && this.#closing) return Promise.resolve();
     if (this.#worker === undefined) return failed('the thread of the database was lost');
@@ -85,6 +86,7 @@ export class StoreConnection {
         if (report.kind === 'refused') reject(new Error(report.text));
         else if (report.kind === 'opened') {
           this.#worker = worker;
+          this.operations = report.operations;
           resolve();
         } else this.#hear(report);
       });
@@ -150,9 +152,9 @@ function unanswered(text: string): StoreError {
  */
 export async function openThreaded(path: string, clock: Clock, log: Log): Promise<Store> {
   const connection = await StoreConnection.open(path, clock, log);
-  const methods = Object.keys(OPERATIONS).map((operation) => [
+  const methods = connection.operations.map((operation) => [
     operation,
-    (...args: readonly unknown[]) => connection.call(operation as Operation, args),
+    (...args: readonly unknown[]) => connection.call(operation, args),
   ]);
   return Object.fromEntries(methods) as Store;
 }

@@ -29,7 +29,7 @@ async function run(): Promise<void> {
   try {
     const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }));
     parentPort?.on('message', (call: Call) => void answer(store, call));
-    say({ kind: 'opened' });
+    say({ kind: 'opened', operations: Object.keys(store) as (keyof Store)[] });
   } catch (error) {
     say({ kind: 'refused', text: describeError(error) });
   }

@@ -8,7 +8,7 @@ function taken(field: ConflictError['field']) {
   return (error: unknown) => error instanceof ConflictError && error.field === field;
 }
 
-describe('KyselyStore', () => {
+describe('Store', () => {
   const owner = anAccount({ subdomain: 'acme' });
   const key = aKeyRecord({ id: 'k', accountId: owner.id, hash: 'aa', hint: 'cvt_1234', createdAt: 5 });
   let logged: { event: string; error: unknown }[];

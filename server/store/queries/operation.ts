@@ -1,0 +1,27 @@
+/** Operations of the store: queries that callers reach by their name, on either database. */
+import type { Kysely } from 'kysely';
+import type { Database } from '../schema.ts';
+
+type Query<Args extends readonly unknown[], Result> = (
+  db: Kysely<Database>,
+  ...args: Args
+) => Promise<Result>;
+
+/** An operation that only reads. */
+export function read<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
+  return Object.assign(query, { kind: 'read' } as const);
+}
+
+export function write<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
+  return Object.assign(query, { kind: 'write' } as const);
+}
+
+/** A write that operators request through `Store.act`, recorded unless its result is `undefined` or `false`. */
+export function act<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
+  return Object.assign(query, { kind: 'write', recorded: 'if changed' } as const);
+}
+
+/** The same, recorded unless it throws. */
+export function actAlways<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
+  return Object.assign(query, { kind: 'write', recorded: 'always' } as const);
+}
