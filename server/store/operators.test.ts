@@ -138,7 +138,8 @@ describe('what operators do, in the store', () => {
       const key = aKeyRecord({ accountId: acme.id });
       const tunnel = aTunnel(acme.id, { slug: 'web' });
       await store.insertTunnel(tunnel);
-      const invitation = { ...key, id: 'invitation', expiresAt: 5000 };
+      const { accountId, hash, createdAt } = key;
+      const invitation = { id: 'invitation', accountId, hash, createdAt, expiresAt: 5000 };
       const before = await store.accessRevision(0);
       const twice = [anAct({ id: 'taken' })];
       for (const attempt of [

@@ -37,29 +37,16 @@ export interface KeyRecord {
 }
 
 /** A key that is valid, as it is listed. */
-export interface KeyListing {
-  /** UUID */
-  readonly id: string;
+export interface KeyListing extends Omit<KeyRecord, 'accountId' | 'hash'> {
   /** name of its account */
   readonly account: string;
-  readonly hint: string;
-  /** wall time in ms */
-  readonly createdAt: number;
-  readonly label: string;
-  /** wall time in ms */
-  readonly expiresAt: number | null;
   /** wall time in ms, to within a minute; `null`: never */
   readonly lastUsedAt: number | null;
-  readonly scope: KeyScope;
 }
 
 /** A key that was not revoked, and its owner. */
-export interface KeyOwner {
+export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope'> {
   readonly keyId: string;
-  readonly hash: string;
-  /** wall time in ms */
-  readonly expiresAt: number | null;
-  readonly scope: KeyScope;
   readonly account: AccountRecord;
 }
 

@@ -1,93 +1,64 @@
-/** The tables as Kysely sees them; the same columns in every database. Times are ms since the epoch. */
-import type { Plan } from '../../shared/tunnel.ts';
-import type { ChallengeType } from './records.ts';
+/**
+ * The tables as Kysely sees them, and how their rows become records; the same columns in every database. Times are ms since the
+ * epoch. A table with a record has its fields, in snake case.
+ */
+import type {
+  AccountRecord,
+  AcmeAccountRecord,
+  AuditRecord,
+  CertificateRecord,
+  ChallengeRecord,
+  DomainRecord,
+  InvitationRecord,
+  KeyRecord,
+  LinkRecord,
+  TunnelRecord,
+} from './records.ts';
 
 export interface Database {
-  accounts: AccountsTable;
+  accounts: ColumnsOf<AccountRecord>;
   api_keys: ApiKeysTable;
   tunnels: TunnelsTable;
-  tunnel_links: TunnelLinksTable;
+  /** Signed links that were not revoked. They go with their tunnel. */
+  tunnel_links: ColumnsOf<LinkRecord>;
   released_names: ReleasedNamesTable;
   endings: EndingsTable;
   access_revision: AccessRevisionTable;
   relay_secrets: RelaySecretsTable;
   relocation: RelocationTable;
   closed_tunnels: ClosedTunnelsTable;
-  audit: AuditTable;
+  audit: ColumnsOf<AuditRecord>;
   invitations: InvitationsTable;
   acme_accounts: AcmeAccountsTable;
-  certificates: CertificatesTable;
+  /** The keys are in backups, protected like the secrets of relays. */
+  certificates: ColumnsOf<CertificateRecord>;
   acme_orders: AcmeOrdersTable;
   acme_attempts: AcmeAttemptsTable;
-  acme_challenges: AcmeChallengesTable;
+  acme_challenges: ColumnsOf<ChallengeRecord>;
   domains: DomainsTable;
 }
 
-export interface AccountsTable {
-  id: string;
-  name: string;
-  plan: Plan;
-  subdomain: string | null;
-  created_at: number;
-  /** why it was suspended */
-  suspended: string | null;
-}
-
-export interface ApiKeysTable {
-  id: string;
-  account_id: string;
-  hash: string;
-  hint: string;
-  created_at: number;
-  /** A revoked key stays, so that nobody can bring it back by creating it again. */
+interface ApiKeysTable extends ColumnsOf<Omit<KeyRecord, 'scope'>> {
+  /** A revoked key stays, so that nobody can create it again. */
   revoked_at: number | null;
-  label: string;
-  expires_at: number | null;
   last_used_at: number | null;
   /** `all`, `admin` or `tunnel:` and its name */
   scope: string;
 }
 
-export interface TunnelsTable {
-  id: string;
-  account_id: string;
-  slug: string;
-  name: string;
-  local_port: number;
+/** Fields of a tunnel that their columns hold in another form. */
+export type EncodedField = 'ttl' | 'idle' | 'access' | 'revokedLinks' | 'knocks';
+
+export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>> {
   ttl_seconds: number;
   /** 0 or 1, which every database can store */
   idle: number;
-  created_at: number;
-  expires_at: number;
-  /** how often a client has taken it over */
-  terms_revision: number;
-  bytes_in: number;
-  bytes_out: number;
-  requests: number;
-  /** JSON; `null` for a tunnel that is open to everybody */
+  /** JSON */
   access: string | null;
-  /** how often that has changed */
-  access_revision: number;
   /** JSON, pairs of an id and an end; `null` for none */
   revoked_links: string | null;
-  /** JSON; `null` where nobody has ever knocked */
+  /** JSON */
   knocks: string | null;
-  /** how often they have changed */
-  knocks_revision: number;
-  /** of its account; unique; `null` for none */
-  domain: string | null;
-  /** why it was suspended */
-  suspended: string | null;
-}
-
-/** Signed links that were not revoked. They go with their tunnel. */
-export interface TunnelLinksTable {
-  id: string;
-  tunnel_id: string;
-  note: string;
-  path: string | null;
-  created_at: number;
-  expires_at: number;
 }
 
 /**
@@ -142,22 +113,8 @@ export interface RelocationTable {
   moved_at: number;
 }
 
-/** The relay's account at each certificate authority, with its key (PEM). */
-export interface AcmeAccountsTable {
-  directory: string;
-  key: string;
-  url: string | null;
+interface AcmeAccountsTable extends ColumnsOf<AcmeAccountRecord> {
   created_at: number;
-}
-
-/** Certificates and their keys (PEM), protected as the secrets above. */
-export interface CertificatesTable {
-  name: string;
-  chain: string;
-  key: string;
-  renew_at: number;
-  not_after: number;
-  stored_at: number;
 }
 
 /** Names for which a certificate was ordered: who does so now, and how often it has failed in a row. */
@@ -176,26 +133,9 @@ export interface AcmeAttemptsTable {
   account_id: string | null;
 }
 
-/** What authorities look for, on whichever relay. */
-export interface AcmeChallengesTable {
-  token: string;
-  type: ChallengeType;
-  host: string;
-  key_authorization: string;
-  expires_at: number;
-}
-
-/** Domains that accounts have claimed. Several may claim one, but it is verified for one of them only. */
-export interface DomainsTable {
-  id: string;
-  account_id: string;
-  domain: string;
-  /** what its TXT record has to say */
-  proof: string;
-  created_at: number;
-  verified_at: number | null;
-  failing_since: number | null;
-  /** when it is looked at again; `null` for one that is not verified */
+/** Several accounts may claim a domain, but it is verified for one of them only. */
+interface DomainsTable extends ColumnsOf<DomainRecord> {
+  /** when it is checked again; `null` for one that is not verified */
   check_at: number | null;
 }
 
@@ -205,23 +145,61 @@ export interface ClosedTunnelsTable {
   closed_at: number;
 }
 
-export interface AuditTable {
-  id: string;
-  at: number;
-  actor: string;
-  action: string;
-  subject: string;
-  detail: string;
-  /** owner of the key that acted; `null` for the command line and for invitations */
-  account_id: string | null;
+interface InvitationsTable extends ColumnsOf<InvitationRecord> {
+  /** A used or revoked one stays until its end, so that a restore does not open it again. */
+  taken_at: number | null;
 }
 
-export interface InvitationsTable {
-  id: string;
-  account_id: string;
-  hash: string;
-  created_at: number;
-  expires_at: number;
-  /** A taken or revoked one stays until its end, so that a restore does not open it again. */
-  taken_at: number | null;
+/* Rows and records. */
+
+type ColumnOf<Field extends string> = Field extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${ColumnOf<Rest>}`
+  : '';
+
+/** The columns that hold the fields of a record. */
+export type ColumnsOf<Fields> = {
+  -readonly [Field in keyof Fields & string as ColumnOf<Field>]: Fields[Field];
+};
+
+type Prefixed<Prefix extends string, Columns> = {
+  readonly [Column in keyof Columns & string as `${Prefix}${Column}`]: Columns[Column];
+};
+
+/**
+ * Makes a function that reads rows as records. Columns with a dot belong to a joined record, whose reader has their prefix.
+ * Kysely's CamelCasePlugin does the same for whole queries; the lookup of a key took 30% longer with it.
+ *
+ * @param without columns of the row that the record does not have
+ */
+export function reader<Fields, Prefix extends string = ''>({
+  prefix = '',
+  without = [],
+}: { readonly prefix?: Prefix | ''; readonly without?: readonly string[] } = {}): (
+  row: Prefixed<Prefix, ColumnsOf<Fields>>,
+) => Fields {
+  /** Learned from the first row: the others have the same. */
+  let names: (readonly [column: string, field: string])[] | undefined;
+  return (row) => {
+    names ??= Object.keys(row)
+      .filter((column) => column.startsWith(prefix) && !column.includes('.', prefix.length))
+      .filter((column) => !without.includes(column))
+      .map((column) => [column, fieldOf(column.slice(prefix.length))]);
+    const values: Readonly<Record<string, unknown>> = row;
+    const record: Record<string, unknown> = {};
+    for (const [column, field] of names) record[field] = values[column];
+    return record as Fields;
+  };
+}
+
+function fieldOf(column: string): string {
+  return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The row of a record whose fields all have a column of the same name. */
+export function rowOf<Fields>(record: Readonly<Fields>): ColumnsOf<Fields> {
+  const columns = Object.entries({ ...record }).map(([field, value]) => [
+    field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value,
+  ]);
+  return Object.fromEntries(columns) as ColumnsOf<Fields>;
 }

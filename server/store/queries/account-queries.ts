@@ -1,8 +1,8 @@
 /** Queries on accounts, in SQL that every supported database understands. */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
 import type { AccountRecord } from '../records.ts';
-import type { AccountsTable, Database, EndingsTable } from '../schema.ts';
+import { type ColumnsOf, type Database, type EndingsTable, reader } from '../schema.ts';
 import { inTransaction } from './audit-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
@@ -10,39 +10,22 @@ import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
 import { act, read } from './operation.ts';
 
-export const ACCOUNT_COLUMNS = [
-  'accounts.id as account_id',
-  'accounts.name as account_name',
-  'accounts.plan',
-  'accounts.subdomain',
-  'accounts.created_at as account_created_at',
-  'accounts.suspended as account_suspended',
-] as const;
+type AccountColumn = keyof ColumnsOf<AccountRecord>;
 
-interface JoinedAccount {
-  account_id: string;
-  account_name: string;
-  plan: AccountsTable['plan'];
-  subdomain: string | null;
-  account_created_at: number;
-  account_suspended: string | null;
-}
+const COLUMNS: readonly AccountColumn[] = ['id', 'name', 'plan', 'subdomain', 'created_at', 'suspended'];
 
-/** Reads the {@link ACCOUNT_COLUMNS} of a joined row. */
-export function accountOfJoin(row: JoinedAccount): AccountRecord {
-  return {
-    id: row.account_id,
-    name: row.account_name,
-    plan: row.plan,
-    subdomain: row.subdomain,
-    createdAt: row.account_created_at,
-    suspended: row.account_suspended,
-  };
-}
+/** Columns of an account in a join, to be read by {@link accountOfJoin}. */
+export const ACCOUNT_COLUMNS = COLUMNS.map((column) => `accounts.${column} as account.${column}`) as {
+  [Column in AccountColumn]: `accounts.${Column} as account.${Column}`;
+}[AccountColumn][];
+
+export const accountOfJoin = reader<AccountRecord, 'account.'>({ prefix: 'account.' });
+
+const accountOf = reader<AccountRecord>();
 
 export const findAccount = read(async (db, name: string): Promise<AccountRecord | undefined> => {
   const row = await db.selectFrom('accounts').selectAll().where('name', '=', name).executeTakeFirst();
-  return row === undefined ? undefined : accountOf(row);
+  return row && accountOf(row);
 });
 
 /** Finds those of the accounts that exist, in any order. */
@@ -204,7 +187,7 @@ async function lockAccount(db: Kysely<Database>, name: string): Promise<AccountR
     .where('name', '=', name)
     .forUpdate()
     .executeTakeFirst();
-  return row === undefined ? undefined : accountOf(row);
+  return row && accountOf(row);
 }
 
 /** To be called in the transaction that takes rights away or changes them: see {@link Store.accessRevision}. */
@@ -231,8 +214,3 @@ export const accessRevision = read(async (db, now: number): Promise<string> => {
     .executeTakeFirstOrThrow();
   return `${revision}/${end ?? 0}`;
 });
-
-function accountOf(row: Selectable<AccountsTable>): AccountRecord {
-  const { id, name, plan, subdomain, created_at: createdAt, suspended } = row;
-  return { id, name, plan, subdomain, createdAt, suspended };
-}

@@ -3,9 +3,11 @@ import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, TRANSFER_BATCH } from '../../limits.ts';
 import type { AuditRecord } from '../records.ts';
-import type { Database } from '../schema.ts';
+import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
 import { read, write } from './operation.ts';
+
+const entryOf = reader<AuditRecord>();
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -43,10 +45,7 @@ export async function keepActs(
   if (first === undefined) return;
   await mustHaveRoom(transaction, first, entries.length);
   for (const batch of batches(entries, TRANSFER_BATCH))
-    await transaction
-      .insertInto('audit')
-      .values(batch.map(({ accountId, ...entry }) => ({ ...entry, account_id: accountId })))
-      .execute();
+    await transaction.insertInto('audit').values(batch.map(rowOf)).execute();
   await prune(transaction, first.at - AUDIT_KEPT_MS);
 }
 
@@ -96,6 +95,5 @@ async function prune(transaction: Kysely<Database>, before: number): Promise<voi
 /** Lists the newest entries, oldest first. */
 export const listAudit = read(async (db, limit: number): Promise<AuditRecord[]> => {
   const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
-  const rows = (await newest.execute()).toReversed();
-  return rows.map(({ account_id: accountId, ...entry }) => ({ ...entry, accountId }));
+  return (await newest.execute()).toReversed().map(entryOf);
 });

@@ -1,5 +1,5 @@
 /** Queries on certificates and their orders, in SQL that every supported database understands. */
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { ORDER_RETRY_MAX_MS } from '../../limits.ts';
 import type {
   AcmeAccountRecord,
@@ -8,11 +8,15 @@ import type {
   ChallengeRecord,
   ChallengeType,
 } from '../records.ts';
-import type { AcmeChallengesTable, CertificatesTable, Database } from '../schema.ts';
+import { type Database, reader, rowOf } from '../schema.ts';
 import type { OrderBegin, OrderTurn } from '../parameters.ts';
 import { read, write } from './operation.ts';
 
 const HOUR_MS = 3_600_000;
+
+const summaryOf = reader<CertificateSummary>();
+const certificateOf = reader<CertificateRecord>();
+const challengeOf = reader<ChallengeRecord>();
 
 /**
  * Returns the account at a certificate authority.
@@ -53,7 +57,7 @@ export const certificateSummaries = read(async (db, since: number): Promise<Cert
 
 export const findCertificate = read(async (db, name: string): Promise<CertificateRecord | undefined> => {
   const row = await db.selectFrom('certificates').selectAll().where('name', '=', name).executeTakeFirst();
-  return row && { ...summaryOf(row), chain: row.chain, key: row.key };
+  return row && certificateOf(row);
 });
 
 /**
@@ -199,8 +203,7 @@ export const releaseOrders = write(async (db): Promise<void> => {
 
 /** @param now wall time in ms */
 export const putChallenge = write((db, challenge: ChallengeRecord, now: number): Promise<void> => {
-  const { type, host, token, keyAuthorization, expiresAt } = challenge;
-  const row = { type, host, token, key_authorization: keyAuthorization, expires_at: expiresAt };
+  const row = rowOf(challenge);
   return db.transaction().execute(async (transaction) => {
     await transaction.deleteFrom('acme_challenges').where('expires_at', '<=', now).execute();
     await transaction
@@ -251,18 +254,4 @@ async function takeTurns(transaction: Kysely<Database>): Promise<void> {
     .select(sql<number>`1`.as('one'))
     .forUpdate()
     .execute();
-}
-
-function summaryOf(row: Omit<Selectable<CertificatesTable>, 'chain' | 'key'>): CertificateSummary {
-  return { name: row.name, renewAt: row.renew_at, notAfter: row.not_after, storedAt: row.stored_at };
-}
-
-function rowOf(certificate: CertificateRecord): Insertable<CertificatesTable> {
-  const { name, chain, key, renewAt, notAfter, storedAt } = certificate;
-  return { name, chain, key, renew_at: renewAt, not_after: notAfter, stored_at: storedAt };
-}
-
-function challengeOf(row: Selectable<AcmeChallengesTable>): ChallengeRecord {
-  const { type, host, token, key_authorization: keyAuthorization, expires_at: expiresAt } = row;
-  return { type, host, token, keyAuthorization, expiresAt };
 }

@@ -1,7 +1,7 @@
 /** Queries on domains, in SQL that every supported database understands. */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { DomainOwner, DomainRecord } from '../records.ts';
-import type { Database, DomainsTable } from '../schema.ts';
+import { type Database, reader, rowOf } from '../schema.ts';
 import type { DomainRelease, DomainToRemove, Verification } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { raiseAccessRevision } from './account-queries.ts';
@@ -9,6 +9,9 @@ import { forgetCertificates } from './certificate-queries.ts';
 import { endDomain } from './ending-queries.ts';
 import { releaseTunnelsOf } from './tunnel-queries.ts';
 import { read, write } from './operation.ts';
+
+const domainOf = reader<DomainRecord>({ without: ['check_at'] });
+const ownerOf = reader<DomainOwner>();
 
 /**
  * Stores a new claim of an account.
@@ -19,7 +22,7 @@ import { read, write } from './operation.ts';
  */
 export const insertDomain = write(
   (db, claim: DomainRecord, maxDomains: number | null): Promise<DomainRecord> => {
-    const { id, accountId, domain, proof, createdAt } = claim;
+    const { accountId, domain } = claim;
     return db.transaction().execute(async (transaction) => {
       // Relays take turns with an account.
       await transaction.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute();
@@ -29,16 +32,7 @@ export const insertDomain = write(
       if (maxDomains !== null && claims.length >= maxDomains) throw new FullError(0);
       await transaction
         .insertInto('domains')
-        .values({
-          id,
-          account_id: accountId,
-          domain,
-          proof,
-          created_at: createdAt,
-          verified_at: null,
-          failing_since: null,
-          check_at: null,
-        })
+        .values({ ...rowOf(claim), verified_at: null, failing_since: null, check_at: null })
         .execute();
       return claim;
     });
@@ -54,20 +48,20 @@ export const domainsOf = read(async (db, accountId: string): Promise<DomainRecor
     .orderBy('created_at')
     .orderBy('domain')
     .execute();
-  return rows.map(toRecord);
+  return rows.map(domainOf);
 });
 
 /** Finds the claim of the account that has verified the domain. */
 export const verifiedClaim = read(async (db, domain: string): Promise<DomainRecord | undefined> => {
   const row = await verified(db).selectAll().where('domain', '=', domain).executeTakeFirst();
-  return row && toRecord(row);
+  return row && domainOf(row);
 });
 
 /** Finds those of the domains that are verified, in any order. */
 export const findVerifiedDomains = read(async (db, domains: readonly string[]): Promise<DomainOwner[]> => {
   if (domains.length === 0) return [];
   const rows = await verified(db).select(['domain', 'account_id']).where('domain', 'in', domains).execute();
-  return rows.map(toOwner);
+  return rows.map(ownerOf);
 });
 
 /**
@@ -82,7 +76,7 @@ export const verifiedDomains = read(async (db, after: string, limit: number): Pr
     .orderBy('domain')
     .limit(limit)
     .execute();
-  return rows.map(toOwner);
+  return rows.map(ownerOf);
 });
 
 function verified(db: Kysely<Database>) {
@@ -189,7 +183,7 @@ export const takeDueDomains = write(
       const ids = rows.map(({ id }) => id);
       if (ids.length > 0)
         await transaction.updateTable('domains').set({ check_at: again }).where('id', 'in', ids).execute();
-      return rows.map(toRecord);
+      return rows.map(domainOf);
     });
   },
 );
@@ -210,19 +204,3 @@ export const noteDomain = write(
       .execute();
   },
 );
-
-function toRecord(row: Selectable<DomainsTable>): DomainRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    domain: row.domain,
-    proof: row.proof,
-    createdAt: row.created_at,
-    verifiedAt: row.verified_at,
-    failingSince: row.failing_since,
-  };
-}
-
-function toOwner({ domain, account_id }: { domain: string; account_id: string }): DomainOwner {
-  return { domain, accountId: account_id };
-}

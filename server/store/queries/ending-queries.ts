@@ -2,7 +2,7 @@
  * What has ended and must stay so, in SQL that every supported database understands: the addresses of tunnels that ended while
  * they were suspended, and things without a row of their own that a restored backup would bring back.
  */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
 import {
   ENDED_DOMAIN_KEPT_MS,
@@ -29,7 +29,7 @@ export const ENDED_COLUMNS = [
   'suspended',
 ] as const;
 
-export type EndedRow = Pick<Selectable<TunnelsTable>, (typeof ENDED_COLUMNS)[number]>;
+export type EndedRow = Pick<TunnelsTable, (typeof ENDED_COLUMNS)[number]>;
 
 /**
  * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, and remembers the ends of those

@@ -1,7 +1,7 @@
 /** Queries on invitations, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
-import type { Database } from '../schema.ts';
+import { type Database, rowOf } from '../schema.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { inTransaction, keepActs } from './audit-queries.ts';
 import { insertAccount, insertKey } from './key-queries.ts';
@@ -19,11 +19,8 @@ export const insertInvitations = actAlways(
     inTransaction(db, async (transaction) => {
       if (account !== undefined) await insertAccount(transaction, account);
       await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
-      for (const { id, accountId, hash, createdAt, expiresAt } of invitations)
-        await transaction
-          .insertInto('invitations')
-          .values({ id, account_id: accountId, hash, created_at: createdAt, expires_at: expiresAt })
-          .execute();
+      for (const invitation of invitations)
+        await transaction.insertInto('invitations').values(rowOf(invitation)).execute();
     }),
 );
 
@@ -34,7 +31,7 @@ export const insertInvitations = actAlways(
 export const findInvitation = read(
   async (db, hash: string, now: number): Promise<OpenInvitation | undefined> => {
     const row = await openInvitations(db, now).where('invitations.hash', '=', hash).executeTakeFirst();
-    return row === undefined ? undefined : toOpen(row);
+    return row && toOpen(row);
   },
 );
 

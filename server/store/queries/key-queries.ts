@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { KeyEnd } from '../../../shared/control.ts';
 import type { EndedKey } from '../parameters.ts';
 import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, KeyScope } from '../records.ts';
-import type { ApiKeysTable, Database } from '../schema.ts';
+import { type Database, reader, rowOf } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, findAccount, raiseAccessRevision } from './account-queries.ts';
 import { inTransaction } from './audit-queries.ts';
@@ -18,27 +18,17 @@ const LISTED = [
   'api_keys.expires_at',
   'api_keys.last_used_at',
   'api_keys.scope',
-  'accounts.name',
+  'accounts.name as account',
 ] as const;
 
 /** @throws ConflictError `key`, also for a key that was revoked or removed with its account */
 export const insertKey = actAlways(async (db, key: KeyRecord): Promise<void> => {
-  const { id, accountId, hash, hint, createdAt, label, expiresAt, scope } = key;
   // A key of a removed account is gone for good, as a revoked one is.
-  const ended = await db.selectFrom('endings').select('id').where('id', '=', hash).executeTakeFirst();
+  const ended = await db.selectFrom('endings').select('id').where('id', '=', key.hash).executeTakeFirst();
   if (ended !== undefined) throw new ConflictError('key');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('api_keys')
-    .values({
-      id,
-      account_id: accountId,
-      hash,
-      hint,
-      created_at: createdAt,
-      label,
-      expires_at: expiresAt,
-      scope: writtenScope(scope),
-    })
+    .values({ ...rowOf(key), scope: writtenScope(key.scope) })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('key');
@@ -148,24 +138,10 @@ function validKeys(db: Kysely<Database>, now: number) {
     .orderBy('api_keys.id');
 }
 
-function listingOf(
-  row: Pick<
-    ApiKeysTable,
-    'id' | 'hint' | 'created_at' | 'label' | 'expires_at' | 'last_used_at' | 'scope'
-  > & {
-    name: string;
-  },
-): KeyListing {
-  return {
-    id: row.id,
-    account: row.name,
-    hint: row.hint,
-    createdAt: row.created_at,
-    label: row.label,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    scope: readScope(row.scope),
-  };
+const unscoped = reader<Omit<KeyListing, 'scope'>>({ without: ['scope'] });
+
+function listingOf(row: Parameters<typeof unscoped>[0] & { scope: string }): KeyListing {
+  return { ...unscoped(row), scope: readScope(row.scope) };
 }
 
 const OF_TUNNEL = 'tunnel:';
@@ -204,15 +180,12 @@ export const insertAccounts = actAlways(
     }),
 );
 
-async function insertOne(
-  db: Kysely<Database>,
-  { id, name, plan, subdomain, createdAt, suspended }: AccountRecord,
-): Promise<void> {
+async function insertOne(db: Kysely<Database>, account: AccountRecord): Promise<void> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('accounts')
-    .values({ id, name, plan, subdomain, created_at: createdAt, suspended })
+    .values(rowOf(account))
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n)
-    throw new ConflictError((await findAccount(db, name)) === undefined ? 'subdomain' : 'name');
+    throw new ConflictError((await findAccount(db, account.name)) === undefined ? 'subdomain' : 'name');
 }

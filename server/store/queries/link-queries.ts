@@ -1,11 +1,13 @@
 /** Queries on signed links, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import type { LinkRecord, RevokedLink } from '../records.ts';
-import type { Database } from '../schema.ts';
+import { type Database, reader, rowOf } from '../schema.ts';
 import type { LinkRules, Revocation } from '../parameters.ts';
 import { FullError } from '../store-errors.ts';
 import { readRevoked, writtenRevoked } from './tunnel-queries.ts';
 import { read, write } from './operation.ts';
+
+const linkOf = reader<LinkRecord>();
 
 /**
  * Stores a new link of a tunnel and removes expired ones.
@@ -15,7 +17,7 @@ import { read, write } from './operation.ts';
  */
 export const insertLink = write(
   (db, link: LinkRecord, { maxLinks, maxRevoked }: LinkRules): Promise<boolean> => {
-    const { id, tunnelId, note, path, createdAt, expiresAt } = link;
+    const { tunnelId, createdAt } = link;
     return db.transaction().execute(async (transaction) => {
       const revoked = await lockRevoked(transaction, tunnelId, createdAt);
       if (revoked === undefined) return false;
@@ -31,10 +33,7 @@ export const insertLink = write(
         .execute();
       if (rows.length >= maxLinks || revoked.length >= maxRevoked)
         throw new FullError(Math.min(...rows.map((row) => row.expires_at), ...revoked.map(([, end]) => end)));
-      await transaction
-        .insertInto('tunnel_links')
-        .values({ id, tunnel_id: tunnelId, note, path, created_at: createdAt, expires_at: expiresAt })
-        .execute();
+      await transaction.insertInto('tunnel_links').values(rowOf(link)).execute();
       return true;
     });
   },
@@ -54,14 +53,7 @@ export const linksOf = read(async (db, tunnelId: string, now: number): Promise<L
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute();
-  return rows.map((row) => ({
-    id: row.id,
-    tunnelId: row.tunnel_id,
-    note: row.note,
-    path: row.path,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  }));
+  return rows.map(linkOf);
 });
 
 /**

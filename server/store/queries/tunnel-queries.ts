@@ -1,10 +1,10 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
-import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import type { Database, TunnelsTable } from '../schema.ts';
+import { type Database, type EncodedField, reader, rowOf, type TunnelsTable } from '../schema.ts';
 import type {
   DomainOwner,
   OwnedTunnel,
@@ -170,7 +170,7 @@ function ownedTunnels(db: Kysely<Database>) {
     .select(ACCOUNT_COLUMNS);
 }
 
-function toOwned(row: Selectable<TunnelsTable> & Parameters<typeof accountOfJoin>[0]): OwnedTunnel {
+function toOwned(row: TunnelsTable & Parameters<typeof accountOfJoin>[0]): OwnedTunnel {
   return { tunnel: toRecord(row), account: accountOfJoin(row) };
 }
 
@@ -482,54 +482,29 @@ function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number
     .end();
 }
 
-function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
+function toRow({ ttl, idle, access, revokedLinks, knocks, ...tunnel }: TunnelRecord): TunnelsTable {
   return {
-    id: tunnel.id,
-    account_id: tunnel.accountId,
-    slug: tunnel.slug,
-    name: tunnel.name,
-    local_port: tunnel.localPort,
-    ttl_seconds: tunnel.ttl,
-    idle: tunnel.idle ? 1 : 0,
-    created_at: tunnel.createdAt,
-    expires_at: tunnel.expiresAt,
-    terms_revision: tunnel.termsRevision,
-    bytes_in: tunnel.bytesIn,
-    bytes_out: tunnel.bytesOut,
-    requests: tunnel.requests,
-    access: writtenAccess(tunnel.access),
-    access_revision: tunnel.accessRevision,
-    revoked_links: writtenRevoked(tunnel.revokedLinks),
-    knocks: tunnel.knocks === null ? null : JSON.stringify(tunnel.knocks),
-    knocks_revision: tunnel.knocksRevision,
-    domain: tunnel.domain,
-    suspended: tunnel.suspended,
+    ...rowOf(tunnel),
+    ttl_seconds: ttl,
+    idle: idle ? 1 : 0,
+    access: writtenAccess(access),
+    revoked_links: writtenRevoked(revokedLinks),
+    knocks: knocks === null ? null : JSON.stringify(knocks),
   };
 }
 
-function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    slug: row.slug,
-    name: row.name,
-    localPort: row.local_port,
+const unencoded = reader<Omit<TunnelRecord, EncodedField>>({
+  without: ['ttl_seconds', 'idle', 'access', 'revoked_links', 'knocks'],
+});
+
+function toRecord(row: TunnelsTable): TunnelRecord {
+  return Object.assign(unencoded(row), {
     ttl: row.ttl_seconds,
     idle: row.idle === 1,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    termsRevision: row.terms_revision,
-    bytesIn: row.bytes_in,
-    bytesOut: row.bytes_out,
-    requests: row.requests,
     access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
-    accessRevision: row.access_revision,
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
-    knocksRevision: row.knocks_revision,
-    domain: row.domain,
-    suspended: row.suspended,
-  };
+  });
 }
 
 function writtenAccess(access: StoredAccess | null): string | null {

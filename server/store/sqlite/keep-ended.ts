@@ -2,7 +2,7 @@
  * What was ended since a backup was made stays ended when that is restored: read from the database that it replaces. Additions
  * since then are not taken over.
  */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
 import { TRANSFER_BATCH } from '../../limits.ts';
 import { forgetCertificates } from '../queries/certificate-queries.ts';
@@ -248,10 +248,7 @@ async function keepTunnels(
 }
 
 /** The groups of columns of a tunnel that have changed since. */
-function laterOf(
-  before: Selectable<TunnelsTable>,
-  present: Selectable<TunnelsTable>,
-): Partial<Selectable<TunnelsTable>> {
+function laterOf(before: TunnelsTable, present: TunnelsTable): Partial<TunnelsTable> {
   const { access, access_revision, knocks, knocks_revision, terms_revision } = present;
   const { local_port, ttl_seconds, idle, expires_at } = present;
   return {
