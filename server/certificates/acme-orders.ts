@@ -12,7 +12,7 @@ import {
 } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { certificateOrders } from '../observe/counters.ts';
-import type { OrderBegin, OrderTurn } from '../store/parameters.ts';
+import type { OrderBegin, OrderTurn } from '../store/queries/certificate-queries.ts';
 import type { CertificateRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';

@@ -13,7 +13,7 @@ import {
   DOMAIN_SWEEP_MS,
 } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { DomainRelease } from '../store/parameters.ts';
+import type { DomainRelease } from '../store/queries/tunnel-queries.ts';
 import type { DomainRecord } from '../store/records.ts';
 import { ConflictError, orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';

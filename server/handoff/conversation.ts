@@ -1,7 +1,7 @@
 /** Messages between two relays: one JSON object a line, over a connection on this machine. */
 import type { Socket } from 'node:net';
 import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
-import type { TrafficDelta } from '../store/parameters.ts';
+import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 
 const LINE_FEED = 10;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HANDOFF_READY_MS, HANDOFF_RETRY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
-import type { TrafficDelta } from '../store/parameters.ts';
+import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 import {
   Conversation,

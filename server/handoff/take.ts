@@ -1,7 +1,7 @@
 /** Takes over from the relay that serves now: what the new relay does (docs/decisions/0020-replacing-a-relay.md). */
 import type { Duplex } from 'node:stream';
 import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
-import type { TrafficDelta } from '../store/parameters.ts';
+import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 import {
   Conversation,

@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord } from '../store/records.ts';
-import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';

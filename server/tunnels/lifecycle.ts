@@ -1,7 +1,8 @@
 /** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
 import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { ReleasedTunnel, TunnelTerms } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
+import type { TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import type {
   AccountRecord,
   OwnedTunnel,

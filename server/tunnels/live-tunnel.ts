@@ -4,7 +4,7 @@ import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
-import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/parameters.ts';
+import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import type {
   AccountRecord,
   OwnedTunnel,

@@ -1,7 +1,7 @@
 /** Ends tunnels whose time is over when other relays may have extended them: the store decides. */
 import type { Clock, Timer } from '../clock.ts';
 import { EXPIRED_GRACE_MS, FOLLOW_BATCH, IDLE_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
-import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';

@@ -6,7 +6,7 @@ import { looksLikeId } from '../../shared/value-rules.ts';
 import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
-import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';

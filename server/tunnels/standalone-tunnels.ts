@@ -1,7 +1,7 @@
 /** Tunnels of a relay that has its database for itself: it knows all of them. */
 import type { Clock } from '../clock.ts';
 import { LOAD_BATCH } from '../limits.ts';
-import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { OwnedTunnel } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';

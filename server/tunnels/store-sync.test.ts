@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
-import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';

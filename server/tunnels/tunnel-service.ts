@@ -9,7 +9,7 @@ import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { TrafficDelta } from '../store/parameters.ts';
+import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelOrders } from '../store/records.ts';
 import {
   ConflictError,

@@ -3,12 +3,11 @@ import type { Kysely } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
 import type { AccountRecord } from '../records.ts';
 import { type ColumnsOf, type Database, type EndingsTable, reader } from '../schema.ts';
-import { inTransaction } from './audit-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, read } from './operation.ts';
+import { act, inTransaction, read } from './operation.ts';
 
 type AccountColumn = keyof ColumnsOf<AccountRecord>;
 

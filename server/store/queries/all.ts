@@ -9,4 +9,5 @@ export * from './link-queries.ts';
 export * from './namespace.ts';
 export * from './order-queries.ts';
 export * from './secret-queries.ts';
+export * from './tunnel-changes.ts';
 export * from './tunnel-queries.ts';

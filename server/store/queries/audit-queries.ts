@@ -5,22 +5,11 @@ import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, TRANSFER_BATCH } from '..
 import type { AuditRecord } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
-import { read, write } from './operation.ts';
+import { inTransaction, read, write } from './operation.ts';
 
 const entryOf = reader<AuditRecord>();
 
 const DAY_MS = 24 * 3_600_000;
-
-/**
- * Runs a query that is a transaction of its own, or a part of the one that it is called in, as for an act that is stored
- * together with its entry.
- */
-export function inTransaction<T>(
-  db: Kysely<Database>,
-  work: (transaction: Kysely<Database>) => Promise<T>,
-): Promise<T> {
-  return db.isTransaction ? work(db) : db.transaction().execute(work);
-}
 
 /**
  * Records an administrative act. Entries are kept for a year, and the newest for longer.

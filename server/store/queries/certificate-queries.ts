@@ -9,7 +9,6 @@ import type {
   ChallengeType,
 } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
-import type { OrderBegin, OrderTurn } from '../parameters.ts';
 import { read, write } from './operation.ts';
 
 const HOUR_MS = 3_600_000;
@@ -96,6 +95,36 @@ export const forgetCertificates = write(async (db, domains: readonly string[]): 
     .where('name', 'not in', verified)
     .execute();
 });
+
+/** An order of a certificate that is about to begin. */
+export interface OrderBegin {
+  readonly name: string;
+  /** id of this attempt */
+  readonly attempt: string;
+  /** wall time in ms */
+  readonly now: number;
+  /** until when no other relay orders for the name, wall time in ms */
+  readonly heldUntil: number;
+  /** orders in an hour, of all names and relays */
+  readonly perHour: number;
+  /** whose it is; `null`: nobody's */
+  readonly account: string | null;
+  /** orders of all accounts in an hour, from which on only those begin that are the first of their account */
+  readonly beyondFirst: number;
+  /** whether it begins though earlier ones have failed */
+  readonly ignoreWait: boolean;
+}
+
+/** Whether an order may begin. */
+export type OrderTurn =
+  /** after that many failures in a row */
+  | { readonly kind: 'begun'; readonly failures: number }
+  /** there is a certificate that need not be renewed */
+  | { readonly kind: 'stored' }
+  /** another relay orders, until this wall time in ms at the latest */
+  | { readonly kind: 'held'; readonly until: number }
+  /** not before this wall time in ms: because earlier ones have `failed`, or there were as many as there may be */
+  | { readonly kind: 'wait'; readonly until: number; readonly cause: 'failed' | 'limit' };
 
 /** Begins to order a certificate, unless there is a reason not to. Relays take turns. */
 export const beginOrder = write((db, begin: OrderBegin): Promise<OrderTurn> => {

@@ -2,12 +2,11 @@
 import type { Kysely } from 'kysely';
 import type { DomainOwner, DomainRecord } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
-import type { DomainRelease, DomainToRemove, Verification } from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import { endDomain } from './ending-queries.ts';
-import { releaseTunnelsOf } from './tunnel-queries.ts';
+import { type DomainRelease, releaseTunnelsOf } from './tunnel-queries.ts';
 import { read, write } from './operation.ts';
 
 const domainOf = reader<DomainRecord>({ without: ['check_at'] });
@@ -83,6 +82,15 @@ function verified(db: Kysely<Database>) {
   return db.selectFrom('domains').where('verified_at', 'is not', null);
 }
 
+/** A domain that is verified. */
+export interface Verification extends DomainRelease {
+  readonly id: string;
+  /** id of the claim that was verified until now; `null` for none */
+  readonly instead: string | null;
+  /** when it is looked at again, wall time in ms */
+  readonly checkAt: number;
+}
+
 /**
  * Makes a domain an account's own. The previous owner loses it, and their tunnels with this domain end.
  *
@@ -125,6 +133,14 @@ export const verifyDomain = write(
       return numUpdatedRows === 0n ? undefined : ended;
     }),
 );
+
+/** Which domain is to go. */
+export interface DomainToRemove {
+  readonly id: string;
+  readonly accountId: string;
+  /** only if it has been failing since then, wall time in ms */
+  readonly failingSince?: number;
+}
 
 /**
  * Removes a domain with its tunnels, and with its certificate unless another account has verified the domain.

@@ -3,9 +3,9 @@ import type { Kysely } from 'kysely';
 import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvitation } from '../records.ts';
 import { type Database, rowOf } from '../schema.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
-import { inTransaction, keepActs } from './audit-queries.ts';
+import { keepActs } from './audit-queries.ts';
 import { insertAccount, insertKey } from './key-queries.ts';
-import { act, actAlways, read, write } from './operation.ts';
+import { act, actAlways, inTransaction, read, write } from './operation.ts';
 
 /**
  * Stores invitations and removes expired ones.

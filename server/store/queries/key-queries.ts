@@ -1,14 +1,12 @@
 /** Queries on API keys, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import type { KeyEnd } from '../../../shared/control.ts';
-import type { EndedKey } from '../parameters.ts';
 import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, KeyScope } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, findAccount, raiseAccessRevision } from './account-queries.ts';
-import { inTransaction } from './audit-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
-import { act, actAlways, read, write } from './operation.ts';
+import { act, actAlways, inTransaction, read, write } from './operation.ts';
 
 const LISTED = [
   'api_keys.id',
@@ -69,6 +67,12 @@ export const listKeys = read(async (db, now: number, account?: string): Promise<
   const rows = await (account === undefined ? all : all.where('accounts.name', '=', account)).execute();
   return rows.map(listingOf);
 });
+
+/** A key that is no longer valid. */
+export interface EndedKey {
+  readonly id: string;
+  readonly end: KeyEnd;
+}
 
 /**
  * Finds those of the keys that are no longer valid, and why.

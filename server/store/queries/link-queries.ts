@@ -2,12 +2,18 @@
 import type { Kysely } from 'kysely';
 import type { LinkRecord, RevokedLink } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
-import type { LinkRules, Revocation } from '../parameters.ts';
 import { FullError } from '../store-errors.ts';
 import { readRevoked, writtenRevoked } from './tunnel-queries.ts';
 import { read, write } from './operation.ts';
 
 const linkOf = reader<LinkRecord>();
+
+/** How many links a tunnel may have. */
+export interface LinkRules {
+  readonly maxLinks: number;
+  /** those that were revoked, and whose time is not over */
+  readonly maxRevoked: number;
+}
 
 /**
  * Stores a new link of a tunnel and removes expired ones.
@@ -55,6 +61,14 @@ export const linksOf = read(async (db, tunnelId: string, now: number): Promise<L
     .execute();
   return rows.map(linkOf);
 });
+
+/** What became of a link. */
+export interface Revocation {
+  /** Whether the tunnel had such a link until now. */
+  readonly isFirst: boolean;
+  /** all links of the tunnel that were revoked, and whose time is not over */
+  readonly revoked: readonly RevokedLink[];
+}
 
 /**
  * Revokes a link.

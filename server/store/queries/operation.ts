@@ -25,3 +25,14 @@ export function act<Args extends readonly unknown[], Result>(query: Query<Args, 
 export function actAlways<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
   return Object.assign(query, { kind: 'write', recorded: 'always' } as const);
 }
+
+/**
+ * Does work in a transaction of its own, or as a part of the transaction in which it is called, such as that of an act and
+ * its entry.
+ */
+export function inTransaction<T>(
+  db: Kysely<Database>,
+  work: (transaction: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
+}

@@ -4,11 +4,9 @@
  */
 import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
 import { raiseAccessRevision } from './account-queries.ts';
-import { inTransaction } from './audit-queries.ts';
 import type { OwnedTunnel, TunnelOrders } from '../records.ts';
-import { findTunnel, releaseIn } from './tunnel-queries.ts';
-import type { ReleasedTunnel } from '../parameters.ts';
-import { act, read } from './operation.ts';
+import { findTunnel, type ReleasedTunnel, releaseIn } from './tunnel-queries.ts';
+import { act, inTransaction, read } from './operation.ts';
 
 /**
  * Removes a tunnel, as {@link releaseTunnels} does, and makes the relays that serve it end it.

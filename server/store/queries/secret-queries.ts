@@ -2,8 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
-import { inTransaction } from './audit-queries.ts';
-import { act, write } from './operation.ts';
+import { act, inTransaction, write } from './operation.ts';
 
 const BYTES = 32;
 

@@ -1,5 +1,5 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
@@ -13,19 +13,16 @@ import type {
   StoredKnocks,
   TunnelRecord,
 } from '../records.ts';
-import type {
-  DomainRelease,
-  Extension,
-  InsertRules,
-  KnockRevisions,
-  Overdue,
-  ReleasedTunnel,
-  TermsRevisions,
-  TrafficDelta,
-  TunnelTerms,
-} from '../parameters.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { read, write } from './operation.ts';
+
+/** The rules that are checked at the moment a tunnel is stored. */
+export interface InsertRules {
+  /** live tunnels of its account, this one included; `null`: unlimited */
+  readonly maxTunnels: number | null;
+  /** ms for which the slug of an ended tunnel stays with its account */
+  readonly nameHold: number;
+}
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
 
@@ -174,6 +171,17 @@ function toOwned(row: TunnelsTable & Parameters<typeof accountOfJoin>[0]): Owned
   return { tunnel: toRecord(row), account: accountOfJoin(row) };
 }
 
+/** A tunnel that has ended. */
+export interface ReleasedTunnel {
+  readonly id: string;
+  readonly slug: string;
+  readonly accountId: string;
+  /** wall time in ms until which no other account gets the slug */
+  readonly heldUntil: number;
+  /** wall time in ms at which it has expired for its relay; if others have extended it beyond that, it stays */
+  readonly expiredAt?: number;
+}
+
 /**
  * Removes tunnels and reserves those of their slugs that are to be held beyond `now`. Unknown ids are ignored.
  *
@@ -204,6 +212,18 @@ export async function releaseIn(
   await holdNames(transaction, over, now);
   await deleteTunnels(transaction, removed, now);
   return new Set(removed);
+}
+
+/** Tunnels whose time is over and that no relay has ended. */
+export interface Overdue {
+  /** those that expired until this wall time in ms */
+  readonly until: number;
+  /** wall time in ms */
+  readonly now: number;
+  /** ms for which the slug of an ended tunnel stays with its account */
+  readonly nameHold: number;
+  /** how many at most */
+  readonly limit: number;
 }
 
 /**
@@ -237,6 +257,14 @@ export const releaseOverdue = write(async (db, { until, now, nameHold, limit }: 
     return released.length;
   });
 });
+
+/** What comes with the end of a domain's tunnels. */
+export interface DomainRelease {
+  /** wall time in ms */
+  readonly now: number;
+  /** ms for which the slug of an ended tunnel stays with its account */
+  readonly nameHold: number;
+}
 
 /**
  * Removes the tunnels that have a domain of an account, and holds their slugs.
@@ -310,159 +338,15 @@ export const nameHolder = read(async (db, slug: string, now: number): Promise<st
   return row?.account_id;
 });
 
-/** Moves an expiry later, never earlier, so that writes may arrive in any order. */
-export const raiseExpiry = write(async (db, id: string, expiresAt: number): Promise<void> => {
-  await db
-    .updateTable('tunnels')
-    .set((column) => ({ expires_at: later(column, expiresAt) }))
-    .where('id', '=', id)
-    .execute();
-});
-
-/**
- * Moves an expiry later by `extension.by`, counted from the latest expiry that any relay has stored.
- *
- * @returns the new expiry; `undefined` if it would be beyond the latest allowed, or there is no such tunnel
- */
-export const extendExpiry = write(
-  async (db, id: string, { by, from, latest }: Extension): Promise<number | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
-      .where('id', '=', id)
-      .where('expires_at', '<=', latest - by)
-      .returning('expires_at')
-      .executeTakeFirst();
-    return row?.expires_at;
-  },
-);
-
-/**
- * Changes the access policy of a tunnel.
- *
- * @returns its new revision; `undefined` if there is no such tunnel
- */
-export const setAccess = write(
-  async (db, id: string, access: StoredAccess | null): Promise<number | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        access: writtenAccess(access),
-        access_revision: eb('access_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .returning('access_revision')
-      .executeTakeFirst();
-    return row?.access_revision;
-  },
-);
-
-/**
- * Changes the port, the life and the access policy of a tunnel. Its life may end earlier than before.
- *
- * @returns the new revisions; `undefined` if there is no such tunnel
- */
-export const setTerms = write(
-  async (
-    db,
-    id: string,
-    { localPort, ttl, idle, expiresAt, access }: TunnelTerms,
-  ): Promise<TermsRevisions | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        local_port: localPort,
-        ttl_seconds: ttl,
-        idle: idle ? 1 : 0,
-        expires_at: expiresAt,
-        terms_revision: eb('terms_revision', '+', 1),
-        access: writtenAccess(access),
-        access_revision: eb('access_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .returning(['terms_revision', 'access_revision'])
-      .executeTakeFirst();
-    return row && { termsRevision: row.terms_revision, accessRevision: row.access_revision };
-  },
-);
-
-/**
- * Stores the approval requests of a tunnel, unless another relay has changed them since they were read.
- *
- * @returns their new revision; `undefined` if the revisions differ from those that were read, or there is no such tunnel
- */
-export const setKnocks = write(
-  async (
-    db,
-    id: string,
-    knocks: StoredKnocks,
-    { accessRevision, knocksRevision }: KnockRevisions,
-  ): Promise<number | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        knocks: JSON.stringify(knocks),
-        knocks_revision: eb('knocks_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .where('access_revision', '=', accessRevision)
-      .where('knocks_revision', '=', knocksRevision)
-      .returning('knocks_revision')
-      .executeTakeFirst();
-    return row?.knocks_revision;
-  },
-);
-
-/** Adds traffic in one transaction. Unknown ids are ignored. */
-export const addTraffic = write(async (db, deltas: readonly TrafficDelta[]): Promise<void> => {
-  if (deltas.length === 0) return;
-  await db.transaction().execute(async (transaction) => {
-    await lockTunnels(
-      transaction,
-      deltas.map(({ id }) => id),
-    );
-    const delta = sumOf(deltas);
-    await transaction
-      .updateTable('tunnels')
-      .from(delta)
-      .set({
-        bytes_in: sql`tunnels.bytes_in + delta.bytes_in`,
-        bytes_out: sql`tunnels.bytes_out + delta.bytes_out`,
-        requests: sql`tunnels.requests + delta.requests`,
-        expires_at: sql`case when tunnels.terms_revision = delta.terms_revision and tunnels.expires_at < delta.expires_at
-          then delta.expires_at else tunnels.expires_at end`,
-      })
-      .whereRef('tunnels.id', '=', 'delta.id')
-      .execute();
-  });
-});
-
-/** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
-function sumOf(deltas: readonly TrafficDelta[]) {
-  const rows = deltas.map(
-    ({ id, bytesIn, bytesOut, requests, expiresAt, termsRevision }) =>
-      sql`(${id}, ${bigint(bytesIn)}, ${bigint(bytesOut)}, ${bigint(requests)}, ${bigint(expiresAt)}, ${bigint(termsRevision)})`,
-  );
-  // Both databases name the columns of a list of values like this.
-  return sql<
-    Pick<TunnelsTable, 'id' | 'bytes_in' | 'bytes_out' | 'requests' | 'expires_at' | 'terms_revision'>
-  >`(
-    select column1 as id, sum(column2) as bytes_in, sum(column3) as bytes_out, sum(column4) as requests,
-      max(column5) as expires_at, max(column6) as terms_revision
-    from (values ${sql.join(rows)}) as given group by column1
-  )`.as<'delta'>('delta');
-}
-
-function bigint(value: number) {
-  return sql`cast(${value} as bigint)`;
-}
-
 /**
  * Several relays write to the same rows: always in this order, so that no two wait for each other.
  *
  * @returns the expiry of those that exist, by id
  */
-async function lockTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<Map<string, number>> {
+export async function lockTunnels(
+  db: Kysely<Database>,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('tunnels')
     .select(['id', 'expires_at'])
@@ -471,15 +355,6 @@ async function lockTunnels(db: Kysely<Database>, ids: readonly string[]): Promis
     .forUpdate()
     .execute();
   return new Map(rows.map(({ id, expires_at }) => [id, expires_at]));
-}
-
-function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number) {
-  return column
-    .case()
-    .when('expires_at', '<', expiresAt)
-    .then(expiresAt)
-    .else(column.ref('expires_at'))
-    .end();
 }
 
 function toRow({ ttl, idle, access, revokedLinks, knocks, ...tunnel }: TunnelRecord): TunnelsTable {
@@ -507,7 +382,7 @@ function toRecord(row: TunnelsTable): TunnelRecord {
   });
 }
 
-function writtenAccess(access: StoredAccess | null): string | null {
+export function writtenAccess(access: StoredAccess | null): string | null {
   return access === null ? null : JSON.stringify(access);
 }
 
