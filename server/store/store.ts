@@ -7,7 +7,7 @@ import type { AuditRecord } from './records.ts';
 import type { Database } from './schema.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 
-/** The operations, among what the queries share with each other. */
+/** All queries; those that are marked are operations, the others are shared between queries. */
 const OPERATIONS = {
   ...queries,
   ping: read(async (db): Promise<void> => void (await sql`select 1 from accounts limit 1`.execute(db))),
@@ -15,9 +15,9 @@ const OPERATIONS = {
 };
 
 type Table = typeof OPERATIONS;
-/** Names of those that are marked: `{ recorded: string }` for what {@link Store.act} takes. */
+/** Names of the queries with a mark, such as `{ recorded: string }`. */
 type Marked<Mark> = { [Name in keyof Table]: Table[Name] extends Mark ? Name : never }[keyof Table];
-/** Of a type parameter, so that each method leads to its query. */
+/** Maps a type parameter, so that "go to definition" on a method finds its query. */
 type Methods<Queries, Name extends keyof Queries> = {
   [Key in Name]: Queries[Key] extends (db: Kysely<Database>, ...args: infer Args) => infer Result
     ? (...args: Args) => Result

@@ -11,10 +11,17 @@ import { act, inTransaction, read } from './operation.ts';
 
 type AccountColumn = keyof ColumnsOf<AccountRecord>;
 
-const COLUMNS: readonly AccountColumn[] = ['id', 'name', 'plan', 'subdomain', 'created_at', 'suspended'];
+const COLUMNS: Readonly<Record<AccountColumn, true>> = {
+  id: true,
+  name: true,
+  plan: true,
+  subdomain: true,
+  created_at: true,
+  suspended: true,
+};
 
 /** Columns of an account in a join, to be read by {@link accountOfJoin}. */
-export const ACCOUNT_COLUMNS = COLUMNS.map((column) => `accounts.${column} as account.${column}`) as {
+export const ACCOUNT_COLUMNS = Object.keys(COLUMNS).map((name) => `accounts.${name} as account.${name}`) as {
   [Column in AccountColumn]: `accounts.${Column} as account.${Column}`;
 }[AccountColumn][];
 

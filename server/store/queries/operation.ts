@@ -1,4 +1,4 @@
-/** Operations of the store: queries that callers reach by their name, on either database. */
+/** Marks of the queries that are operations: methods of the store, on either database. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
 

@@ -24,7 +24,7 @@ export class StoreConnection {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** what the thread can do */
+  /** names of the operations, as the thread reports them */
   operations: readonly (keyof Store)[] = [];
   /** `undefined` while there is no thread */
   #worker: Worker | undefined;
