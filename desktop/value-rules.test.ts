@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
 import type { TunnelForm } from './app/ipc/ipc.ts';
-import { PAYLOADS } from './app/main/handlers/handle.ts';
+import { CHANNELS } from './app/main/handlers/channels.ts';
 import { readDeepLink } from './app/main/system/deep-link.ts';
 import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './app/renderer/model/create-form.ts';
 import { readArguments } from './cli/arguments.ts';
@@ -39,7 +39,7 @@ function projectFile(fields: string): boolean {
 }
 
 function ipc(fields: object): boolean {
-  return PAYLOADS['tunnel:create'].isValidSync({ ...FORM, ...fields });
+  return CHANNELS['tunnel:create'].payload.isValidSync({ ...FORM, ...fields });
 }
 
 function form(draft: Partial<FormDraft>): boolean {

@@ -7,6 +7,7 @@ import { type Bundled, bundledPackages, licenceNotices } from '../../release/lic
 import { readRepository, ROOT, updatesAddress } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { About } from '../app/ipc/ipc.ts';
+import { CHANNEL_NAMES } from '../app/main/handlers/channels.ts';
 
 const DESKTOP = join(ROOT, 'desktop');
 
@@ -60,6 +61,7 @@ export async function buildPreload(file: string): Promise<Metafile> {
   const { metafile } = await build({
     ...NODE,
     entryPoints: [join(DESKTOP, 'app/preload/preload.ts')],
+    define: { CHANNEL_NAMES: JSON.stringify(CHANNEL_NAMES) },
     outfile: file,
   });
   return metafile;

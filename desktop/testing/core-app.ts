@@ -1,8 +1,9 @@
 /** The app's core on a system and a relay of the test's own, called as the window calls it. */
 import assert from 'node:assert/strict';
-import type { Channels, CreateForm } from '../app/ipc/ipc.ts';
+import type { CreateForm } from '../app/ipc/ipc.ts';
 import { type Core, createCore } from '../app/main/core.ts';
 import { CallFailure } from '../app/main/failure.ts';
+import { CHANNELS, type Channels } from '../app/main/handlers/channels.ts';
 import { fakeSystem, type FakeSystem } from './fake-platform.ts';
 
 export const KEY = `cvt_${'k'.repeat(32)}`;
@@ -32,7 +33,7 @@ export async function start(system: FakeSystem = fakeSystem()): Promise<App> {
   return {
     ...system,
     core,
-    call: async (channel, payload) => core.handlers[channel](payload),
+    call: async (channel, payload) => CHANNELS[channel].run(payload, core),
   };
 }
 

@@ -10,7 +10,7 @@ import { join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { extractFile, listPackage } from '@electron/asar';
 import { parse } from 'yaml';
-import { CALL_NAMES } from '../../desktop/app/ipc/channels.ts';
+import { CHANNEL_NAMES } from '../../desktop/app/main/handlers/channels.ts';
 import { buildApp } from '../../desktop/build/build.ts';
 import { readRepository, ROOT, updatesAddress } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -90,7 +90,7 @@ describe('the package', () => {
       stdout,
     ) as Started;
     assert.deepEqual(errors, []);
-    assert.deepEqual(channels.sort(), [...CALL_NAMES].sort());
+    assert.deepEqual(channels.sort(), [...CHANNEL_NAMES].sort());
     assert.deepEqual([schemes, urls], [['culvert-app'], ['culvert-app://app/index.html']]);
     assert.equal(preferences[0]?.['sandbox'], true);
     assert.equal(preferences[0]['preload'], join(ROOT, 'dist-desktop/app/preload.cjs'));

@@ -11,11 +11,11 @@ import { fakeFrame } from '../../testing/electron/frame.ts';
 import { FakeIpc } from '../../testing/electron/ipc.ts';
 import { loadBundle } from '../../testing/electron/load-bundle.ts';
 import { fakeSystem } from '../../testing/fake-platform.ts';
-import { CALL_NAMES, PUSH_NAMES } from '../ipc/channels.ts';
-import type { Answer } from '../ipc/ipc.ts';
+import { type Answer, PUSHES } from '../ipc/ipc.ts';
 import { createCore } from './core.ts';
-import { registerHandlers } from './electron/ipc.ts';
+import { registerChannels } from './electron/ipc.ts';
 import { PAGE_URL } from './electron/page-scheme.ts';
+import { CHANNEL_NAMES } from './handlers/channels.ts';
 
 interface Bridge {
   call(channel: string, payload?: unknown): Promise<Answer<unknown>>;
@@ -46,12 +46,12 @@ describe('the contract between page and main', () => {
     ipc.frame = OURS;
     bugs = [];
     const core = await createCore(fakeSystem().platform);
-    registerHandlers(
-      ipc.main,
-      core.handlers,
-      () => OURS,
-      (channel) => bugs.push(channel),
-    );
+    registerChannels({
+      ipc: ipc.main,
+      core,
+      mainFrame: () => OURS,
+      reportBug: (channel) => bugs.push(channel),
+    });
   });
 
   function expose(): Bridge {
@@ -68,12 +68,12 @@ describe('the contract between page and main', () => {
   }
 
   it('registers every channel of the table and no other', () => {
-    assert.deepEqual([...ipc.handlers.keys()].sort(), [...CALL_NAMES].sort());
+    assert.deepEqual([...ipc.handlers.keys()].sort(), [...CHANNEL_NAMES].sort());
   });
 
   it('exposes every channel of the table and no other', async () => {
     const bridge = expose();
-    for (const name of CALL_NAMES.filter((other) => other !== 'folder:drop')) {
+    for (const name of CHANNEL_NAMES.filter((other) => other !== 'folder:drop')) {
       const answer = await bridge.call(name, BAD);
       assert.equal(answer.ok, false, name);
     }
@@ -91,7 +91,7 @@ describe('the contract between page and main', () => {
 
   it('passes what main pushes to listeners, without the event, until they stop', () => {
     const bridge = expose();
-    for (const name of PUSH_NAMES) {
+    for (const name of Object.keys(PUSHES)) {
       const seen: unknown[][] = [];
       const stop = bridge.on(name, (...values) => void seen.push(values));
       ipc.send(name, 1);
@@ -102,7 +102,7 @@ describe('the contract between page and main', () => {
     assert.throws(() => bridge.on('no:such', () => {}), TypeError);
   });
 
-  for (const channel of CALL_NAMES) {
+  for (const channel of CHANNEL_NAMES) {
     it(`${channel} refuses a foreign sender`, async () => {
       const foreign = [null, fakeFrame(PAGE_URL), fakeFrame('https://evil.example/')];
       for (const frame of foreign) {
@@ -123,12 +123,7 @@ describe('the contract between page and main', () => {
     const other = new FakeIpc();
     other.frame = moved;
     const core = await createCore(fakeSystem().platform);
-    registerHandlers(
-      other.main,
-      core.handlers,
-      () => moved,
-      () => {},
-    );
+    registerChannels({ ipc: other.main, core, mainFrame: () => moved, reportBug: () => {} });
     assert.equal(codeOf(await other.invoke('snapshot:get', undefined)), 'foreign-sender');
   });
 
@@ -157,20 +152,20 @@ describe('the contract between page and main', () => {
   });
 
   it('tells the page nothing about a bug except that it is one', async () => {
-    const { handlers } = await createCore(fakeSystem().platform);
+    const core = await createCore({
+      ...fakeSystem().platform,
+      get about(): never {
+        throw new Error('secret');
+      },
+    });
     const other = new FakeIpc();
     other.frame = OURS;
-    registerHandlers(
-      other.main,
-      {
-        ...handlers,
-        'app:about': () => {
-          throw new Error('secret');
-        },
-      },
-      () => OURS,
-      (channel) => bugs.push(channel),
-    );
+    registerChannels({
+      ipc: other.main,
+      core,
+      mainFrame: () => OURS,
+      reportBug: (channel) => bugs.push(channel),
+    });
     const answer = await other.invoke('app:about', undefined);
     assert.equal(codeOf(answer), 'internal');
     assert.ok(!JSON.stringify(answer).includes('secret'));

@@ -2,15 +2,13 @@
 import { join } from 'node:path';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
-import { currentLocale, t } from '../messages/translate.ts';
+import { chooseLocale } from '../messages/locale.ts';
+import { currentLocale, setLocale, t } from '../messages/translate.ts';
 import { Collections, type RequestSetsOptions } from './collections/collections.ts';
 import { folderName, Signal } from './connection.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
-import type { Handlers } from './handlers/handle.ts';
-import { createHandlers } from './handlers/handlers.ts';
-import { followAutostart, followLanguage } from './handlers/more-handlers.ts';
 import {
   APPROVAL_NOTICES_MAX,
   NOTICE_TICK_MS,
@@ -33,7 +31,7 @@ import { AppStore, JsonFile } from './settings/app-store.ts';
 import { Signatures } from './signing/signatures.ts';
 import { SigningSecrets } from './signing/signing-secrets.ts';
 import { Feed } from './snapshot.ts';
-import { type TrayModel, trayModel } from './tray.ts';
+import { trayModel } from './tray.ts';
 import { tunnelView } from './tunnel-view.ts';
 import { PasswordStore } from './tunnels/access.ts';
 import { Approvals } from './tunnels/approvals.ts';
@@ -41,43 +39,10 @@ import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelList } from './tunnels/tunnel-list.ts';
 import { UndoList } from './undo-list.ts';
 
-export interface Core {
-  readonly handlers: Handlers;
-  readonly store: AppStore;
-  readonly desk: TunnelList;
-  readonly undos: UndoList;
-  readonly snapshots: Feed<Snapshot>;
-  readonly tray: Feed<TrayModel>;
-  /** The app speaks another language from now on. */
-  readonly localeChanged: Signal;
-  /** what the user is to be told outside the window */
-  readonly notices: Signal<Notice>;
-  /** Shows an invitation that a link has, and asks the user. */
-  openInvitation(address: string): void;
-  /** Shows what was dropped on the tray, and asks the user. */
-  drop(paths: readonly string[]): void;
-  /** The user wants the app to quit. */
-  readonly quitRequested: Signal;
-  /** The user wants the downloaded version, now. */
-  readonly updateRequested: Signal;
-  /** There is a newer version of the app. */
-  setUpdate(update: UpdateView): void;
-  /** Continues where the app was when it ended: signs in, serves tunnels. To be called once everything listens. */
-  start(): Promise<void>;
-  /** Whether somebody can see the window. */
-  setVisible(isVisible: boolean): void;
-  /** Whether the user has the window in front of them: then it says everything, and no notice is given. */
-  setInFront(isInFront: boolean): void;
-  /** Tells the user something outside the window, unless they want no notices or need none. */
-  notify(notice: Notice): void;
-  /** This machine is going to sleep: the app tells relays, so that they need not notice by its silence. */
-  suspend(): void;
-  /** The network has changed, or this machine is awake again. */
-  wake(): void;
-}
+export type Core = Awaited<ReturnType<typeof createCore>>;
 
 /** @throws if the app's own files cannot be read at all */
-export async function createCore(platform: Platform): Promise<Core> {
+export async function createCore(platform: Platform) {
   const { clock } = platform;
   const store = await openStore(platform);
   followLanguage(store, platform);
@@ -90,12 +55,14 @@ export async function createCore(platform: Platform): Promise<Core> {
   let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;
+  let isChoosing = false;
   const notices = new Signal<Notice>();
   const quitRequested = new Signal();
   const localeChanged = new Signal();
   const updateRequested = new Signal();
   let update: UpdateView | undefined;
   const tunnelNotices = new Notices();
+  /** Tells the user something outside the window, unless they want no notices or see the window. */
   const notify = (notice: Notice): void => {
     if (store.data.settings.notifies && !isInFront) notices.emit(notice);
   };
@@ -139,10 +106,10 @@ export async function createCore(platform: Platform): Promise<Core> {
     { vault: openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
     store.data.tunnels,
   );
-  const sets = await openSets(platform, { wish, undos });
+  const collections = await openSets(platform, { wish, undos });
   const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
   const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
-  const checkup = new Diagnostics({
+  const diagnostics = new Diagnostics({
     connection: () => signIn.connection,
     examine: platform.examine,
     onError: (error) => platform.report('finding out why', error),
@@ -161,7 +128,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       await store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
     },
   });
-  const admission = new Approvals({
+  const approvals = new Approvals({
     desk,
     connection: () => signIn.connection,
     copy: (text) => platform.copy(text),
@@ -182,7 +149,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   });
   signIn.changed.listen(() => {
     if (signIn.connection === undefined) {
-      checkup.stop();
+      diagnostics.stop();
       projects.clear();
     }
     showChange();
@@ -192,11 +159,11 @@ export async function createCore(platform: Platform): Promise<Core> {
     showChange();
   });
   undos.changed.listen(showChange);
-  checkup.changed.listen(() => snapshots.changed());
+  diagnostics.changed.listen(() => snapshots.changed());
   others.changed.listen(() => snapshots.changed());
   invitations.changed.listen(showChange);
   drops.changed.listen(() => snapshots.changed());
-  sets.changed.listen(() => snapshots.changed());
+  collections.changed.listen(() => snapshots.changed());
   projects.changed.listen(() => snapshots.changed());
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
     others.clear();
@@ -215,7 +182,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       session: signIn.view,
       tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
       others: signIn.connection === undefined ? [] : others.views,
-      diagnostics: checkup.view,
+      diagnostics: diagnostics.view,
       invitation: invitations.view,
       drop: drops.view,
       project: projects.view,
@@ -224,7 +191,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       settings: store.data.settings,
       locale: currentLocale(),
       undos: undos.views,
-      setsRevision: sets.revision,
+      setsRevision: collections.revision,
       update,
       isShortcutRefused: platform.summonKey.isRefused,
       hasNetwork: platform.hasNetwork(),
@@ -246,7 +213,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       if (signIn.connection !== connection) return;
       const { ownIds } = desk;
       // A check opens a tunnel for a moment.
-      if (ownIds !== undefined && checkup.view?.isRunning !== true) await others.show(live, ownIds);
+      if (ownIds !== undefined && diagnostics.view?.isRunning !== true) await others.show(live, ownIds);
       await signIn.reached(undefined);
       const domain = live.map(nameDomainOf).find((name) => name !== undefined);
       if (domain !== undefined) await signIn.learnDomain(domain);
@@ -264,14 +231,33 @@ export async function createCore(platform: Platform): Promise<Core> {
     showChange();
   }
 
+  /** The network has changed, or this machine is awake again. */
   function wake(): void {
     desk.wake();
     showChange();
     poller.now();
   }
 
+  /** Start at login can also be changed in the settings of the system. */
   async function readSystemSettings(): Promise<void> {
-    if (await followAutostart(store, platform.autostart)) snapshots.changed();
+    const startsAtLogin = await platform.autostart.isOn();
+    if (startsAtLogin === store.data.settings.startsAtLogin) return;
+    await store.change({ settings: { ...store.data.settings, startsAtLogin } });
+    snapshots.changed();
+  }
+
+  /** Asks the user for a folder, with one dialog at a time. What was done with it is shown when this is over. */
+  async function askForFolder(then: (folder: string) => Promise<void>): Promise<void> {
+    if (isChoosing) return;
+    isChoosing = true;
+    let folder: string | undefined;
+    try {
+      folder = await platform.chooseFolder();
+    } finally {
+      isChoosing = false;
+    }
+    if (folder !== undefined) await then(folder);
+    snapshots.flush();
   }
 
   function lookForNotices(): void {
@@ -280,59 +266,55 @@ export async function createCore(platform: Platform): Promise<Core> {
   }
 
   return {
-    async start() {
+    platform,
+    store,
+    signIn,
+    invitations,
+    desk,
+    others,
+    diagnostics,
+    approvals,
+    domains: new Domains(() => signIn.connection, undos),
+    drops,
+    projects,
+    signatures: new Signatures(secrets, () => clock.now()),
+    secrets,
+    collections,
+    undos,
+    snapshots,
+    tray,
+    /** what the user is to be told outside the window */
+    notices,
+    /** The app uses another language from now on. */
+    localeChanged,
+    /** The user wants the app to quit. */
+    quitRequested,
+    /** The user wants the downloaded version, now. */
+    updateRequested,
+    /** Restores the state in which the app ended: signs in, serves tunnels. Call it once everything listens. */
+    async start(): Promise<void> {
       platform.summonKey.use(store.data.settings.summonShortcut);
       await signIn.restore();
       poller.now();
       ports.now();
       lookForNotices();
     },
-    handlers: createHandlers({
-      platform,
-      signIn,
-      invitations,
-      desk,
-      others,
-      checkup,
-      admission,
-      drops,
-      projects,
-      domains: new Domains(() => signIn.connection, undos),
-      signatures: new Signatures(secrets, () => clock.now()),
-      secrets,
-      sets,
-      inventPassword: platform.inventPassword,
-      store,
-      undos,
-      feed: snapshots,
-      onLocale() {
-        tray.changed();
-        localeChanged.emit();
-      },
-      wake,
-      update: () => updateRequested.emit(),
-      quit: () => quitRequested.emit(),
-    }),
-    store,
-    desk,
-    undos,
-    snapshots,
-    tray,
-    notices,
-    openInvitation(address) {
+    askForFolder,
+    /** Shows an invitation that a link has, and asks the user. */
+    openInvitation(address: string): void {
       inBackground('opening an invitation', invitations.open(address));
     },
-    drop(paths) {
+    /** Shows what was dropped on the tray, and asks the user. */
+    drop(paths: readonly string[]): void {
       inBackground('looking at what was dropped', drops.show(paths));
     },
-    localeChanged,
-    quitRequested,
-    updateRequested,
-    setUpdate(value) {
+    /** There is a newer version of the app. */
+    setUpdate(value: UpdateView): void {
       update = value;
       snapshots.changed();
     },
-    setVisible(value) {
+    /** Whether the window can be seen. */
+    setVisible(value: boolean): void {
       if (value === isVisible) return;
       isVisible = value;
       if (!value) {
@@ -344,15 +326,25 @@ export async function createCore(platform: Platform): Promise<Core> {
       poller.now();
       ports.now();
     },
-    setInFront(value) {
+    /** Whether the window has the focus: then it shows everything, and there are no notices. */
+    setInFront(value: boolean): void {
       isInFront = value;
     },
     notify,
-    suspend() {
+    /** This machine is going to sleep: the app tells relays, so that they do not have to wait until it is silent. */
+    suspend(): void {
       desk.suspend();
     },
     wake,
   };
+}
+
+/** Uses the language that the user has chosen. */
+export function followLanguage(
+  store: AppStore,
+  { preferredLanguages }: Pick<Platform, 'preferredLanguages'>,
+): void {
+  setLocale(chooseLocale(store.data.settings.language, preferredLanguages()));
 }
 
 /** A file of its own for a secret. */
@@ -365,10 +357,10 @@ async function openSets(
   platform: Platform,
   options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
 ): Promise<Collections> {
-  const vault = openVault(platform, 'request-sets.json');
+  const vault = openVault(platform, 'request-collections.json');
   const { value, asideAt } = await Collections.open({ vault, ...options });
   if (asideAt !== undefined)
-    platform.tell({ code: 'sets-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
+    platform.tell({ code: 'collections-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
   return value;
 }
 

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
 import type { FakeServed } from '../../testing/fake-platform.ts';
-import { PAYLOADS } from './handlers/handle.ts';
+import { CHANNELS } from './handlers/channels.ts';
 
 /** What a visitor would get: the engine's request to the local service. */
 async function visit({ form }: FakeServed, path = '/'): Promise<string> {
@@ -192,7 +192,10 @@ describe('a folder that is dropped', () => {
   });
 
   it('is never one that the page names', () => {
-    assert.throws(() => PAYLOADS['tunnel:create'].validateSync({ ...FORM, folder: site }), /folder/);
-    assert.throws(() => PAYLOADS['folder:drop'].validateSync({ paths: ['', '', ''] }), /at most|less than/);
+    assert.throws(() => CHANNELS['tunnel:create'].payload.validateSync({ ...FORM, folder: site }), /folder/);
+    assert.throws(
+      () => CHANNELS['folder:drop'].payload.validateSync({ paths: ['', '', ''] }),
+      /at most|less than/,
+    );
   });
 });

@@ -6,7 +6,7 @@ import { type Core, createCore } from './core.ts';
 import { createQuit, readAbout, readLinks, readUpdateConfig } from './electron/about.ts';
 import * as electron from './electron/electron.ts';
 import { collectLinks, listenToSystem } from './electron/events.ts';
-import { registerHandlers } from './electron/ipc.ts';
+import { registerChannels } from './electron/ipc.ts';
 import { denyNavigation, denyPermissions } from './electron/main-window.ts';
 import { applicationMenu, offerContextMenu } from './electron/menus.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
@@ -66,7 +66,7 @@ async function start(): Promise<void> {
   core.localeChanged.listen(setMenu);
   core.notices.listen((notice) => shell.notify(notice));
   core.quitRequested.listen(() => void quit.request());
-  registerHandlers(ipcMain, core.handlers, () => shell.frame, platform.report);
+  registerChannels({ ipc: ipcMain, core, mainFrame: () => shell.frame, reportBug: platform.report });
   listenToSystem(app, powerMonitor, links, {
     onShow: () => shell.showWindow(),
     onLink: (link) => shell.openLink(link),

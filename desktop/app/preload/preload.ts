@@ -1,31 +1,30 @@
 /** Gives the page its only way to main: known channels, and nothing of Electron or Node. */
 import { contextBridge, ipcRenderer, webUtils } from 'electron';
-import { CALL_NAMES, DROPPED_PATHS_MAX, PUSH_NAMES } from '../ipc/channels.ts';
-import type { Answer, Channels, Pushes } from '../ipc/ipc.ts';
+import { DROPPED_PATHS_MAX, PUSHES } from '../ipc/ipc.ts';
+import type { Bridge, Channels } from '../renderer/bridge.ts';
 
-/** Which folder it is says the system's drag and drop, not the page. */
+/** `CHANNEL_NAMES` of main/handlers/channels.ts: the build puts them here, without the code behind them. */
+declare const CHANNEL_NAMES: readonly string[];
+
+/** The system's drag and drop says which folder it is, not the page. */
 const DROP = 'folder:drop' satisfies keyof Channels;
-const calls: ReadonlySet<string> = new Set(CALL_NAMES.filter((name) => name !== DROP));
-const pushes: ReadonlySet<string> = new Set(PUSH_NAMES);
+const channels: ReadonlySet<string> = new Set(CHANNEL_NAMES.filter((name) => name !== DROP));
 
 contextBridge.exposeInMainWorld('culvert', {
-  call<C extends keyof Channels>(
-    channel: C,
-    payload: Channels[C]['payload'],
-  ): Promise<Answer<Channels[C]['result']>> {
-    if (!calls.has(channel)) return Promise.reject(new TypeError('no such channel'));
-    return ipcRenderer.invoke(channel, payload) as Promise<Answer<Channels[C]['result']>>;
+  call(channel, payload) {
+    if (!channels.has(channel)) return Promise.reject(new TypeError('no such channel'));
+    return ipcRenderer.invoke(channel, payload);
   },
-  /** What is not from the system's drag and drop has no path. */
-  drop(files: readonly File[]): Promise<Answer<undefined>> {
+  /** A file that is not from the system's drag and drop has no path. */
+  drop(files) {
     const paths = files.slice(0, DROPPED_PATHS_MAX).map((file) => webUtils.getPathForFile(file));
-    return ipcRenderer.invoke(DROP, { paths }) as Promise<Answer<undefined>>;
+    return ipcRenderer.invoke(DROP, { paths });
   },
-  on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void {
-    if (!pushes.has(push)) throw new TypeError('no such push');
+  on(push, listener) {
+    if (!Object.hasOwn(PUSHES, push)) throw new TypeError('no such push');
     // The event contains the means to send, which the page must not have.
-    const receive = (_event: unknown, value: Pushes[P]): void => listener(value);
+    const receive = (_event: unknown, value: Parameters<typeof listener>[0]): void => listener(value);
     ipcRenderer.on(push, receive);
     return () => void ipcRenderer.off(push, receive);
   },
-});
+} satisfies Bridge);

@@ -7,7 +7,7 @@ import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { type Core, createCore } from '../../../desktop/app/main/core.ts';
 import { collectLinks, listenToSystem } from '../../../desktop/app/main/electron/events.ts';
-import { registerHandlers } from '../../../desktop/app/main/electron/ipc.ts';
+import { registerChannels } from '../../../desktop/app/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/app/main/electron/page-scheme.ts';
 import {
   electronPlatform,
@@ -125,12 +125,12 @@ export class DesktopApp implements MainSide, RunningApp {
     });
     const listeners = new Map<string, Listener>();
     const frame = { url: PAGE_URL } as Electron.WebFrameMain;
-    registerHandlers(
-      { handle: (channel: string, listener: Listener) => void listeners.set(channel, listener) },
-      core.handlers,
-      () => frame,
-      report,
-    );
+    registerChannels({
+      ipc: { handle: (channel: string, listener: Listener) => void listeners.set(channel, listener) },
+      core,
+      mainFrame: () => frame,
+      reportBug: report,
+    });
     const { system, power } = systemEvents(core);
     await core.start();
     core.setVisible(true);

@@ -1,7 +1,8 @@
 /** A main process that says exactly what the test says: for screens in states that are rare in life. */
-import type { Answer, CallError, Channels } from '../../../desktop/app/ipc/ipc.ts';
+import type { Answer, CallError } from '../../../desktop/app/ipc/ipc.ts';
 import type { LogPoint, LogUpdate } from '../../../desktop/app/ipc/request-views.ts';
 import type { Snapshot } from '../../../desktop/app/ipc/snapshot.ts';
+import type { Channels } from '../../../desktop/app/main/handlers/channels.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/app/main/limits.ts';
 import type { RequestSummary } from '../../../desktop/client/inspector/records.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';

@@ -1,10 +1,10 @@
 /** The menus of the system: what the app has in the menu bar, and what a click with the other button offers. */
 import type { App, ContextMenuParams, Menu, MenuItemConstructorOptions } from 'electron';
-import type { Channels } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
+import type { TrayAction } from '../tray.ts';
 
 /** What the user is asked for a folder for. */
-export type FolderChoice = Extract<keyof Channels, 'folder:choose' | 'project:choose'>;
+export type FolderChoice = Extract<TrayAction, { do: 'choose' }>['channel'];
 
 type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>;
 

@@ -2,16 +2,22 @@
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import type { Pushes, TunnelForm } from '../../ipc/ipc.ts';
+import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
+import { toCallError } from '../failure.ts';
+import { CHANNELS } from '../handlers/channels.ts';
 import { type Notice, trayHint } from '../notices.ts';
 import type { Platform } from '../platform.ts';
 import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
 import { GlobalShortcut } from '../system/global-shortcut.ts';
-import { act } from '../tray.ts';
+import type { TrayAction } from '../tray.ts';
 import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
 import type { FolderChoice } from './menus.ts';
 import { Notifier } from './notifier.ts';
 import { barColour, TrayIconView, trayImages } from './tray-icon.ts';
+
+/** For how long a visitor has access who is approved outside the window. */
+const APPROVED_TTL = '1h';
 
 export interface ShellOptions {
   readonly electron: Pick<
@@ -146,15 +152,47 @@ export class Shell {
     this.#inBackground('opening the form', this.#window.push('form:open', form));
   }
 
-  #act(action: Parameters<typeof act>[0]): void {
-    const { core, platform } = this.#options;
-    const done = act(action, {
-      handlers: core.handlers,
-      platform,
-      showWindow: () => this.showWindow(),
-      openForm: () => this.#openForm({}),
+  #act(action: TrayAction): void {
+    const { platform } = this.#options;
+    this.#do(action).catch((error: unknown) => {
+      const known = toCallError(error);
+      platform.tell(known ?? { code: 'internal', text: t('problem.wrong') });
+      if (known === undefined) platform.report(`tray: ${action.do}`, error);
     });
-    this.#inBackground('tray', done);
+  }
+
+  /** Runs the same channels as the window, so that both do the same. */
+  async #do(action: TrayAction): Promise<void> {
+    const { core } = this.#options;
+    switch (action.do) {
+      case 'show':
+        return this.showWindow();
+      case 'new':
+        return this.#openForm({});
+      case 'releases':
+        return CHANNELS['app:open-link'].run({ link: 'releases' }, core);
+      case 'quit':
+        return CHANNELS['app:quit'].run(undefined, core);
+      case 'choose':
+        this.showWindow();
+        return CHANNELS[action.channel].run(undefined, core);
+      case 'copy':
+        return CHANNELS['tunnel:copy-url'].run(action, core);
+      case 'copy-share':
+        return CHANNELS['tunnel:copy-share'].run(action, core);
+      case 'open':
+        return CHANNELS['tunnel:open-url'].run(action, core);
+      case 'extend':
+        return CHANNELS['tunnel:extend'].run(action, core);
+      case 'admit':
+        return CHANNELS['knock:admit'].run({ ...action, ttl: APPROVED_TTL }, core);
+      case 'refuse':
+        return CHANNELS['knock:refuse'].run(action, core);
+      case 'stop':
+        return CHANNELS['tunnel:stop'].run(action, core);
+      case 'start':
+        return CHANNELS['tunnel:start'].run(action, core);
+    }
   }
 
   /** Only a visible window is told of every change; one that becomes visible again is told the current state. */

@@ -4,7 +4,7 @@
  */
 import { NAME_RULE, parsePort } from '../../../../shared/value-rules.ts';
 import { readInvitation } from '../../../client/relay/invitation.ts';
-import type { Channels, TunnelForm } from '../../ipc/ipc.ts';
+import type { TunnelForm } from '../../ipc/ipc.ts';
 
 export const LINK_SCHEME = 'culvert';
 const LINK_MAX_CHARS = 2000;
@@ -41,14 +41,14 @@ export function findDeepLink(argv: readonly string[]): string | undefined {
   return argv.find((argument) => argument.startsWith(`${LINK_SCHEME}://`));
 }
 
-export type ProjectLinks = Readonly<Record<Channels['app:open-link']['payload']['link'], string>>;
+export type ProjectLinks = Readonly<ReturnType<typeof projectLinks>>;
 
 /**
  * Where the links of the window lead. The page names a link, and never gives an address.
  *
  * @param home address of the project's repository, from the app's own package.json
  */
-export function projectLinks(home: string, version: string): ProjectLinks {
+export function projectLinks(home: string, version: string) {
   return {
     documentation: `${home}/blob/v${version}/docs/desktop.md`,
     source: home,

@@ -1,10 +1,10 @@
 /** What the command palette offers, and what of it matches what is typed. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import type { Channels } from '../../ipc/ipc.ts';
 import type { OtherTunnelView, Settings, Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import type { KnownProject } from '../../ipc/tunnel-views.ts';
 import { leadsTo } from '../../ipc/views.ts';
 import { t } from '../../messages/translate.ts';
+import type { Channels } from '../bridge.ts';
 import { matchesAll, wordsOf } from './filter.ts';
 import { otherState } from './other-tunnel.ts';
 import { freePorts, programName } from './ports.ts';

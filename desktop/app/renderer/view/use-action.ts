@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { CallError, Channels } from '../../ipc/ipc.ts';
+import type { CallError } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
+import type { Channels } from '../bridge.ts';
 import { useShell } from './context.ts';
 
 export interface Action {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
-import type { Channels } from '../../ipc/ipc.ts';
 import {
   COPIED_TEXT_MAX_CHARS,
   DOMAIN_TEXT_MAX_CHARS,
@@ -21,7 +20,7 @@ import {
   TTL_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
-import { PAYLOADS } from './handle.ts';
+import { CHANNELS, type Channels } from './channels.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
@@ -96,17 +95,17 @@ describe('what the page may send', () => {
   ];
   for (const [field, max, channel, payload] of limits) {
     it(`${channel}: ${field} of ${max} characters, and no more`, () => {
-      assert.equal(PAYLOADS[channel].isValidSync(payload(max)), true);
+      assert.equal(CHANNELS[channel].payload.isValidSync(payload(max)), true);
       assert.throws(
-        () => PAYLOADS[channel].validateSync(payload(max + 1)),
+        () => CHANNELS[channel].payload.validateSync(payload(max + 1)),
         (error: Error & { path?: string }) => error.path === field && error.message.includes(String(max)),
       );
     });
   }
 
   it('log:export: 1 to 10,000 requests', () => {
-    assert.equal(PAYLOADS['log:export'].isValidSync(exported(LOG_REQUESTS_MAX)), true);
+    assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(LOG_REQUESTS_MAX)), true);
     for (const count of [0, LOG_REQUESTS_MAX + 1])
-      assert.equal(PAYLOADS['log:export'].isValidSync(exported(count)), false);
+      assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(count)), false);
   });
 });

@@ -1,0 +1,84 @@
+/** One row of the table of channels, and the parts from which its payload's schema is made. */
+import * as yup from 'yup';
+import { EDITED_FIELDS_MAX } from '../../../client/limits.ts';
+import { t } from '../../messages/translate.ts';
+import type { Core } from '../core.ts';
+import {
+  EDIT_TEXT_MAX_CHARS,
+  OWN_ID_MAX_CHARS,
+  RELAY_ID_MAX_CHARS,
+  SET_NAME_MAX_CHARS,
+  TUNNEL_KEY_MAX_CHARS,
+} from '../limits.ts';
+import { ttlSchema } from '../tunnels/create-form-schema.ts';
+
+/** What the page sends is only read. */
+type Sent<T> = T extends object ? { readonly [K in keyof T]: Sent<T[K]> } : T;
+
+/** What the page may send, and what main does with it. `run` may throw {@link CallFailure} or what the client throws. */
+export interface Channel<Payload, Result> {
+  /** Throws for a value that does not fit. */
+  readonly payload: yup.Schema<Payload>;
+  readonly run: (payload: Payload, core: Core) => Result | Promise<Result>;
+}
+
+export function channel<T, Result>(
+  payload: yup.Schema<T>,
+  run: (payload: Sent<T>, core: Core) => Result | Promise<Result>,
+): Channel<Sent<T>, Result> {
+  // A value of one type can be read as the other.
+  return { payload: payload as unknown as yup.Schema<Sent<T>>, run };
+}
+
+/** Channel → what the page sends and what it gets, derived from a table. */
+export type ChannelsOf<Table> = {
+  [C in keyof Table]: Table[C] extends Channel<infer Payload, infer Result>
+    ? { payload: Payload; result: Result }
+    : never;
+};
+
+export function exact<T extends yup.ObjectShape>(shape: T) {
+  return yup.object(shape).strict().noUnknown().required();
+}
+
+export const nothing = yup.mixed().test(
+  'nothing',
+  () => t('problem.takesNothing'),
+  (value) => value === undefined,
+) as yup.Schema<undefined>;
+
+/** The key of a tunnel in the list. */
+export const tunnelKey = yup.string().max(TUNNEL_KEY_MAX_CHARS).required();
+export const tunnelRef = exact({ key: tunnelKey });
+/** An id that main has given. */
+export const ownId = yup.string().max(OWN_ID_MAX_CHARS).required();
+export const relayId = yup.string().max(RELAY_ID_MAX_CHARS).required();
+export const lifetime = ttlSchema.required(() => t('problem.time'));
+export const keyKept = yup
+  .string()
+  .oneOf(['system', 'file', 'session'] as const)
+  .required();
+
+export const count = yup.number().integer().min(0).required();
+/** The number of a request in the log of its tunnel. */
+export const requestId = yup.number().integer().min(1).required();
+export const requestRef = exact({ key: tunnelKey, id: requestId });
+export const shownRequest = exact({ key: tunnelKey, id: requestId, reveal: yup.boolean().required() });
+
+export const collectionName = yup
+  .string()
+  .defined()
+  .max(SET_NAME_MAX_CHARS, () => t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
+
+/** Only kept from being something else, or endless: the client says what is wrong with each part. */
+const editText = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);
+export const editForm = exact({
+  method: editText,
+  target: editText,
+  fields: yup
+    .array(yup.tuple([editText, editText]).required())
+    .max(EDITED_FIELDS_MAX, () => t('problem.tooManyHeaders', { max: EDITED_FIELDS_MAX }))
+    .required(),
+  body: editText.nullable(),
+  signs: yup.boolean().required(),
+});
