@@ -28,8 +28,7 @@ import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts'
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore, JsonFile } from './settings/app-store.ts';
-import { Signatures } from './signing/signatures.ts';
-import { SigningSecrets } from './signing/signing-secrets.ts';
+import { Signatures, SigningSecrets } from './signing.ts';
 import { Feed } from './snapshot.ts';
 import { trayModel } from './tray.ts';
 import { tunnelView } from './tunnel-view.ts';

@@ -10,8 +10,8 @@ import type { Encryption } from './session/key-vault.ts';
 import type { Autostart } from './system/autostart.ts';
 import type { ProjectLinks } from './system/deep-link.ts';
 import type { GlobalShortcutKey } from './system/global-shortcut.ts';
-import type { TunnelLog } from './tunnels/engine-log.ts';
 import type { Serve } from './tunnels/folder-service.ts';
+import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform extends InvitationCalls {
   readonly clock: Clock;

@@ -7,8 +7,8 @@ import { t } from '../messages/translate.ts';
 import { folderName } from './connection.ts';
 import { RECENT_REQUESTS } from './limits.ts';
 import type { PortScan } from './ports/port-scan.ts';
-import type { ShownLog } from './tunnels/shown-log.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
+import type { ShownLog } from './tunnels/tunnel-log.ts';
 
 /**
  * What the window shows of one tunnel.

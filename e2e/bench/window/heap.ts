@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
-import { createEngineLog } from '../../../desktop/app/main/tunnels/engine-log.ts';
-import { ShownLog } from '../../../desktop/app/main/tunnels/shown-log.ts';
+import { createTunnelLog, ShownLog } from '../../../desktop/app/main/tunnels/tunnel-log.ts';
 import { localPort } from '../../../desktop/client/local/local-dialer.ts';
 import { exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Scope } from '../../support/scope.ts';
@@ -27,7 +26,7 @@ const ANSWER = Buffer.from(
 const minutes = Number(process.argv[2] ?? 10);
 if (globalThis.gc === undefined) throw new Error('start it with node --expose-gc');
 const collect = globalThis.gc;
-const log = new ShownLog(createEngineLog(localPort(9)));
+const log = new ShownLog(createTunnelLog(localPort(9)));
 let served = 0;
 serve(LOG_REQUESTS_MAX);
 

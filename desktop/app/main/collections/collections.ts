@@ -9,7 +9,7 @@ import { t } from '../../messages/translate.ts';
 import { Signal } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
-import { writeProblem } from '../requests/transfer.ts';
+import { writeProblem } from '../requests.ts';
 import type { KeyVault } from '../session/key-vault.ts';
 import type { Loaded } from '../settings/app-store.ts';
 import type { UndoList } from '../undo-list.ts';

@@ -6,8 +6,8 @@ import { RECORDED_BODY_MAX_BYTES } from '../../../client/limits.ts';
 import type { SendResult } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { CallFailure } from '../failure.ts';
-import { localHost } from '../requests/transfer.ts';
-import type { Signatures } from '../signing/signatures.ts';
+import { localHost } from '../requests.ts';
+import type { Signatures } from '../signing.ts';
 import type { TunnelItem } from '../tunnels/tunnel-item.ts';
 
 export interface SavedRequest {

@@ -12,15 +12,15 @@ import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
 import { ApiClient } from '../../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
 import type { About } from '../../ipc/ipc.ts';
+import { runDiagnostics } from '../diagnostics.ts';
 import type { Platform } from '../platform.ts';
-import { createPortScan } from '../ports/scan.ts';
-import { runDiagnostics } from '../run-diagnostics.ts';
+import { createPortScan } from '../ports/port-scan.ts';
 import type { Encryption } from '../session/key-vault.ts';
 import { type Autostart, HIDDEN_ARGUMENT, xdgAutostart } from '../system/autostart.ts';
 import type { ProjectLinks } from '../system/deep-link.ts';
 import { GlobalShortcutKey } from '../system/global-shortcut.ts';
-import { createEngineLog } from '../tunnels/engine-log.ts';
 import { serveWithEngine } from '../tunnels/folder-service.ts';
+import { createTunnelLog } from '../tunnels/tunnel-log.ts';
 
 export interface ElectronPlatformOptions {
   readonly electron: Pick<
@@ -61,7 +61,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     takeInvitation: (invitation) => takeInvitation(invitation, network),
     examine: runDiagnostics(network),
     serve: serveWithEngine(network),
-    createLog: createEngineLog,
+    createLog: createTunnelLog,
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),

@@ -35,8 +35,7 @@ import {
   SIGNING_SECRET_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
-import { editView, sendEdited } from '../requests/edit.ts';
-import { exportHar, importFile, importInto } from '../requests/transfer.ts';
+import { editView, exportHar, importFile, importInto, sendEdited } from '../requests.ts';
 import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-data.ts';
 import { detailView } from '../tunnel-view.ts';

@@ -1,6 +1,7 @@
 /** Which ports of this machine somebody listens on, and who. */
 import type { PortView } from '../../ipc/snapshot.ts';
 import { PORTS_MAX } from '../limits.ts';
+import { type Listener, listListeners, listWithLsof, listWithNetstat, SocketOwners } from './listeners.ts';
 
 export interface PortScan {
   /** every port that something was seen listening on */
@@ -9,18 +10,6 @@ export interface PortScan {
   readonly isComplete: boolean;
   /** ports to offer, likeliest first */
   readonly ports: readonly PortView[];
-}
-
-/** A listening port and what is known of its program. */
-export interface Listener {
-  readonly port: number;
-  readonly pid: number | undefined;
-  /** name of the program */
-  readonly process: string | undefined;
-  /** how it was started */
-  readonly command: string;
-  /** text of the package.json of the directory it runs in */
-  readonly manifest: string | undefined;
 }
 
 /** Lower ports are services of the system, which nobody exposes by accident. */
@@ -56,4 +45,107 @@ function likelihood({ framework, process, port }: PortView): number {
   return (
     (framework === undefined ? 0 : 4) + (process === undefined ? 0 : 2) + (port < FIRST_USUAL_PORT ? 0 : 1)
   );
+}
+
+/** A way to list who listens. */
+interface Lister {
+  readonly list: () => Promise<readonly Listener[]>;
+  /** see {@link PortScan.isComplete} */
+  readonly isComplete: boolean;
+}
+
+/**
+ * @param own process ids of Culvert itself, asked for each time
+ * @returns a function that finds which ports somebody listens on now; it gives `undefined` if that cannot be found out
+ */
+export function createPortScan(
+  platform: NodeJS.Platform,
+  own: () => ReadonlySet<number>,
+): () => Promise<PortScan | undefined> {
+  const lister = listerOf(platform);
+  return async () => {
+    try {
+      return lister && portScan(await lister.list(), lister.isComplete, own(), guessFramework);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+function listerOf(platform: NodeJS.Platform): Lister | undefined {
+  if (platform === 'linux') {
+    const owners = new SocketOwners('/proc');
+    return { list: () => listListeners('/proc', owners), isComplete: true };
+  }
+  if (platform === 'darwin') return { list: () => listWithLsof(), isComplete: false };
+  if (platform === 'win32') return { list: () => listWithNetstat(), isComplete: true };
+  return undefined;
+}
+
+/* Guesses which development server it is from how it was started. A wrong guess costs nothing: it is only shown. */
+
+/** First match wins, so what is built on something else comes before it. */
+const COMMANDS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bnext(?:-server|-router-worker)?\b|next dev/, 'Next.js'],
+  [/\bnuxi?t?\b/, 'Nuxt'],
+  [/\bastro\b/, 'Astro'],
+  [/\bremix\b/, 'Remix'],
+  [/\bstorybook\b/, 'Storybook'],
+  [/\bgatsby\b/, 'Gatsby'],
+  [/\bng serve\b|@angular\/cli/, 'Angular'],
+  [/react-scripts/, 'Create React App'],
+  [/\bvite\b/, 'Vite'],
+  [/\bwebpack\b/, 'webpack'],
+  [/\bparcel\b/, 'Parcel'],
+  [/\bnest(?:js)?\b/, 'NestJS'],
+  [/manage\.py\b.{0,200}\brunserver\b/, 'Django'],
+  [/\bflask\b/, 'Flask'],
+  [/\buvicorn\b|\bfastapi\b/, 'FastAPI'],
+  [/\bgunicorn\b/, 'Gunicorn'],
+  [/\bhttp\.server\b/, 'Python'],
+  [/\bpuma\b|\brails\b/, 'Rails'],
+  [/\bjekyll\b/, 'Jekyll'],
+  [/\bhugo\b/, 'Hugo'],
+  [/\bartisan\b/, 'Laravel'],
+  [/\bphp\b.{0,200}\s-S\b/, 'PHP'],
+  [/spring-?boot/, 'Spring Boot'],
+  [/\bdocker-proxy\b|com\.docker/, 'Docker'],
+  [/\bcaddy\b/, 'Caddy'],
+  [/\bnginx\b/, 'nginx'],
+];
+
+const DEPENDENCIES: readonly (readonly [name: string, framework: string])[] = [
+  ['next', 'Next.js'],
+  ['nuxt', 'Nuxt'],
+  ['astro', 'Astro'],
+  ['@remix-run/dev', 'Remix'],
+  ['@sveltejs/kit', 'SvelteKit'],
+  ['@angular/core', 'Angular'],
+  ['react-scripts', 'Create React App'],
+  ['vite', 'Vite'],
+  ['@nestjs/core', 'NestJS'],
+  ['fastify', 'Fastify'],
+  ['koa', 'Koa'],
+  ['hono', 'Hono'],
+  ['express', 'Express'],
+];
+
+const JAVASCRIPT = new Set(['node', 'bun', 'deno', 'MainThread']);
+const RUNTIMES: Readonly<Record<string, string>> = { node: 'Node', bun: 'Bun', deno: 'Deno' };
+
+export function guessFramework({ command, process, manifest }: Listener): string | undefined {
+  const byCommand = COMMANDS.find(([pattern]) => pattern.test(command))?.[1];
+  if (byCommand !== undefined || process === undefined || !JAVASCRIPT.has(process)) return byCommand;
+  return byManifest(manifest) ?? RUNTIMES[process];
+}
+
+function byManifest(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { dependencies, devDependencies } = JSON.parse(text) as Record<string, object | undefined>;
+    const all = { ...dependencies, ...devDependencies };
+    return DEPENDENCIES.find(([name]) => Object.hasOwn(all, name))?.[1];
+  } catch {
+    return undefined;
+  }
 }

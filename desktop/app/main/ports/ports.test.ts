@@ -16,11 +16,26 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../../shared/testing/posix.ts';
-import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESS_FILES_MAX, PROCESSES_MAX } from '../limits.ts';
-import { firstFiles, latestProcesses, listListeners, readTcpTable, SocketOwners } from './linux.ts';
-import { type Listener, portScan } from './port-scan.ts';
-import { listWithLsof, listWithNetstat } from './programs.ts';
-import { guessFramework } from './scan.ts';
+import {
+  MANIFEST_MAX_BYTES,
+  PORT_PROGRAM_MAX_BYTES,
+  PORTS_MAX,
+  PROCESS_FILES_MAX,
+  PROCESSES_MAX,
+} from '../limits.ts';
+import {
+  firstFiles,
+  latestProcesses,
+  type Listener,
+  listListeners,
+  listWithLsof,
+  listWithNetstat,
+  programRunner,
+  readTcpTable,
+  run,
+  SocketOwners,
+} from './listeners.ts';
+import { guessFramework, portScan } from './port-scan.ts';
 
 const listener = (change: Partial<Listener>): Listener => ({
   port: 3000,
@@ -222,5 +237,20 @@ describe('ports from programs', () => {
         [3000, undefined],
       ],
     );
+  });
+});
+
+const node = (code: string): [string, string[]] => [process.execPath, ['-e', code]];
+const print = (bytes: number) => node(`process.stdout.write('x'.repeat(${bytes}))`);
+
+describe('a program that lists ports', () => {
+  it('may print 4 MiB, and no more', async function () {
+    assert.equal((await run(...print(PORT_PROGRAM_MAX_BYTES))).length, PORT_PROGRAM_MAX_BYTES);
+    await assert.rejects(run(...print(PORT_PROGRAM_MAX_BYTES + 1)), /maxBuffer/);
+  });
+
+  it('is ended if it takes longer than the limit', async function () {
+    const slow = programRunner({ timeoutMs: 50, maxBytes: 1000 });
+    await assert.rejects(slow(...node('setInterval(() => {}, 1000)')), { killed: true, signal: 'SIGTERM' });
   });
 });

@@ -8,7 +8,7 @@ import { t } from '../../messages/translate.ts';
 import { type RelayApi, Signal } from '../connection.ts';
 import { CallFailure, toCallError } from '../failure.ts';
 import { INVITATION_LOOKS_MAX } from '../limits.ts';
-import type { SigningSecrets } from '../signing/signing-secrets.ts';
+import type { SigningSecrets } from '../signing.ts';
 import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
 import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';

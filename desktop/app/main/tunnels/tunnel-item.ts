@@ -13,7 +13,7 @@ import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
 import { accessView } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
 import type { Serve, Served } from './folder-service.ts';
-import type { ShownLog } from './shown-log.ts';
+import type { ShownLog } from './tunnel-log.ts';
 
 export interface TunnelItemOptions {
   readonly now: () => number;

@@ -16,10 +16,9 @@ import { TUNNELS_MAX } from '../limits.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
 import { accessAgain, accessOf, passwordOf, type TunnelPasswords } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
-import type { TunnelLog } from './engine-log.ts';
 import { FolderService, localTarget, type Serve } from './folder-service.ts';
-import { ShownLog } from './shown-log.ts';
 import { TunnelItem } from './tunnel-item.ts';
+import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
 export interface TunnelListOptions {
   readonly now: () => number;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { emptyLog } from '../../../testing/fake-platform.ts';
 import { exampleDetail, exampleRequest } from '../../../testing/views.ts';
 import { LOG_START } from '../../ipc/request-views.ts';
-import { LOG_PART_MAX } from '../limits.ts';
-import { ShownLog } from './shown-log.ts';
+import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
+import { createTunnelLog, ShownLog } from './tunnel-log.ts';
 
 function logOf(count: number) {
   const seen = { cleared: [] as number[] };
@@ -85,5 +85,19 @@ describe('ShownLog', () => {
     log.hide();
     first.show();
     assert.deepEqual(ids(), []);
+  });
+});
+
+describe('the log of a tunnel in the app', () => {
+  it('lists the last 10,000 requests', () => {
+    const log = createTunnelLog({ host: 'localhost', port: 3000, https: false, waitMs: 0 });
+    for (let n = 1; n <= LOG_REQUESTS_MAX + 5; n++) {
+      const recording = log.recorder.open(0);
+      recording.toLocal(Buffer.from(`GET /${n} HTTP/1.1\r\nHost: a\r\n\r\n`));
+      recording.end(false);
+    }
+    const listed = log.list();
+    assert.equal(listed.length, LOG_REQUESTS_MAX);
+    assert.deepEqual([listed[0]?.target, listed.at(-1)?.target], ['/10005', '/6']);
   });
 });

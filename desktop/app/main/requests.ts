@@ -1,21 +1,86 @@
-/** Requests of a tunnel's log as a HAR, in a file that the user names. */
+/** Requests of a log: edited and sent again, written to a HAR, and imported. */
 import { readFile, stat } from 'node:fs/promises';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { REDACTED } from '../../../../shared/version.ts';
-import { DurableFile } from '../../../client/config/durable-file.ts';
-import { type Har, harEntry, type HarEntry, harOfEntries } from '../../../client/inspector/har.ts';
-import { importText } from '../../../client/inspector/import-text.ts';
-import { ImportRefused } from '../../../client/inspector/imported.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../../client/limits.ts';
-import { replacementHost } from '../../../client/local/local-error.ts';
-import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
-import { translateMessage } from '../../messages/message-text.ts';
-import { t, type TextKey } from '../../messages/translate.ts';
-import { CallFailure } from '../failure.ts';
-import { HAR_MAX_BYTES } from '../limits.ts';
-import type { Platform } from '../platform.ts';
-import { localTarget } from '../tunnels/folder-service.ts';
-import type { TunnelItem } from '../tunnels/tunnel-item.ts';
+import { REDACTED } from '../../../shared/version.ts';
+import { DurableFile } from '../../client/config/durable-file.ts';
+import {
+  editable,
+  editableText,
+  EditRefused,
+  shownValue,
+  writtenValue,
+} from '../../client/inspector/edit.ts';
+import { type Har, harEntry, type HarEntry, harOfEntries } from '../../client/inspector/har.ts';
+import { importText } from '../../client/inspector/import-text.ts';
+import { ImportRefused } from '../../client/inspector/imported.ts';
+import type { RequestDetail } from '../../client/inspector/records.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/limits.ts';
+import { replacementHost } from '../../client/local/local-error.ts';
+import type {
+  EditForm,
+  EditView,
+  Imported,
+  SendResult,
+  SignatureCheck,
+  WrittenHar,
+} from '../ipc/request-views.ts';
+import { translateMessage } from '../messages/message-text.ts';
+import { t, type TextKey } from '../messages/translate.ts';
+import { CallFailure } from './failure.ts';
+import { HAR_MAX_BYTES } from './limits.ts';
+import type { Platform } from './platform.ts';
+import type { Signatures, SignedTunnel } from './signing.ts';
+import { localTarget } from './tunnels/folder-service.ts';
+import type { TunnelItem } from './tunnels/tunnel-item.ts';
+
+/**
+ * @param detail without its secrets
+ * @param check of its signature
+ */
+export function editView(detail: RequestDetail, check: SignatureCheck | undefined): EditView {
+  const { method, target, fields } = editable(detail);
+  const { body, isTruncated } = detail.request;
+  return {
+    method,
+    target,
+    fields: fields.map(([name, value]) => [name, shownValue(value)]),
+    body: isTruncated ? undefined : editableText(body),
+    bodySize: body.length,
+    isCut: isTruncated,
+    signer: check === undefined || check.secrets.length === 0 ? undefined : check.name,
+  };
+}
+
+/**
+ * Sends a request to the local service as it was edited. What is wrong with it is a result: the window says it where it is.
+ *
+ * @throws ReplayRefused, CallFailure
+ */
+export async function sendEdited(
+  tunnel: SignedTunnel,
+  id: number,
+  { method, target, fields, body, signs }: EditForm,
+  signatures: Pick<Signatures, 'replayEdited'>,
+): Promise<SendResult> {
+  const edit = {
+    method,
+    target,
+    fields: fields.map(([name, value]) => [name, writtenValue(value)] as const),
+    body: body === null ? undefined : new TextEncoder().encode(body),
+  };
+  try {
+    const sent = await (signs
+      ? signatures.replayEdited(tunnel, id, edit)
+      : tunnel.log.replayEdited(id, edit));
+    return { sent: { id: sent, status: tunnel.log.detail(sent, false)?.status } };
+  } catch (error) {
+    if (error instanceof EditRefused)
+      return { problems: error.problems.map(({ part, said }) => ({ part, text: translateMessage(said) })) };
+    throw error;
+  }
+}
+
+/* Requests of a tunnel's log as a HAR, in a file that the user names. */
 
 type Exported = { readonly log: Pick<TunnelItem['log'], 'detail'> } & {
   readonly tunnel: Pick<TunnelItem['tunnel'], 'slug' | 'public_url'>;

@@ -1,8 +1,27 @@
-/** Listening ports on Linux, from /proc: all of them, and the programs of this user. */
+/** Who listens on the ports of this machine, as each system reports it. */
+import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { MANIFEST_MAX_BYTES, PROCESS_FILES_MAX, PROCESSES_MAX } from '../limits.ts';
-import type { Listener } from './port-scan.ts';
+import { promisify } from 'node:util';
+import {
+  MANIFEST_MAX_BYTES,
+  PORT_PROGRAM_MAX_BYTES,
+  PORT_PROGRAM_TIMEOUT_MS,
+  PROCESS_FILES_MAX,
+  PROCESSES_MAX,
+} from '../limits.ts';
+
+/** A listening port and what is known of its program. */
+export interface Listener {
+  readonly port: number;
+  readonly pid: number | undefined;
+  /** name of the program */
+  readonly process: string | undefined;
+  /** how it was started */
+  readonly command: string;
+  /** text of the package.json of the directory it runs in */
+  readonly manifest: string | undefined;
+}
 
 /** State column of a socket that listens. */
 const LISTEN = '0A';
@@ -34,7 +53,7 @@ export async function listListeners(
   const programs = new Map<number, Omit<Listener, 'port'>>();
   for (const { inode } of sockets) {
     const pid = owners.get(inode);
-    if (pid !== undefined && !programs.has(pid)) programs.set(pid, await program(root, pid));
+    if (pid !== undefined && !programs.has(pid)) programs.set(pid, await readProgram(root, pid));
   }
   return sockets.map(({ port, inode }) => {
     const pid = owners.get(inode);
@@ -43,7 +62,7 @@ export async function listListeners(
   });
 }
 
-async function program(root: string, pid: number): Promise<Omit<Listener, 'port'>> {
+async function readProgram(root: string, pid: number): Promise<Omit<Listener, 'port'>> {
   const directory = join(root, String(pid));
   const [command, name, cwd] = await Promise.all([
     read(join(directory, 'cmdline')),
@@ -96,7 +115,7 @@ export class SocketOwners {
 
   /** The process of each socket, as far as this user may see it. */
   async find(inodes: ReadonlySet<string>): Promise<ReadonlyMap<string, number | undefined>> {
-    const entries = await names(this.#root);
+    const entries = await readNames(this.#root);
     const running = new Set(entries);
     const isKnown = (inode: string): boolean => {
       const pid = this.#known.get(inode);
@@ -115,7 +134,7 @@ export class SocketOwners {
     for (const pid of processes) {
       if (left === 0) break;
       const directory = join(this.#root, String(pid), 'fd');
-      for (const fd of firstFiles(await names(directory))) {
+      for (const fd of firstFiles(await readNames(directory))) {
         const inode = /^socket:\[(\d+)\]$/.exec(await link(join(directory, fd)))?.[1];
         if (inode === undefined || !inodes.has(inode)) continue;
         if (owners.get(inode) === undefined) left -= 1;
@@ -142,7 +161,7 @@ export function firstFiles(files: readonly string[]): string[] {
 
 // Processes come and go while they are examined, and those of others must not be examined.
 
-async function names(path: string): Promise<string[]> {
+async function readNames(path: string): Promise<string[]> {
   try {
     return await readdir(path);
   } catch {
@@ -157,4 +176,90 @@ export async function link(path: string): Promise<string> {
   } catch {
     return '';
   }
+}
+
+/* Listening ports on macOS and Windows, from programs that come with the system. */
+
+/** Returns what a program prints. @throws if it fails, is missing or takes too long */
+export type Run = (program: string, args: readonly string[]) => Promise<string>;
+
+const execute = promisify(execFile);
+
+/** Runs programs, and ends them if they take too long or print too much. */
+export function programRunner({ timeoutMs, maxBytes }: { timeoutMs: number; maxBytes: number }): Run {
+  const options = { timeout: timeoutMs, maxBuffer: maxBytes, windowsHide: true };
+  return async (program, args) => (await execute(program, args, options)).stdout;
+}
+
+export const run = programRunner({ timeoutMs: PORT_PROGRAM_TIMEOUT_MS, maxBytes: PORT_PROGRAM_MAX_BYTES });
+
+/** macOS: the programs of this user only. */
+export async function listWithLsof(exec: Run = run): Promise<Listener[]> {
+  const listeners = readLsof(await exec('/usr/sbin/lsof', ['-nP', '-iTCP', '-sTCP:LISTEN', '-Fpcn']));
+  const pids = [...new Set(listeners.flatMap(({ pid }) => pid ?? []))];
+  if (pids.length === 0) return listeners;
+  const commands = readPs(await exec('/bin/ps', ['-ww', '-o', 'pid=,command=', '-p', pids.join(',')]));
+  return listeners.map((listener) => ({
+    ...listener,
+    command: (listener.pid === undefined ? undefined : commands.get(listener.pid)) ?? listener.command,
+  }));
+}
+
+/** Windows: every program by name. */
+export async function listWithNetstat(exec: Run = run): Promise<Listener[]> {
+  const [sockets, tasks] = await Promise.all([
+    // With `-p TCP` it would leave out those of IPv6.
+    exec('netstat', ['-ano']),
+    exec('tasklist', ['/FO', 'CSV', '/NH']),
+  ]);
+  const names = readTasklist(tasks);
+  return readNetstat(sockets).map(({ port, pid }) => {
+    const process = names.get(pid);
+    return { port, pid, process, command: process ?? '', manifest: undefined };
+  });
+}
+
+/** `-F` prints one field per line: p(id) and c(ommand) of a process, then n(ame) of each of its sockets. */
+export function readLsof(text: string): Listener[] {
+  const listeners: Listener[] = [];
+  let pid: number | undefined;
+  let process: string | undefined;
+  for (const line of text.split('\n')) {
+    const value = line.slice(1);
+    switch (line.charAt(0)) {
+      case 'p':
+        pid = Number(value);
+        break;
+      case 'c':
+        process = value;
+        break;
+      case 'n': {
+        const port = Number(value.slice(value.lastIndexOf(':') + 1));
+        if (Number.isInteger(port))
+          listeners.push({ port, pid, process, command: process ?? '', manifest: undefined });
+        break;
+      }
+    }
+  }
+  return listeners;
+}
+
+export function readPs(text: string): Map<number, string> {
+  const commands = new Map<number, string>();
+  for (const [, pid, command = ''] of text.matchAll(/^ *(\d+) +(.+)$/gm)) commands.set(Number(pid), command);
+  return commands;
+}
+
+/** The word for the state is in the language of the system; a listening socket is the one without a peer. */
+export function readNetstat(text: string): { port: number; pid: number }[] {
+  const lines = text.matchAll(/^ *TCP +\S+:(\d+) +(?:0\.0\.0\.0|\[::\]):0 +\S+ +(\d+)\s*?$/gm);
+  return [...lines].map(([, port, pid]) => ({ port: Number(port), pid: Number(pid) }));
+}
+
+export function readTasklist(text: string): Map<number, string> {
+  const names = new Map<number, string>();
+  for (const [, name = '', pid] of text.matchAll(/^"([^"]*)","(\d+)"/gm)) {
+    names.set(Number(pid), name.replace(/\.exe$/i, ''));
+  }
+  return names;
 }

@@ -1,0 +1,287 @@
+/** Secrets with which services sign their webhooks, and the signatures that are checked and made with them. */
+import { randomUUID } from 'node:crypto';
+import * as yup from 'yup';
+import type { RequestEdit } from '../../client/inspector/edit.ts';
+import type { ImportedRequest } from '../../client/inspector/imported.ts';
+import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { PrepareReplay } from '../../client/inspector/replay.ts';
+import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
+import { checkSignature, signAgain } from '../../client/signatures/check-signature.ts';
+import { SCHEMES } from '../../client/signatures/schemes.ts';
+import {
+  type SignatureView,
+  WEBHOOK_PROVIDER_IDS,
+  WEBHOOK_PROVIDERS,
+  type WebhookProvider,
+} from '../../client/webhooks/provider.ts';
+import type { NewSecret, SecretView, SignatureCheck } from '../ipc/request-views.ts';
+import type { KeyKept } from '../ipc/snapshot.ts';
+import { t } from '../messages/translate.ts';
+import { CallFailure } from './failure.ts';
+import { SIGNING_SECRETS_MAX } from './limits.ts';
+import type { SecretVault } from './tunnels/access.ts';
+import type { TunnelLog } from './tunnels/tunnel-log.ts';
+
+/** A tunnel, as far as its secrets are found by it: those of a name are there again when the name is. */
+export interface SecretOwner {
+  readonly key: string;
+  readonly form: { readonly name: string };
+}
+
+const secretSchema = yup
+  .object({
+    id: yup.string().required(),
+    owner: yup.string().required(),
+    provider: yup.string().oneOf(WEBHOOK_PROVIDER_IDS).required(),
+    secret: yup.string().required(),
+    addedAt: yup.number().required(),
+  })
+  .required();
+type Kept = yup.InferType<typeof secretSchema>;
+const fileSchema = yup.array(secretSchema).required();
+
+export interface SigningSecretsOptions {
+  readonly vault: SecretVault;
+  /** wall-clock ms */
+  readonly now: () => number;
+  /** whether the user wants secrets to be stored; never in plain */
+  readonly wish: () => Exclude<KeyKept, 'file'>;
+}
+
+export class SigningSecrets {
+  readonly #options: SigningSecretsOptions;
+  /** newest first */
+  #secrets: readonly Kept[];
+  #isKept: boolean;
+  #revision = 0;
+
+  private constructor(options: SigningSecretsOptions, secrets: readonly Kept[], isKept: boolean) {
+    this.#options = options;
+    this.#secrets = secrets;
+    this.#isKept = isKept;
+  }
+
+  /** Reads what is stored, but for what belongs to none of these tunnels, and to no name. */
+  static async open(
+    options: SigningSecretsOptions,
+    tunnels: readonly Pick<SecretOwner, 'key'>[],
+  ): Promise<SigningSecrets> {
+    const saved = await options.vault.load();
+    const keys = new Set(tunnels.map(({ key }) => ownerOfKey(key)));
+    const secrets = read(saved?.key ?? '[]').filter(({ owner }) => owner.startsWith(NAME) || keys.has(owner));
+    return new SigningSecrets(options, secrets, saved !== undefined);
+  }
+
+  /** Counts up with each change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Whether they are there again after the app has quit. */
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  /** newest first */
+  of(tunnel: SecretOwner, provider: WebhookProvider): readonly string[] {
+    return this.#find(tunnel, provider).map(({ secret }) => secret);
+  }
+
+  /** newest first */
+  views(tunnel: SecretOwner, provider: WebhookProvider): readonly SecretView[] {
+    return this.#find(tunnel, provider).map(({ id, addedAt }) => ({ id, addedAt }));
+  }
+
+  /** Takes effect at once; resolves when it is on disk. One that is there already becomes the newest. @throws CallFailure */
+  async add(tunnel: SecretOwner, provider: WebhookProvider, secret: string): Promise<void> {
+    const owner = ownerOf(tunnel);
+    const isSame = (other: Kept): boolean =>
+      other.owner === owner && other.provider === provider && other.secret === secret;
+    const others = this.#secrets.filter((other) => !isSame(other));
+    if (
+      others.filter((other) => other.owner === owner && other.provider === provider).length >=
+      SIGNING_SECRETS_MAX
+    ) {
+      throw new CallFailure({
+        code: 'too-many-secrets',
+        field: 'secret',
+        text: t('problem.tooManySecrets', { max: SIGNING_SECRETS_MAX }),
+      });
+    }
+    await this.#keep([
+      { id: randomUUID(), owner, provider, secret, addedAt: this.#options.now() },
+      ...others,
+    ]);
+  }
+
+  /** Takes effect at once; resolves when it is on disk. */
+  async remove(tunnel: SecretOwner, id: string): Promise<void> {
+    const owner = ownerOf(tunnel);
+    await this.#keep(this.#secrets.filter((other) => other.id !== id || other.owner !== owner));
+  }
+
+  /** Forgets all of them. @returns what gives them back, in place of those that were set since */
+  async setAside(): Promise<() => Promise<void>> {
+    const before = this.#secrets;
+    await this.#keep([]);
+    return () => this.#keep(before);
+  }
+
+  #find(tunnel: SecretOwner, provider: WebhookProvider): readonly Kept[] {
+    const owner = ownerOf(tunnel);
+    return this.#secrets.filter((other) => other.owner === owner && other.provider === provider);
+  }
+
+  async #keep(secrets: readonly Kept[]): Promise<void> {
+    const { vault, wish } = this.#options;
+    this.#secrets = secrets;
+    this.#revision += 1;
+    if (secrets.length === 0) await vault.forget();
+    else this.#isKept = (await vault.keep(JSON.stringify(secrets), wish())) === 'system';
+  }
+}
+
+const NAME = 'name ';
+
+function ownerOf({ key, form }: SecretOwner): string {
+  return form.name === '' ? ownerOfKey(key) : `${NAME}${form.name}`;
+}
+
+function ownerOfKey(key: string): string {
+  return `key ${key}`;
+}
+
+function read(text: string): readonly Kept[] {
+  try {
+    return fileSchema.validateSync(JSON.parse(text));
+  } catch {
+    return [];
+  }
+}
+
+/* Checks the signatures of recorded webhooks with the secrets of their tunnels, and makes new ones. */
+
+/** A tunnel whose webhooks are checked. */
+export interface SignedTunnel extends SecretOwner {
+  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited' | 'send'>;
+}
+
+/** What is known of the requests of one tunnel, by number, as long as no secret changes. */
+interface Known {
+  readonly revision: number;
+  readonly views: Map<number, SignatureView | undefined>;
+}
+
+export class Signatures {
+  readonly #secrets: SigningSecrets;
+  readonly #now: () => number;
+  readonly #known = new WeakMap<SignedTunnel, Known>();
+
+  /** @param now wall-clock ms */
+  constructor(secrets: SigningSecrets, now: () => number) {
+    this.#secrets = secrets;
+    this.#now = now;
+  }
+
+  /** The requests, with what their signatures say. */
+  checked(tunnel: SignedTunnel, requests: readonly RequestSummary[]): readonly RequestSummary[] {
+    return requests.map((request) => {
+      const signature = this.#view(tunnel, request);
+      return signature === undefined ? request : { ...request, signature };
+    });
+  }
+
+  /** What is known of the signature of one request; `undefined` for one that is not there, and for what is no webhook. */
+  look(tunnel: SignedTunnel, id: number): SignatureCheck | undefined {
+    const signature = this.#check(tunnel, id);
+    if (signature === undefined) return undefined;
+    return {
+      signature,
+      name: WEBHOOK_PROVIDERS[signature.provider],
+      secrets: this.#secrets.views(tunnel, signature.provider),
+      isKept: this.#secrets.isKept,
+    };
+  }
+
+  /** @throws CallFailure for what cannot be a secret of the service */
+  async addSecret(tunnel: SignedTunnel, { provider, secret }: NewSecret): Promise<void> {
+    const text = SCHEMES[provider].secretProblem(secret);
+    if (text !== undefined) throw new CallFailure({ code: 'bad-secret', field: 'secret', text });
+    await this.#secrets.add(tunnel, provider, secret);
+  }
+
+  /**
+   * Makes a request once more, with a signature that its service would make now.
+   *
+   * @returns number of the new request
+   * @throws ReplayRefused, CallFailure
+   */
+  replay(tunnel: SignedTunnel, id: number): Promise<number> {
+    return tunnel.log.replay(id, this.#signer(tunnel, t('problem.noSecret')));
+  }
+
+  /**
+   * Makes a request once more as somebody has edited it, with a signature for what it is now.
+   *
+   * @returns number of the new request
+   * @throws ReplayRefused, EditRefused, CallFailure
+   */
+  replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
+    return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
+  }
+
+  /**
+   * Sends a request that was written down elsewhere: with a signature of now where the secret of its service is set, else as it is.
+   *
+   * @param host the Host that the local service gets
+   * @returns its number
+   * @throws ReplayRefused
+   */
+  send(tunnel: SignedTunnel, request: ImportedRequest, host: string): Promise<number> {
+    return tunnel.log.send(request, host, (bytes) => this.#sign(tunnel, bytes) ?? bytes);
+  }
+
+  /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */
+  #signer(tunnel: SignedTunnel, unsigned: string): PrepareReplay {
+    return (request) => {
+      const signed = this.#sign(tunnel, request);
+      if (signed !== undefined) return signed;
+      throw new CallFailure({ code: 'no-secret', text: unsigned });
+    };
+  }
+
+  #sign(tunnel: SignedTunnel, request: Buffer): Buffer | undefined {
+    return signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
+  }
+
+  #view(tunnel: SignedTunnel, request: RequestSummary): SignatureView | undefined {
+    const { id, durationMs, isBroken, webhook } = request;
+    if (webhook === undefined) return undefined;
+    const { views } = this.#knownOf(tunnel);
+    if (views.has(id)) return views.get(id);
+    const view = this.#check(tunnel, id);
+    // Before its end, more of its body may come.
+    if (durationMs === undefined && !isBroken) return view;
+    views.set(id, view);
+    const [oldest] = views.keys();
+    if (views.size > RECORDED_REQUESTS_MAX && oldest !== undefined) views.delete(oldest);
+    return view;
+  }
+
+  #knownOf(tunnel: SignedTunnel): Known {
+    const known = this.#known.get(tunnel);
+    const { revision } = this.#secrets;
+    if (known?.revision === revision) return known;
+    const fresh = { revision, views: new Map<number, SignatureView | undefined>() };
+    this.#known.set(tunnel, fresh);
+    return fresh;
+  }
+
+  #check(tunnel: SignedTunnel, id: number): SignatureView | undefined {
+    const detail = tunnel.log.detail(id, true);
+    return (
+      detail &&
+      checkSignature(detail.request, detail.startedAt, (provider) => this.#secrets.of(tunnel, provider))
+    );
+  }
+}
