@@ -94,7 +94,7 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** What Electron, electron-builder and the app itself (desktop/app/main/electron/about.ts) read about the app. */
+/** What Electron, electron-builder and the app itself (`readLinks` of desktop/app/main/index.ts) read about the app. */
 function manifest(): object {
   const { address, author } = readRepository();
   return {

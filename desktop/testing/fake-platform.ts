@@ -10,11 +10,10 @@ import type { Link, NewLink } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Problem } from '../app/ipc/snapshot.ts';
 import type { Connection, RelayApi } from '../app/main/connection.ts';
+import { projectLinks } from '../app/main/deep-link.ts';
+import { GlobalShortcutKey } from '../app/main/global-shortcut.ts';
 import type { Notice } from '../app/main/notices.ts';
 import type { Platform } from '../app/main/platform.ts';
-import type { Encryption } from '../app/main/session/key-vault.ts';
-import { projectLinks } from '../app/main/system/deep-link.ts';
-import { GlobalShortcutKey } from '../app/main/system/global-shortcut.ts';
 import { shownAccess } from '../app/main/tunnels/access.ts';
 import type { Serve, ServeOptions } from '../app/main/tunnels/folder-service.ts';
 import type { TunnelLog } from '../app/main/tunnels/tunnel-log.ts';
@@ -232,7 +231,7 @@ export function emptyLog(): TunnelLog {
 }
 
 /** Encryption that one can see through. */
-export function fakeEncryption(isReal: boolean): Encryption {
+export function fakeEncryption(isReal: boolean): Platform['encryption'] {
   return {
     isReal: () => Promise.resolve(isReal),
     encrypt: (text) => Promise.resolve(Buffer.from(`sealed ${text}`)),

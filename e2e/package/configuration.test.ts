@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { APP_ID } from '../../desktop/app/main/system/app-id.ts';
+import { APP_ID } from '../../desktop/app/main/deep-link.ts';
 import { ROOT } from '../../release/repository.ts';
 
 interface Target {

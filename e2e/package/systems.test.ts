@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP_ID } from '../../desktop/app/main/system/app-id.ts';
+import { APP_ID } from '../../desktop/app/main/deep-link.ts';
 import { buildApp } from '../../desktop/build/build.ts';
 import { VERSION } from '../../shared/version.ts';
 import { enabledFuses, FUSES_ON, packageApp } from './packaging.ts';

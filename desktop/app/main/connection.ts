@@ -1,5 +1,4 @@
 /** The relay that the app is signed in to. */
-import { basename } from 'node:path';
 import type { ApiClient } from '../../client/relay/api-client.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { t } from '../messages/translate.ts';
@@ -36,25 +35,4 @@ export interface Connection {
 export function signedIn(connection: Connection | undefined): Connection {
   if (connection !== undefined) return connection;
   throw new CallFailure({ code: 'signed-out', text: t('session.signedOutFirst') });
-}
-
-/** An event that happens again and again, sent to all listeners. */
-export class Signal<T = void> {
-  readonly #listeners = new Set<(value: T) => void>();
-
-  /** @returns call it to stop listening */
-  listen(listener: (value: T) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
-  /** Tells all current listeners, in the order in which they came. */
-  emit(value: T): void {
-    for (const listener of this.#listeners) listener(value);
-  }
-}
-
-/** As people call it. The root of a disk has no other name than its path. */
-export function folderName(path: string): string {
-  return basename(path) || path;
 }

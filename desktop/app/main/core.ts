@@ -1,11 +1,9 @@
 /** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
 import { join } from 'node:path';
-import type { Clock, Timer } from '../../client/clock.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale } from '../messages/locale.ts';
 import { currentLocale, setLocale, t } from '../messages/translate.ts';
 import { Collections, type RequestSetsOptions } from './collections/collections.ts';
-import { folderName, Signal } from './connection.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
@@ -24,15 +22,14 @@ import type { Platform } from './platform.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import { Projects } from './projects.ts';
 import { Invitations } from './session/invitations.ts';
-import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore, JsonFile } from './settings/app-store.ts';
+import { KEY_FILE_VERSION, KeyVault, PasswordStore, readKeptKey } from './settings/key-vault.ts';
+import { Feed, Poller, Signal } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
-import { Feed } from './snapshot.ts';
 import { trayModel } from './tray.ts';
-import { tunnelView } from './tunnel-view.ts';
-import { PasswordStore } from './tunnels/access.ts';
+import { folderName, tunnelView } from './tunnel-view.ts';
 import { Approvals } from './tunnels/approvals.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelList } from './tunnels/tunnel-list.ts';
@@ -378,46 +375,4 @@ async function openStore(platform: Platform): Promise<AppStore> {
     });
   }
   return new AppStore(file, value);
-}
-
-export interface PollerOptions {
-  readonly clock: Clock;
-  readonly work: () => Promise<void>;
-  /** Called after each time. */
-  readonly pauseMs: () => number;
-  readonly onError: (error: unknown) => void;
-}
-
-/** Does something again and again, one at a time, with a pause that may change. */
-export class Poller {
-  readonly #options: PollerOptions;
-  #timer: Timer | undefined;
-  #isWorking = false;
-  #isDue = false;
-
-  constructor(options: PollerOptions) {
-    this.#options = options;
-  }
-
-  /** Does it now, or once more right after the one under way. */
-  now(): void {
-    this.#isDue = true;
-    if (!this.#isWorking) void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    const { clock, work, pauseMs, onError } = this.#options;
-    this.#timer?.cancel();
-    this.#isWorking = true;
-    while (this.#isDue) {
-      this.#isDue = false;
-      try {
-        await work();
-      } catch (error) {
-        onError(error);
-      }
-    }
-    this.#isWorking = false;
-    this.#timer = clock.setTimeout(() => this.now(), pauseMs());
-  }
 }

@@ -5,7 +5,8 @@ import type { HopResult, LocalService, Remedies } from '../../client/diagnostics
 import { toMessage } from '../../client/messages.ts';
 import type { Network } from '../../client/network/network.ts';
 import type { DiagnosticsView } from '../ipc/snapshot.ts';
-import { type Connection, Signal, signedIn } from './connection.ts';
+import { type Connection, signedIn } from './connection.ts';
+import { Signal } from './signals.ts';
 
 /**
  * Checks the way from this machine through the relay to a local port.

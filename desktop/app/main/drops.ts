@@ -5,9 +5,10 @@ import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder
 import type { DropView } from '../ipc/snapshot.ts';
 import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
-import { folderName, Signal } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import { hasProject } from './projects.ts';
+import { Signal } from './signals.ts';
+import { folderName } from './tunnel-view.ts';
 import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 

@@ -1,22 +1,24 @@
 /** Composition root of the desktop app: builds the parts, connects them, and starts. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import electronUpdater from 'electron-updater';
+import { VERSION } from '../../../shared/version.ts';
+import type { About } from '../ipc/ipc.ts';
 import { t } from '../messages/translate.ts';
 import { type Core, createCore } from './core.ts';
-import { createQuit, readAbout, readLinks, readUpdateConfig } from './electron/about.ts';
+import { APP_ID, LINK_SCHEME, projectLinks, type ProjectLinks } from './deep-link.ts';
+import { isStartedAtLogin } from './electron/autostart.ts';
 import * as electron from './electron/electron.ts';
-import { collectLinks, listenToSystem } from './electron/events.ts';
+import { addressFingerprint, collectLinks, listenToSystem, NetworkWatch } from './electron/events.ts';
 import { registerChannels } from './electron/ipc.ts';
 import { denyNavigation, denyPermissions } from './electron/main-window.ts';
 import { applicationMenu, offerContextMenu } from './electron/menus.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
-import { electronPlatform, isStartedAtLogin } from './electron/platform.ts';
+import { electronPlatform } from './electron/platform.ts';
+import { createQuit } from './electron/quit.ts';
 import { Shell } from './electron/shell.ts';
-import { keepUpToDate, updateWay } from './electron/updater.ts';
+import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { newVersionNotice } from './notices.ts';
-import { APP_ID } from './system/app-id.ts';
-import { LINK_SCHEME } from './system/deep-link.ts';
-import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
 
@@ -106,4 +108,26 @@ async function start(): Promise<void> {
   });
   await core.start();
   shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
+}
+
+/** @param directory of the built main process, to which the build adds a list of its packages (desktop/build) */
+function readAbout(directory: string, versions: NodeJS.ProcessVersions): About {
+  const licences = JSON.parse(readFileSync(join(directory, 'licences.json'), 'utf8')) as About['licences'];
+  return {
+    version: VERSION,
+    versions: [
+      { name: 'Electron', version: versions.electron ?? '' },
+      { name: 'Chromium', version: versions.chrome ?? '' },
+      { name: 'Node.js', version: versions.node },
+    ],
+    licences,
+  };
+}
+
+/** @param directory of the built main process, whose package.json has the project's address */
+function readLinks(directory: string): ProjectLinks {
+  const { homepage } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+    homepage: string;
+  };
+  return projectLinks(homepage, VERSION);
 }

@@ -1,26 +1,43 @@
 /** What the core of the app needs from the system around it. Electron provides it; tests and `e2e/ui` provide their own. */
+import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-dialer.ts';
+import type { InvitationAddress } from '../../client/relay/invitation.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { About } from '../ipc/ipc.ts';
 import type { Problem, Settings } from '../ipc/snapshot.ts';
+import type { RelayApi } from './connection.ts';
+import type { ProjectLinks } from './deep-link.ts';
 import type { Diagnose } from './diagnostics.ts';
+import type { GlobalShortcutKey } from './global-shortcut.ts';
 import type { PortScan } from './ports/port-scan.ts';
-import type { InvitationCalls } from './session/invitations.ts';
-import type { Encryption } from './session/key-vault.ts';
-import type { Autostart } from './system/autostart.ts';
-import type { ProjectLinks } from './system/deep-link.ts';
-import type { GlobalShortcutKey } from './system/global-shortcut.ts';
 import type { Serve } from './tunnels/folder-service.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
-export interface Platform extends InvitationCalls {
+export interface Platform {
   readonly clock: Clock;
   /** directory of the app's own files, none of which others can read */
   readonly dataDirectory: string;
-  readonly encryption: Encryption;
-  readonly autostart: Autostart;
+  /** Encryption that the operating system offers. */
+  readonly encryption: {
+    /** whether encrypted data is safe from other users and programs that read files; asked once the app is ready */
+    isReal(): Promise<boolean>;
+    encrypt(text: string): Promise<Buffer>;
+    /** @throws if the system no longer has the key it encrypted with */
+    decrypt(bytes: Buffer): Promise<string>;
+  };
+  readonly autostart: {
+    /** Whether the system will start the app. Its user can also change that in the system's own settings. */
+    isOn(): Promise<boolean>;
+    /** @throws if it cannot be written */
+    set(isOn: boolean): Promise<void>;
+  };
   readonly about: About;
   readonly links: ProjectLinks;
+  connect(relay: RelayAddress, key: string): RelayApi;
+  /** Asks the relay for which account an invitation is. */
+  lookAtInvitation(invitation: InvitationAddress): Promise<OpenInvite>;
+  takeInvitation(invitation: InvitationAddress): Promise<TakenInvite>;
   readonly examine: Diagnose;
   readonly serve: Serve;
   /** @param target where its requests are repeated */

@@ -19,7 +19,7 @@ import type { KeyKept } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
 import { SIGNING_SECRETS_MAX } from './limits.ts';
-import type { SecretVault } from './tunnels/access.ts';
+import type { KeyVault } from './settings/key-vault.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 /** A tunnel, as far as its secrets are found by it: those of a name are there again when the name is. */
@@ -41,7 +41,7 @@ type Kept = yup.InferType<typeof secretSchema>;
 const fileSchema = yup.array(secretSchema).required();
 
 export interface SigningSecretsOptions {
-  readonly vault: SecretVault;
+  readonly vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>;
   /** wall-clock ms */
   readonly now: () => number;
   /** whether the user wants secrets to be stored; never in plain */

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RecordedMessage } from '../../client/inspector/records.ts';
+import { TUNNEL } from '../../testing/tunnel.ts';
 import { exampleDetail } from '../../testing/views.ts';
-import { detailView } from './tunnel-view.ts';
+import { LOG_START, WHOLE_LOG } from '../ipc/request-views.ts';
+import { RECENT_REQUESTS } from './limits.ts';
+import type { PortScan } from './ports/port-scan.ts';
+import { detailView, tunnelView } from './tunnel-view.ts';
 
 function message(body: Buffer, coding?: string): RecordedMessage {
   const fields: RecordedMessage['fields'] = coding === undefined ? [] : [['Content-Encoding', coding]];
@@ -29,4 +33,55 @@ describe('a request for the window', () => {
     assert.equal(request.decoded?.problem, 'damaged');
     assert.equal(response, undefined);
   });
+});
+
+describe('tunnelView', () => {
+  const form = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+  const refused = { code: 'local-refused', text: 'Nothing answers.' };
+  const blocked = { code: 'host-blocked', text: 'It refuses the name.' };
+  const known = {
+    key: 'k',
+    tunnel: TUNNEL,
+    lock: { kind: 'anyone' },
+    knocks: [],
+    logView: WHOLE_LOG,
+    log: { list: () => [], point: LOG_START, pulse: [] },
+  } as const;
+  const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>
+    tunnelView({ ...known, status: { name: 'online' }, form, localProblem }, ports, true);
+
+  it('has times and counts as the window takes them', () => {
+    const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
+    assert.deepEqual([expiresAt, ttl, framework], [Date.parse(TUNNEL.expires_at), 3600, 'Vite']);
+  });
+
+  it('has the last three requests', () => {
+    const asked: unknown[] = [];
+    const log = { ...known.log, list: (count?: number) => (asked.push(count), []) };
+    tunnelView({ ...known, status: { name: 'online' }, form, log, localProblem: undefined }, undefined, true);
+    assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
+  });
+
+  it('says that nothing listens before a visitor meets it', () => {
+    assert.equal(view(undefined, scan([])).localProblem?.code, 'local-refused');
+  });
+
+  it('says nothing about a port that only others may see', () => {
+    assert.equal(view(undefined, scan([], false)).localProblem, undefined);
+  });
+
+  it('takes it back as soon as something listens, and nothing else', () => {
+    assert.equal(view(refused, scan([3000])).localProblem, undefined);
+    assert.equal(view(blocked, scan([3000])).localProblem, blocked);
+  });
+
+  it('relies on visitors if nobody looks at ports', () => {
+    assert.equal(view(refused, undefined).localProblem, refused);
+  });
+});
+
+const scan = (listening: number[], isComplete = true): PortScan => ({
+  listening: new Set(listening),
+  isComplete,
+  ports: [{ port: 3000, process: 'node', framework: 'Vite' }],
 });

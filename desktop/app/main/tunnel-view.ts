@@ -1,10 +1,10 @@
+import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
-import { folderName } from './connection.ts';
 import { RECENT_REQUESTS } from './limits.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
@@ -95,4 +95,9 @@ function messageView(message: RecordedMessage): MessageView {
   if (decoded.removed.length + decoded.codings.length === 0) return message;
   // What goes to the window is a Uint8Array of its own: all of the memory behind it goes, too.
   return { ...message, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
+}
+
+/** As people call it. The root of a disk has no other name than its path. */
+export function folderName(path: string): string {
+  return basename(path) || path;
 }

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { UndoView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
-import { Signal } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import { UNDO_MS } from './limits.ts';
+import { Signal } from './signals.ts';
 
 /** Something that has been done here, and not yet where it cannot be taken back. Exactly one of the two is called. */
 export interface Undoable {

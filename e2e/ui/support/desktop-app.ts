@@ -6,6 +6,7 @@ import type * as Electron from 'electron';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { type Core, createCore } from '../../../desktop/app/main/core.ts';
+import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.ts';
 import { collectLinks, listenToSystem } from '../../../desktop/app/main/electron/events.ts';
 import { registerChannels } from '../../../desktop/app/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/app/main/electron/page-scheme.ts';
@@ -13,7 +14,6 @@ import {
   electronPlatform,
   type ElectronPlatformOptions,
 } from '../../../desktop/app/main/electron/platform.ts';
-import { projectLinks, readDeepLink } from '../../../desktop/app/main/system/deep-link.ts';
 import { systemClock, type Timer } from '../../../desktop/client/clock.ts';
 import { fakeEmitter } from '../../../desktop/testing/electron/emitter.ts';
 import { VERSION } from '../../../shared/version.ts';

@@ -7,8 +7,8 @@ import { failsWith } from '../../../testing/core-app.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
 import { fakeEncryption } from '../../../testing/fake-platform.ts';
 import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
-import { KEY_FILE_VERSION, KeyVault, readKeptKey } from '../session/key-vault.ts';
 import { JsonFile } from '../settings/app-store.ts';
+import { KEY_FILE_VERSION, KeyVault, readKeptKey } from '../settings/key-vault.ts';
 import { UndoList } from '../undo-list.ts';
 import { Collections } from './collections.ts';
 

@@ -6,12 +6,12 @@ import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { redactTarget } from '../../../client/inspector/redaction.ts';
 import type { KeyKept } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { Signal } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
 import { writeProblem } from '../requests.ts';
-import type { KeyVault } from '../session/key-vault.ts';
 import type { Loaded } from '../settings/app-store.ts';
+import type { KeyVault } from '../settings/key-vault.ts';
+import { Signal } from '../signals.ts';
 import type { UndoList } from '../undo-list.ts';
 import { type SavedRequest, savedRequest } from './saved-request.ts';
 

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type * as Electron from 'electron';
-import type { App, SafeStorage } from 'electron';
+import type { SafeStorage } from 'electron';
 import { systemClock } from '../../../client/clock.ts';
 import { findTunnels } from '../../../client/inspector/inspector-client.ts';
 import { runtimeFolder } from '../../../client/inspector/inspector-protocol.ts';
@@ -12,15 +12,14 @@ import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
 import { ApiClient } from '../../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
 import type { About } from '../../ipc/ipc.ts';
+import type { ProjectLinks } from '../deep-link.ts';
 import { runDiagnostics } from '../diagnostics.ts';
+import { GlobalShortcutKey } from '../global-shortcut.ts';
 import type { Platform } from '../platform.ts';
 import { createPortScan } from '../ports/port-scan.ts';
-import type { Encryption } from '../session/key-vault.ts';
-import { type Autostart, HIDDEN_ARGUMENT, xdgAutostart } from '../system/autostart.ts';
-import type { ProjectLinks } from '../system/deep-link.ts';
-import { GlobalShortcutKey } from '../system/global-shortcut.ts';
 import { serveWithEngine } from '../tunnels/folder-service.ts';
 import { createTunnelLog } from '../tunnels/tunnel-log.ts';
+import { loginItem, xdgAutostart } from './autostart.ts';
 
 export interface ElectronPlatformOptions {
   readonly electron: Pick<
@@ -115,7 +114,7 @@ export function systemEncryption(
     'isAsyncEncryptionAvailable' | 'encryptStringAsync' | 'decryptStringAsync' | 'getSelectedStorageBackend'
   >,
   platform: NodeJS.Platform,
-): Encryption {
+): Platform['encryption'] {
   return {
     async isReal() {
       if (!(await safeStorage.isAsyncEncryptionAvailable())) return false;
@@ -128,31 +127,4 @@ export function systemEncryption(
       return (await safeStorage.decryptStringAsync(bytes)).result;
     },
   };
-}
-
-/** Start at login on macOS and Windows. */
-export function loginItem(app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>): Autostart {
-  const args = [HIDDEN_ARGUMENT];
-  return {
-    isOn() {
-      const { openAtLogin, executableWillLaunchAtLogin } = app.getLoginItemSettings({ args });
-      // Windows has a switch of its own for that, in the Task Manager; macOS does not have this property.
-      return Promise.resolve(openAtLogin && (executableWillLaunchAtLogin as boolean | undefined) !== false);
-    },
-    set(isOn) {
-      app.setLoginItemSettings({ openAtLogin: isOn, args });
-      return Promise.resolve();
-    },
-  };
-}
-
-/** Whether the system, not a person, has started the app: then it shows no window. macOS hands over no arguments. */
-export function isStartedAtLogin(
-  app: Pick<App, 'getLoginItemSettings'>,
-  platform: NodeJS.Platform,
-  argv: readonly string[],
-): boolean {
-  return (
-    argv.includes(HIDDEN_ARGUMENT) || (platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin)
-  );
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { FakeClock } from '../../../testing/fake-clock.ts';
 import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS } from '../limits.ts';
-import { keepUpToDate, type Updater, type UpdateWay, updateWay } from './updater.ts';
+import { keepUpToDate, UpdateGate, type Updater, type UpdateWay, updateWay } from './updater.ts';
 
 const SIGNED = 'provider: generic\npublisherName:\n  - CN=Culvert, O=Culvert\n';
 
@@ -90,5 +90,48 @@ describe('keepUpToDate', () => {
     const { clock, said, updater } = appWith('leave');
     clock.advance(UPDATE_INTERVAL_MS);
     assert.deepEqual([said, updater.eventNames()], [[], []]);
+  });
+});
+
+function updating() {
+  const clock = new FakeClock();
+  const seen = { checks: 0, installs: 0, isInUse: true };
+  const gate = new UpdateGate({
+    clock,
+    check: () => {
+      seen.checks += 1;
+      return Promise.reject(new Error('no network'));
+    },
+    install: () => void (seen.installs += 1),
+    isInUse: () => seen.isInUse,
+  });
+  return { clock, gate, seen };
+}
+
+describe('UpdateGate', () => {
+  it('looks after a minute, then every four hours, whatever the result', () => {
+    const { clock, seen } = updating();
+    clock.advance(59_000);
+    assert.equal(seen.checks, 0);
+    clock.advance(1000);
+    assert.equal(seen.checks, 1);
+    clock.advance(4 * 3_600_000 - 1);
+    assert.equal(seen.checks, 1);
+    clock.advance(1);
+    assert.equal(seen.checks, 2);
+    clock.advance(4 * 3_600_000);
+    assert.equal(seen.checks, 3);
+  });
+
+  it('never restarts while a tunnel is live, and does once none is', () => {
+    const { clock, gate, seen } = updating();
+    gate.downloaded();
+    clock.advance(24 * 3_600_000);
+    assert.equal(seen.installs, 0);
+    seen.isInUse = false;
+    clock.advance(59_999);
+    assert.equal(seen.installs, 0);
+    clock.advance(1);
+    assert.equal(seen.installs, 1);
   });
 });

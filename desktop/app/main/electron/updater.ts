@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AppUpdater } from 'electron-updater';
 import type { Clock, Timer } from '../../../client/clock.ts';
 import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS, UPDATE_RETRY_MS } from '../limits.ts';
@@ -135,4 +137,10 @@ export class UpdateGate {
       // No network, or no published version: the next look finds it.
     }
   }
+}
+
+/** @param directory of what the app was packaged with, in which electron-builder says where newer versions are; `''` without */
+export function readUpdateConfig(directory: string): string {
+  const path = join(directory, 'app-update.yml');
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

@@ -3,8 +3,8 @@ import { signInLink } from '../../../../shared/invitations.ts';
 import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { type App, failsWith, FORM, signedIn, start, until } from '../../../testing/core-app.ts';
 import { ACCOUNT } from '../../../testing/tunnel.ts';
+import { readDeepLink } from '../deep-link.ts';
 import { INVITATION_LOOKS_MAX, UNDO_MS } from '../limits.ts';
-import { readDeepLink } from '../system/deep-link.ts';
 
 const TOKEN = 't'.repeat(32);
 const ADDRESS = `https://other.example.com/invite/${TOKEN}`;

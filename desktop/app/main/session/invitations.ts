@@ -1,28 +1,20 @@
 /** Invitations that somebody opens in the app (docs/protocol.md section 13): shown first, and taken once the user says so. */
 import { randomUUID } from 'node:crypto';
-import type { OpenInvite, TakenInvite } from '../../../../shared/invitations.ts';
 import { type InvitationAddress, readInvitation } from '../../../client/relay/invitation.ts';
-import { isProtected, type RelayAddress } from '../../../client/relay/relay-address.ts';
+import { isProtected } from '../../../client/relay/relay-address.ts';
 import type { InvitationView, KeyKept } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { type RelayApi, Signal } from '../connection.ts';
 import { CallFailure, toCallError } from '../failure.ts';
 import { INVITATION_LOOKS_MAX } from '../limits.ts';
+import type { Platform } from '../platform.ts';
+import { Signal } from '../signals.ts';
 import type { SigningSecrets } from '../signing.ts';
 import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
 import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
 
-/** The calls of relays that it makes. */
-export interface InvitationCalls {
-  connect(relay: RelayAddress, key: string): RelayApi;
-  /** Asks whom an invitation is for. */
-  lookAtInvitation(invitation: InvitationAddress): Promise<OpenInvite>;
-  takeInvitation(invitation: InvitationAddress): Promise<TakenInvite>;
-}
-
 export interface InvitationsOptions extends LeaveOptions {
-  readonly platform: InvitationCalls;
+  readonly platform: Pick<Platform, 'connect' | 'lookAtInvitation' | 'takeInvitation'>;
   /** how a key can be stored on this machine, best first */
   readonly keeps: () => Promise<readonly KeyKept[]>;
 }

@@ -6,10 +6,11 @@ import { refusesKey } from '../../../client/relay/errors.ts';
 import { isProtected, parseRelayAddress, type RelayAddress } from '../../../client/relay/relay-address.ts';
 import type { AccountView, KeyKept, Problem, SessionView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { type Connection, type RelayApi, Signal } from '../connection.ts';
+import type { Connection, RelayApi } from '../connection.ts';
 import { CallFailure, relayProblem } from '../failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
-import type { KeyVault } from './key-vault.ts';
+import type { KeyVault } from '../settings/key-vault.ts';
+import { Signal } from '../signals.ts';
 
 export interface SignInOptions {
   readonly vault: KeyVault;

@@ -2,9 +2,9 @@
  * Links of the app. Anything can open one, so none does anything but ask: `culvert://new?port=3000&name=my-app` opens the create
  * form, filled in, and takes no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation.
  */
-import { NAME_RULE, parsePort } from '../../../../shared/value-rules.ts';
-import { readInvitation } from '../../../client/relay/invitation.ts';
-import type { TunnelForm } from '../../ipc/ipc.ts';
+import { NAME_RULE, parsePort } from '../../../shared/value-rules.ts';
+import { readInvitation } from '../../client/relay/invitation.ts';
+import type { TunnelForm } from '../ipc/ipc.ts';
 
 export const LINK_SCHEME = 'culvert';
 const LINK_MAX_CHARS = 2000;
@@ -55,3 +55,6 @@ export function projectLinks(home: string, version: string) {
     releases: `${home}/releases`,
   };
 }
+
+/** The id by which systems know the app; `appId` of electron-builder.yml. */
+export const APP_ID = 'dev.culvert.desktop';

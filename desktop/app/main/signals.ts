@@ -1,3 +1,4 @@
+/** Events within main, and work that repeats. */
 import type { Clock, Timer } from '../../client/clock.ts';
 
 export interface FeedOptions<T> {
@@ -56,5 +57,63 @@ export class Feed<T> {
     this.#pause?.cancel();
     this.#pause = undefined;
     this.changed();
+  }
+}
+
+/** An event that happens again and again, sent to all listeners. */
+export class Signal<T = void> {
+  readonly #listeners = new Set<(value: T) => void>();
+
+  /** @returns call it to stop listening */
+  listen(listener: (value: T) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Tells all current listeners, in the order in which they came. */
+  emit(value: T): void {
+    for (const listener of this.#listeners) listener(value);
+  }
+}
+
+export interface PollerOptions {
+  readonly clock: Clock;
+  readonly work: () => Promise<void>;
+  /** Called after each time. */
+  readonly pauseMs: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Does something again and again, one at a time, with a pause that may change. */
+export class Poller {
+  readonly #options: PollerOptions;
+  #timer: Timer | undefined;
+  #isWorking = false;
+  #isDue = false;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  /** Does it now, or once more right after the one under way. */
+  now(): void {
+    this.#isDue = true;
+    if (!this.#isWorking) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, work, pauseMs, onError } = this.#options;
+    this.#timer?.cancel();
+    this.#isWorking = true;
+    while (this.#isDue) {
+      this.#isDue = false;
+      try {
+        await work();
+      } catch (error) {
+        onError(error);
+      }
+    }
+    this.#isWorking = false;
+    this.#timer = clock.setTimeout(() => this.now(), pauseMs());
   }
 }

@@ -1,5 +1,5 @@
-import type { GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
-import { Signal } from '../connection.ts';
+import type { GlobalShortcutKeys } from '../ipc/tunnel-views.ts';
+import { Signal } from './signals.ts';
 
 /** Shortcuts of the system, as Electron gives them. */
 export interface SystemShortcuts {

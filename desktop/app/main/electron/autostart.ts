@@ -1,13 +1,8 @@
-/** Start at login on Linux: a file as in the XDG Desktop Application Autostart Specification. */
+/** Start at login: a setting of the system on macOS and Windows, a file on Linux. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-
-export interface Autostart {
-  /** Whether the system will start the app, which its user can also change in the system's own settings. */
-  isOn(): Promise<boolean>;
-  /** @throws if it cannot be written */
-  set(isOn: boolean): Promise<void>;
-}
+import type { App } from 'electron';
+import type { Platform } from '../platform.ts';
 
 /** The argument with which the app starts without showing its window. */
 export const HIDDEN_ARGUMENT = '--hidden';
@@ -19,7 +14,7 @@ const OFF = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
  * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
  * @param program path of the app, or of its AppImage
  */
-export function xdgAutostart(configDirectory: string, program: string): Autostart {
+export function xdgAutostart(configDirectory: string, program: string): Platform['autostart'] {
   const path = join(configDirectory, 'autostart', 'culvert.desktop');
   return {
     async isOn() {
@@ -55,4 +50,33 @@ X-GNOME-Autostart-enabled=true
 function quote(program: string): string {
   const quoted = program.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%');
   return `"${quoted.replaceAll('\\', '\\\\')}"`;
+}
+
+/** Start at login on macOS and Windows. */
+export function loginItem(
+  app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>,
+): Platform['autostart'] {
+  const args = [HIDDEN_ARGUMENT];
+  return {
+    isOn() {
+      const { openAtLogin, executableWillLaunchAtLogin } = app.getLoginItemSettings({ args });
+      // Windows has a switch of its own for that, in the Task Manager; macOS does not have this property.
+      return Promise.resolve(openAtLogin && (executableWillLaunchAtLogin as boolean | undefined) !== false);
+    },
+    set(isOn) {
+      app.setLoginItemSettings({ openAtLogin: isOn, args });
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Whether the system, not a person, has started the app: then it shows no window. macOS hands over no arguments. */
+export function isStartedAtLogin(
+  app: Pick<App, 'getLoginItemSettings'>,
+  platform: NodeJS.Platform,
+  argv: readonly string[],
+): boolean {
+  return (
+    argv.includes(HIDDEN_ARGUMENT) || (platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin)
+  );
 }

@@ -1,16 +1,9 @@
 /** Where a secret, such as the API key, is stored between two starts. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../ipc/snapshot.ts';
-import type { JsonFile, Loaded } from '../settings/app-store.ts';
-
-/** Encryption that the operating system offers. */
-export interface Encryption {
-  /** whether encrypted data is safe from other users and programs that read files; asked once the app is ready */
-  isReal(): Promise<boolean>;
-  encrypt(text: string): Promise<Buffer>;
-  /** @throws if the system no longer has the key it encrypted with */
-  decrypt(bytes: Buffer): Promise<string>;
-}
+import type { Platform } from '../platform.ts';
+import type { TunnelPasswords } from '../tunnels/access.ts';
+import type { JsonFile, Loaded } from './app-store.ts';
 
 /** The content of the vault's file: base64 of the encrypted key, or the key itself. */
 export interface KeptKey {
@@ -39,10 +32,10 @@ export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'rem
 
 /** Stores one key, or another text that is secret, the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
-  readonly #encryption: Encryption;
+  readonly #encryption: Platform['encryption'];
   readonly #file: KeyFile;
 
-  constructor(encryption: Encryption, file: KeyFile) {
+  constructor(encryption: Platform['encryption'], file: KeyFile) {
     this.#encryption = encryption;
     this.#file = file;
   }
@@ -82,16 +75,16 @@ export class KeyVault {
   }
 
   /**
-   * What was made of the stored text. It is for what nobody can give once more: a file that cannot be read is put aside.
+   * Loads what cannot be entered again: a file that cannot be read is kept under another name.
    *
-   * @param read throws for a text that it does not understand
-   * @param initial where there is none, or none that can be read
+   * @param parse throws for a text that it does not understand
+   * @param initial if there is none, or none that can be read
    */
-  async loadAs<T>(read: (text: string) => T, initial: T): Promise<Loaded<T>> {
+  async loadAs<T>(parse: (text: string) => T, initial: T): Promise<Loaded<T>> {
     const { value: saved, asideAt } = await this.#file.load();
     if (saved === undefined) return { value: initial, asideAt };
     try {
-      return { value: read(await this.#read(saved)), asideAt: undefined };
+      return { value: parse(await this.#read(saved)), asideAt: undefined };
     } catch {
       return { value: initial, asideAt: await this.#file.setAside() };
     }
@@ -105,4 +98,57 @@ export class KeyVault {
   async #read({ kept, value }: KeptKey): Promise<string> {
     return kept === 'file' ? value : this.#encryption.decrypt(Buffer.from(value, 'base64'));
   }
+}
+
+/* The passwords of this app's tunnels, which the relay shows to nobody: kept the way the API key is. */
+
+const passwordsSchema = yup.array(yup.array(yup.string().required()).length(2).required()).required();
+
+export class PasswordStore {
+  readonly #vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>;
+  #kept: KeyKept;
+  /** what is stored, as text */
+  #text: string;
+
+  private constructor(vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>, kept: KeyKept, text: string) {
+    this.#vault = vault;
+    this.#kept = kept;
+    this.#text = text;
+  }
+
+  /** @returns the store, and what it has kept; nothing of what cannot be read */
+  static async open(
+    vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>,
+  ): Promise<{ store: PasswordStore; passwords: TunnelPasswords }> {
+    const saved = await vault.load();
+    const passwords = read(saved?.key ?? '[]');
+    return { store: new PasswordStore(vault, saved?.kept ?? 'session', write(passwords)), passwords };
+  }
+
+  /**
+   * Keeps these and no others; resolves when they are on disk.
+   *
+   * @param wish where the API key is kept now; `undefined` while nobody is signed in, which changes nothing about it
+   */
+  async keep(passwords: TunnelPasswords, wish: KeyKept | undefined): Promise<void> {
+    const kept = wish ?? this.#kept;
+    const text = write(passwords);
+    if (text === this.#text && kept === this.#kept) return;
+    if (passwords.size === 0) await this.#vault.forget();
+    else await this.#vault.keep(text, kept);
+    this.#kept = kept;
+    this.#text = text;
+  }
+}
+
+function read(text: string): TunnelPasswords {
+  try {
+    return new Map(passwordsSchema.validateSync(JSON.parse(text)) as [string, string][]);
+  } catch {
+    return new Map();
+  }
+}
+
+function write(passwords: TunnelPasswords): string {
+  return JSON.stringify([...passwords]);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FakeClock } from '../../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import { GlobalShortcut, GlobalShortcutKey } from './global-shortcut.ts';
 
 /** A system on which other programs have some shortcuts. */
