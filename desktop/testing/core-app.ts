@@ -1,4 +1,4 @@
-/** The app's core on a system and a relay of the test's own, called as the window calls it. */
+/** The app's core on a fake system and relay, called as the window calls it. */
 import assert from 'node:assert/strict';
 import type { CreateForm } from '../app/ipc/ipc.ts';
 import { type Core, createCore } from '../app/main/core.ts';
@@ -55,7 +55,7 @@ export const failsWith = (code: string) => (error: unknown) => {
   return true;
 };
 
-/** The value of the condition as soon as it has one; files are written in between. */
+/** Waits until the condition has a value; files are written in between. */
 export async function until<T>(condition: () => T | undefined): Promise<T> {
   for (;;) {
     const value = condition();

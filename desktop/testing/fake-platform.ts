@@ -1,4 +1,4 @@
-/** A system around the app's core; a test sees everything that happens to it. */
+/** A fake system around the app's core, which records every call. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,9 +44,9 @@ export class FakeApi implements RelayApi {
   /** ids of tunnels that the command serves on this machine */
   servedHere: string[] = [];
   readonly calls: string[] = [];
-  /** who may come in, of each tunnel that was created or changed */
+  /** the access policy of each tunnel that was created or changed */
   readonly asked: Access[] = [];
-  /** what the next calls throw, for as long as it is set */
+  /** thrown by all calls while it is set */
   failure: Error | undefined;
   #count = 0;
 
@@ -184,7 +184,7 @@ export class FakeApi implements RelayApi {
   }
 }
 
-/** A tunnel that is being served; the test is its engine. */
+/** A tunnel that is being served; the test takes the part of the client. */
 export interface FakeServed extends ServeOptions {
   isStopped: boolean;
   /** `suspend` and `wake`, in order */
@@ -230,7 +230,7 @@ export function emptyLog(): TunnelLog {
   };
 }
 
-/** Encryption that one can see through. */
+/** Encryption whose result is readable. */
 export function fakeEncryption(isReal: boolean): Platform['encryption'] {
   return {
     isReal: () => Promise.resolve(isReal),
@@ -253,7 +253,7 @@ export interface Seen {
   quits: number;
 }
 
-/** A check of the way that is under way; the test is its hops. */
+/** Running diagnostics; the test provides the results. */
 export interface FakeExamination {
   readonly connection: Connection;
   readonly local: LocalService | undefined;
@@ -264,7 +264,7 @@ export interface FakeExamination {
 }
 
 export interface FakeSystem {
-  /** what the user says next */
+  /** the user's next answers */
   readonly answers: {
     fileToWrite: string | undefined;
     harToRead: string | undefined;

@@ -1,30 +1,30 @@
-/** What page and main say to each other besides the channels of main/handlers/channels.ts: values, answers, and what main pushes. */
+/** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-dialer.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TunnelAccess } from './tunnel-views.ts';
 
-/** What main pushes to the page: one row for each, with the type of its value. */
+/** The table of pushes from main to the page: name and type of the value. */
 export const PUSHES = {
   'snapshot:changed': push<Snapshot>(),
   /** a `culvert://` link, or the tray's "New tunnel": shows the create form, filled in */
   'form:open': push<Partial<TunnelForm>>(),
   /** a notification was clicked: shows the card of a tunnel */
   'tunnel:show': push<TunnelRef>(),
-  /** the global shortcut was pressed: shows the address of a tunnel, which is copied if that is asked for */
+  /** the global shortcut was pressed: shows the address of a tunnel, and copies it if asked to */
   'address:show': push<TunnelRef & { copies: boolean }>(),
 };
 
 /** Push → its value. */
 export type Pushes = { [P in keyof typeof PUSHES]: ReturnType<(typeof PUSHES)[P]> };
 
-/** A row has the type of its value; nobody calls it. */
+/** Only carries the type of the value. */
 function push<T>() {
   return (value: T): T => value;
 }
 
-/** How many of the paths that are dropped at once main gets: it shares one, and has to know of a second to refuse them. */
+/** Paths of one drop that main gets: it shares one, and needs a second to refuse several. */
 export const DROPPED_PATHS_MAX = 2;
 
 export interface TunnelRef {
@@ -40,7 +40,7 @@ export interface ShownRequest extends RequestRef {
   reveal: boolean;
 }
 
-/** A message, with its body also as it is without its content codings, where it has any. */
+/** A message, and its decoded body if it has content codings. */
 export interface MessageView extends RecordedMessage {
   readonly decoded?: DecodedBody | undefined;
 }
@@ -62,11 +62,11 @@ export interface TunnelForm {
   domain?: string | undefined;
 }
 
-/** What is remembered of it. */
+/** The part that the app remembers. */
 export interface KeptForm extends TunnelForm {
-  /** path of the folder that is served in place of a local port; the page cannot name one */
+  /** path of the folder that is served instead of a local port; the page cannot set it */
   folder?: string | undefined;
-  /** how the port is reached, if a project says so; the page cannot */
+  /** how the port is reached, if a project sets it; the page cannot */
   local?: Omit<LocalTarget, 'port'> | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface About {
   licences: readonly { name: string; licence: string }[];
 }
 
-/** The result of every call: an error is data, so that nothing about it is lost on the way. */
+/** The result of every call: an error is data, because Electron keeps only the text of one that is thrown. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
 export interface CallError {

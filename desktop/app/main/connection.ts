@@ -24,7 +24,7 @@ export type RelayApi = Pick<
   | 'removeDomain'
 >;
 
-/** What a signed-in app needs to work. */
+/** A relay, and the key for it. */
 export interface Connection {
   readonly relay: RelayAddress;
   readonly key: string;

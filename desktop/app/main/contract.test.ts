@@ -1,7 +1,4 @@
-/**
- * Checks that the channels of the table are those that main registers and the bundled preload exposes, and that all are
- * validated.
- */
+/** Checks that main registers and the bundled preload exposes exactly the channels of the table, and that all are validated. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +20,7 @@ interface Bridge {
   on(push: string, listener: (...values: unknown[]) => void): () => void;
 }
 
-/** A payload that no channel takes. */
+/** A payload that no channel accepts. */
 const BAD = { port: -1, key: 7, id: 0, theme: 'pink', relay: '', unknown: true };
 const OURS = fakeFrame(PAGE_URL);
 
@@ -82,14 +79,14 @@ describe('the contract between page and main', () => {
     }
   });
 
-  it('takes the path of what is dropped from the system, and from nobody else', async () => {
+  it('takes the path of a dropped file from the system only', async () => {
     const bridge = expose();
     assert.deepEqual(await bridge.drop(['a', 'b', 'c']), { ok: true, value: undefined });
     assert.deepEqual(bugs, []);
     await assert.rejects(bridge.call('folder:drop', { paths: ['/'] }), TypeError);
   });
 
-  it('passes what main pushes to listeners, without the event, until they stop', () => {
+  it('passes pushes of main to listeners, without the event, until they stop', () => {
     const bridge = expose();
     for (const name of Object.keys(PUSHES)) {
       const seen: unknown[][] = [];
@@ -127,13 +124,13 @@ describe('the contract between page and main', () => {
     assert.equal(codeOf(await other.invoke('snapshot:get', undefined)), 'foreign-sender');
   });
 
-  it('responds to what is right', async () => {
+  it('answers a valid call', async () => {
     const answer = (await expose().call('snapshot:get')) as Answer<{ tunnels: unknown[] }>;
     assert.ok(answer.ok);
     assert.deepEqual(answer.value.tunnels, []);
   });
 
-  it('names the field that is wrong', async () => {
+  it('names the invalid field', async () => {
     const form = { port: 0, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
     const fields: Record<string, object> = {
       port: form,
@@ -151,7 +148,7 @@ describe('the contract between page and main', () => {
     }
   });
 
-  it('tells the page nothing about a bug except that it is one', async () => {
+  it('reports a bug to the page without its details', async () => {
     const core = await createCore({
       ...fakeSystem().platform,
       get about(): never {

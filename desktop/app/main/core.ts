@@ -1,4 +1,4 @@
-/** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
+/** The app without Electron: its memory, its account, its tunnels, and the snapshots of them that the window shows. */
 import { join } from 'node:path';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale } from '../messages/locale.ts';
@@ -45,9 +45,9 @@ export async function createCore(platform: Platform) {
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
-  /** What was served, and known of local services, when the latest look at ports began. */
+  /** The tunnels, and what was known of their local services, when the latest port scan began. */
   let asked: ReadonlySet<object | undefined> = new Set();
-  /** The same for the look that `scan` comes from: `scan` says nothing about what began later. */
+  /** The same for `scan`, which says nothing about anything newer. */
   let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;
@@ -222,7 +222,7 @@ export async function createCore(platform: Platform) {
     if (!isVisible) return;
     asked = new Set(desk.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
     scan = await platform.scanPorts();
-    // Nobody looks again while the window is hidden, and the tray and notices must not rely on an old look.
+    // There are no scans while the window is hidden, and tray and notices must not rely on an old one.
     judged = isVisible ? asked : new Set();
     showChange();
   }
@@ -242,7 +242,7 @@ export async function createCore(platform: Platform) {
     snapshots.changed();
   }
 
-  /** Asks the user for a folder, with one dialog at a time. What was done with it is shown when this is over. */
+  /** Asks the user for a folder, with one dialog at a time, and shows the result before the call ends. */
   async function askForFolder(then: (folder: string) => Promise<void>): Promise<void> {
     if (isChoosing) return;
     isChoosing = true;
@@ -279,7 +279,7 @@ export async function createCore(platform: Platform) {
     undos,
     snapshots,
     tray,
-    /** what the user is to be told outside the window */
+    /** notices for the user outside the window */
     notices,
     /** The app uses another language from now on. */
     localeChanged,
@@ -287,7 +287,7 @@ export async function createCore(platform: Platform) {
     quitRequested,
     /** The user wants the downloaded version, now. */
     updateRequested,
-    /** Restores the state in which the app ended: signs in, serves tunnels. Call it once everything listens. */
+    /** Signs in and serves tunnels as at the last end of the app. Call it once everything listens. */
     async start(): Promise<void> {
       platform.summonKey.use(store.data.settings.summonShortcut);
       await signIn.restore();
@@ -296,11 +296,11 @@ export async function createCore(platform: Platform) {
       lookForNotices();
     },
     askForFolder,
-    /** Shows an invitation that a link has, and asks the user. */
+    /** Shows the invitation of a link, and asks the user. */
     openInvitation(address: string): void {
       inBackground('opening an invitation', invitations.open(address));
     },
-    /** Shows what was dropped on the tray, and asks the user. */
+    /** Shows what was dropped on the tray, and asks the user whether to share it. */
     drop(paths: readonly string[]): void {
       inBackground('looking at what was dropped', drops.show(paths));
     },

@@ -1,4 +1,3 @@
-/** What the app does on its own: links, start at login, the network, quitting, updates. */
 import assert from 'node:assert/strict';
 import { signInLink } from '../../../shared/invitations.ts';
 import { findDeepLink, readDeepLink } from './deep-link.ts';

@@ -1,6 +1,6 @@
 /**
- * Links of the app. Anything can open one, so none does anything but ask: `culvert://new?port=3000&name=my-app` opens the create
- * form, filled in, and takes no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation.
+ * Links of the app. Anything can open one, so they only ask the user: `culvert://new?port=3000&name=my-app` opens the create form,
+ * filled in, and accepts no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation.
  */
 import { NAME_RULE, parsePort } from '../../../shared/value-rules.ts';
 import { readInvitation } from '../../client/relay/invitation.ts';
@@ -13,7 +13,7 @@ export type DeepLink =
   | { readonly opens: 'form'; readonly form: Partial<TunnelForm> }
   | { readonly opens: 'invitation'; readonly address: string };
 
-/** @returns what to show; `undefined` for anything else than such a link. A part of a form that is not valid is left out. */
+/** @returns what to show, without invalid parts of a form; `undefined` for anything but such a link */
 export function readDeepLink(text: string): DeepLink | undefined {
   const url = text.length > LINK_MAX_CHARS ? null : URL.parse(text);
   if (url?.protocol !== `${LINK_SCHEME}:`) return undefined;
@@ -44,7 +44,7 @@ export function findDeepLink(argv: readonly string[]): string | undefined {
 export type ProjectLinks = Readonly<ReturnType<typeof projectLinks>>;
 
 /**
- * Where the links of the window lead. The page names a link, and never gives an address.
+ * Addresses of the links in the window. The page names a link, and never an address.
  *
  * @param home address of the project's repository, from the app's own package.json
  */
@@ -56,5 +56,5 @@ export function projectLinks(home: string, version: string) {
   };
 }
 
-/** The id by which systems know the app; `appId` of electron-builder.yml. */
+/** The id of the app in the system; `appId` of electron-builder.yml. */
 export const APP_ID = 'dev.culvert.desktop';

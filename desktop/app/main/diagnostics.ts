@@ -1,4 +1,4 @@
-/** Finds out why something does not work: the hops of `culvert doctor`, shown as they are checked. */
+/** Diagnostics: the checks of `culvert doctor`, shown in the window as they run. */
 import { randomUUID } from 'node:crypto';
 import { diagnose } from '../../client/diagnostics/diagnose.ts';
 import type { HopResult, LocalService, Remedies } from '../../client/diagnostics/hop.ts';
@@ -13,7 +13,7 @@ import { Signal } from './signals.ts';
  *
  * @param local the local service; `undefined` for none
  * @param tell called with every result as it comes
- * @returns whether nothing has failed
+ * @returns whether everything works
  */
 export type Diagnose = (
   connection: Connection,
@@ -26,7 +26,7 @@ export interface DiagnosticsOptions {
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly examine: Diagnose;
-  /** A check has ended in a way that it should not. */
+  /** Called with an unexpected error of a check. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -41,12 +41,12 @@ export class Diagnostics {
     this.#options = options;
   }
 
-  /** What was found so far; `undefined` while nobody wants to know. */
+  /** The results so far; `undefined` while the window does not show them. */
   get view(): DiagnosticsView | undefined {
     return this.#view;
   }
 
-  /** Begins, in place of one that may be under way. @param of the tunnel that fails, with what it leads to; none for the relay alone */
+  /** Starts a check instead of a running one. @param of the tunnel that fails, and its local service; without it, the relay alone */
   start(of: { readonly slug: string; readonly local: LocalService | undefined } | undefined): void {
     const connection = signedIn(this.#options.connection());
     this.stop();
@@ -56,7 +56,7 @@ export class Diagnostics {
     this.#examine(connection, of?.local, running.signal).catch(this.#options.onError);
   }
 
-  /** Nobody wants to know any more. */
+  /** The window no longer shows the results. */
   stop(): void {
     this.#running?.abort();
     this.#running = undefined;
@@ -86,7 +86,7 @@ export class Diagnostics {
   }
 }
 
-/** What to do, as far as this app has other ways than the command. */
+/** Advice that differs from the command's. */
 const REMEDIES: Remedies = {
   noKey: toMessage('doctor.app.newKey'),
   badKey: toMessage('doctor.app.newKey'),

@@ -8,7 +8,7 @@ import { again, type App, failsWith, FORM, signedIn, start, until } from '../../
 import type { FakeServed } from '../../testing/fake-platform.ts';
 import { CHANNELS } from './handlers/channels.ts';
 
-/** What a visitor would get: the engine's request to the local service. */
+/** A request as the client sends it to the local service for a visitor. */
 async function visit({ form }: FakeServed, path = '/'): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   request({ host: '127.0.0.1', port: form.port, path, headers: { host: form.hostHeader } }, (response) => {
@@ -44,7 +44,7 @@ describe('a folder that is dropped', () => {
     return opened;
   }
 
-  /** Drops the folder and says yes. */
+  /** Drops the folder and confirms. */
   async function share(app: App): Promise<{ key: string; served: FakeServed }> {
     await app.call('folder:drop', { paths: [site] });
     const { drop } = app.core.snapshots.make();
@@ -52,7 +52,7 @@ describe('a folder that is dropped', () => {
     return { key, served: await until(() => app.serve.all.at(-1)) };
   }
 
-  it('is named, and not shared before its user says so', async () => {
+  it('is named, and shared only after the user confirms', async () => {
     const app = await open();
     const before = app.api.calls.length;
     await app.call('folder:drop', { paths: [site] });
@@ -65,7 +65,7 @@ describe('a folder that is dropped', () => {
     assert.equal(app.core.desk.tunnels.length, 0);
   });
 
-  it('is shared once, however often that is asked for', async () => {
+  it('is shared once, even if the user confirms twice', async () => {
     const app = await open();
     await app.call('folder:drop', { paths: [site] });
     const id = app.core.snapshots.make().drop?.id ?? '';
@@ -75,7 +75,7 @@ describe('a folder that is dropped', () => {
     assert.equal(app.core.desk.tunnels.length, 1);
   });
 
-  it('is served to visitors only, as a card that names it', async () => {
+  it('is served to visitors only, and named on its card', async () => {
     const app = await open();
     const { served } = await share(app);
     const { drop, tunnels } = app.core.snapshots.make();
@@ -86,14 +86,14 @@ describe('a folder that is dropped', () => {
     assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
   });
 
-  it('is what a check of its way ends at', async () => {
+  it('is where its diagnostics end', async () => {
     const app = await open();
     const { key } = await share(app);
     await app.call('checkup:start', { key });
     assert.deepEqual(app.examined.at(-1)?.local, { folder: site });
   });
 
-  it('is no longer served once it is stopped, and is again when that is undone', async () => {
+  it('is no longer served after a stop, until that is undone', async () => {
     const app = await open();
     const { key, served } = await share(app);
     await app.call('tunnel:stop', { key });
@@ -106,7 +106,7 @@ describe('a folder that is dropped', () => {
     assert.equal(back.form.hostHeader, served.form.hostHeader, 'its requests can be repeated');
   });
 
-  it('is no longer served when its hour is over, and is when it is started again', async () => {
+  it('is no longer served when its hour is over, until it is started again', async () => {
     const app = await open();
     const { key, served } = await share(app);
     served.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
@@ -115,7 +115,7 @@ describe('a folder that is dropped', () => {
     assert.equal(await visit(await until(() => app.serve.all[1])), 'hello from a folder');
   });
 
-  it('is served again after a restart of the app, or says why not', async () => {
+  it('is served again after a restart of the app, or shows why not', async () => {
     const app = await open();
     await share(app);
     const second = await open(start(again(app)));
@@ -127,7 +127,7 @@ describe('a folder that is dropped', () => {
       return now?.name === 'ended' ? now : undefined;
     });
     assert.match(status.why, /cannot be read \(ENOENT\)/);
-    // It is back: the tunnel that the relay still has is served.
+    // The folder is back, and the relay still has its tunnel.
     mkdirSync(site);
     const creates = third.api.calls.filter((call) => call.startsWith('create')).length;
     await third.call('tunnel:start', { key: third.core.desk.tunnels[0]?.key ?? '' });
@@ -135,7 +135,7 @@ describe('a folder that is dropped', () => {
     assert.equal(third.api.calls.filter((call) => call.startsWith('create')).length, creates);
   });
 
-  it('is not taken if it is none, several, unreadable or of nobody', async () => {
+  it('is refused if it is a file, several, unreadable, or nobody is signed in', async () => {
     const app = await open();
     const file = join(site, 'index.html');
     const cases: [string[], RegExp][] = [
@@ -158,7 +158,7 @@ describe('a folder that is dropped', () => {
     assert.match(drop?.state === 'refused' ? drop.problem.text : '', /Sign in first/);
   });
 
-  it('may be chosen in a dialog of the system, once at a time', async () => {
+  it('can be chosen in a dialog of the system, one at a time', async () => {
     const app = await open();
     await app.call('folder:choose', undefined);
     assert.equal(app.core.snapshots.make().drop, undefined, 'the user wanted none');
@@ -179,7 +179,7 @@ describe('a folder that is dropped', () => {
     assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
   });
 
-  it('with a culvert.yml offers the project in its place', async () => {
+  it('offers the project instead if it has a culvert.yml', async () => {
     const app = await open();
     writeFileSync(join(site, 'culvert.yml'), 'tunnels: {web: {port: 3000}}');
     await app.call('folder:drop', { paths: [site] });
@@ -191,7 +191,7 @@ describe('a folder that is dropped', () => {
     await assert.rejects(app.call('project:open', { id: drop.id }), failsWith('no-folder'));
   });
 
-  it('is never one that the page names', () => {
+  it('cannot be named by the page', () => {
     assert.throws(() => CHANNELS['tunnel:create'].payload.validateSync({ ...FORM, folder: site }), /folder/);
     assert.throws(
       () => CHANNELS['folder:drop'].payload.validateSync({ paths: ['', '', ''] }),

@@ -1,4 +1,4 @@
-/** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user says so. */
+/** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user confirms. */
 import { randomUUID } from 'node:crypto';
 import { OPEN } from '../../../shared/access.ts';
 import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
@@ -18,12 +18,12 @@ export interface DropsOptions {
 }
 
 interface Dropped {
-  /** of the folder; `undefined` for what cannot be shared */
+  /** of the folder; `undefined` if it cannot be shared */
   readonly path: string | undefined;
   readonly view: DropView;
 }
 
-/** For how long a folder is shared. */
+/** How long a folder is shared. */
 const SHARED_TTL = '1h';
 export class Drops {
   /** The view has changed. */
@@ -31,7 +31,7 @@ export class Drops {
   readonly #options: DropsOptions;
   #dropped: Dropped | undefined;
   #isSharing = false;
-  /** counts what was dropped: the last one is shown, however long another takes to be looked at */
+  /** counts drops, so that only the last one is shown, however long another takes to read */
   #count = 0;
 
   constructor(options: DropsOptions) {
@@ -44,7 +44,7 @@ export class Drops {
   }
 
   /**
-   * Shows what was dropped. Nothing is shared. Another one takes its place, unless it is being shared.
+   * Shows a drop, and shares nothing. It replaces a previous one, unless that is being shared.
    *
    * @param paths of what was dropped at once; empty for what is none, such as a picture of a page
    */
@@ -85,7 +85,7 @@ export class Drops {
   }
 
   /**
-   * The user wants something else of the folder that is shown.
+   * The user wants to do something else with the folder that is shown.
    *
    * @returns its path; it is no longer shown
    * @throws CallFailure

@@ -18,7 +18,7 @@ function system(taken: readonly string[] = []) {
   return { key, registered, presses: () => presses };
 }
 
-describe('SummonKey', () => {
+describe('GlobalShortcutKey', () => {
   it('has one shortcut at a time, and none when it is off', () => {
     const { key, registered, presses } = system();
     assert.equal(key.use('Alt+Shift+C'), true);
@@ -31,7 +31,7 @@ describe('SummonKey', () => {
     assert.equal(key.isRefused, false);
   });
 
-  it('is off where the system refuses, and says so until it is given another', () => {
+  it('is off if the system refuses it, and reports that until another one works', () => {
     const { key, registered } = system(['Alt+Shift+C']);
     assert.equal(key.use('Alt+Shift+C'), false);
     assert.deepEqual([key.isRefused, registered.size], [true, 0]);
@@ -39,7 +39,7 @@ describe('SummonKey', () => {
     assert.equal(key.isRefused, false);
   });
 
-  it('is refused where the system throws', () => {
+  it('counts as refused if the system throws', () => {
     const key = new GlobalShortcutKey({
       register: () => {
         throw new Error('no portal');
@@ -62,7 +62,7 @@ function summon(newest: string | undefined) {
   return { clock, done, press: () => summoned.press() };
 }
 
-describe('the shortcut from anywhere', () => {
+describe('GlobalShortcut', () => {
   it('shows the newest address, and copies it when pressed twice', () => {
     const { clock, done, press } = summon('k');
     press();
@@ -80,7 +80,7 @@ describe('the shortcut from anywhere', () => {
     assert.deepEqual(done, ['show k', 'show k']);
   });
 
-  it('shows the window where there is no tunnel', () => {
+  it('shows the window if there is no tunnel', () => {
     const { done, press } = summon(undefined);
     press();
     press();

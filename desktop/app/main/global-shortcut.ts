@@ -3,7 +3,7 @@ import { Signal } from './signals.ts';
 
 /** Shortcuts of the system, as Electron gives them. */
 export interface SystemShortcuts {
-  /** @returns whether it is given */
+  /** @returns whether the app gets it */
   register(shortcut: string, onPress: () => void): boolean;
   unregister(shortcut: string): void;
 }
@@ -19,12 +19,12 @@ export class GlobalShortcutKey {
     this.#shortcuts = shortcuts;
   }
 
-  /** Whether the system has not given the shortcut that was asked for last: another program has it, or none may. */
+  /** Whether the system refused the last shortcut, because another program has it or none is allowed. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** Uses this shortcut and no other. @returns whether the system gives it */
+  /** Uses only this shortcut. @returns whether the app gets it */
   use(shortcut: GlobalShortcutKeys): boolean {
     if (this.#used !== 'off') this.#shortcuts.unregister(this.#used);
     const isGiven = shortcut === 'off' || this.#register(shortcut);
@@ -43,9 +43,9 @@ export class GlobalShortcutKey {
   }
 }
 
-/** The window is wanted from anywhere: once for the newest address, twice to copy it. */
+/* One press shows the newest address, two copy it. */
 
-/** Two presses that belong together. */
+/** Time between the two presses. */
 const TWICE_MS = 1000;
 
 export interface GlobalShortcutOptions {

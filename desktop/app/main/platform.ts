@@ -1,4 +1,4 @@
-/** What the core of the app needs from the system around it. Electron provides it; tests and `e2e/ui` provide their own. */
+/** What the core needs from the system. Electron provides it; tests and `e2e/ui` have their own. */
 import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-dialer.ts';
@@ -35,7 +35,7 @@ export interface Platform {
   readonly about: About;
   readonly links: ProjectLinks;
   connect(relay: RelayAddress, key: string): RelayApi;
-  /** Asks the relay for which account an invitation is. */
+  /** Asks the relay for the account of an invitation. */
   lookAtInvitation(invitation: InvitationAddress): Promise<OpenInvite>;
   takeInvitation(invitation: InvitationAddress): Promise<TakenInvite>;
   readonly examine: Diagnose;
@@ -48,7 +48,7 @@ export interface Platform {
   hasNetwork(): boolean;
   /** BCP 47 tags of the languages that the user reads, best first. */
   preferredLanguages(): readonly string[];
-  /** Makes up a password that people can say and type: three words. */
+  /** Generates a password that is easy to say and type: three words. */
   readonly inventPassword: () => string;
   copy(text: string): Promise<void>;
   /**
@@ -72,11 +72,11 @@ export interface Platform {
   chooseHarToRead(): Promise<string | undefined>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
-  /** Something that the user must know and cannot do anything about in the window. */
+  /** Shows a problem that the user cannot solve in the window. */
   tell(problem: Problem): void;
   /** the shortcut that works while other programs are in front */
   readonly summonKey: Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
   setTheme(theme: Settings['theme']): void;
-  /** Reports bugs and minor failures to whoever starts the app from a terminal. */
+  /** Reports bugs and minor failures on the terminal that started the app. */
   readonly report: (what: string, error: unknown) => void;
 }

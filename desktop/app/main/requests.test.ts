@@ -41,7 +41,7 @@ function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
 const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };
 
 describe('a request that is edited in the window', () => {
-  it('is shown without its secrets and without what Culvert writes, as text', () => {
+  it('is shown as text, without its secrets and without the fields that Culvert writes', () => {
     const view = editView(
       recorded(
         'POST /a?token=s3cret HTTP/1.1\r\nHost: x\r\nX-Name: \xc3\xbc\r\nCookie: a=s3cret\r\nContent-Length: 2\r\n\r\n\xc3\xa4',
@@ -62,7 +62,7 @@ describe('a request that is edited in the window', () => {
     });
   });
 
-  it('has no body to edit where it is not text, or was cut', () => {
+  it('has no editable body if that is not text, or was cut', () => {
     const binary = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\xff');
     assert.equal(editView(binary, undefined).body, undefined);
     const long = recorded(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
@@ -70,7 +70,7 @@ describe('a request that is edited in the window', () => {
     assert.deepEqual([cut.body, cut.isCut], [undefined, true]);
   });
 
-  it('is sent as UTF-8, or with the body that it had', async () => {
+  it('is sent as UTF-8, or with its recorded body', async () => {
     const sent: RequestEdit[] = [];
     const tunnel = tunnelThat((edit) => Promise.resolve(sent.push(edit)));
     const result = await sendEdited(tunnel, 1, EDITED, UNSIGNED);
@@ -85,7 +85,7 @@ describe('a request that is edited in the window', () => {
     );
   });
 
-  it('can be signed where a secret of its service is set, and is if that is wanted', async () => {
+  it('can be signed if a secret of its service is set', async () => {
     const webhook = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx');
     const signature = { provider: 'stripe', verdict: 'too-old' } as const;
     const check = { signature, name: 'Stripe', secrets: [], isKept: true };
@@ -97,7 +97,7 @@ describe('a request that is edited in the window', () => {
     assert.deepEqual(result, { sent: { id: 3, status: undefined } });
   });
 
-  it('comes back with what is wrong with it; anything else is a failure', async () => {
+  it('returns what is wrong with it, and fails for anything else', async () => {
     const refused = new EditRefused([{ part: 'method', said: toMessage('edit.connect') }]);
     const wrong = tunnelThat(() => Promise.reject(refused));
     setLocale({ language: 'de', tag: 'de-DE' });
@@ -111,7 +111,7 @@ describe('a request that is edited in the window', () => {
 
 const TUNNEL = { slug: '../Shop-1', public_url: 'https://shop.example/' };
 
-/** A log with these requests, as the window asks for them. */
+/** A log with these requests. */
 function logOf(...requests: readonly string[]) {
   const log = new RequestLog();
   for (const request of requests) log.open().toLocal(Buffer.from(request));
@@ -153,7 +153,7 @@ describe('a HAR that the window exports', () => {
     if (process.platform !== 'win32') assert.equal(statSync(file.path).mode & 0o777, 0o600);
   });
 
-  it('has secrets once they are shown', async () => {
+  it('contains secrets once they are shown', async () => {
     const file = toFile('one.har');
     const written = await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], true, file);
     assert.equal(written?.hidesSecrets, false);
@@ -173,7 +173,7 @@ describe('a HAR that the window exports', () => {
     assert.equal(nowhere.offered.length, 1);
   });
 
-  it('takes 32 MiB, and no more', async () => {
+  it('has at most 32 MiB', async () => {
     const detail = logOf(SECRET).detail(1, true) ?? assert.fail('the request was not recorded');
     const body = new Uint8Array(1024 * 1024).fill(0x61);
     const log = { detail: (id: number) => ({ ...detail, id, request: { ...detail.request, body } }) };
@@ -224,7 +224,7 @@ describe('requests that the window imports', () => {
 
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('are in the log as the local service would get them', async () => {
+  it('are added to the log as the local service would get them', async () => {
     const { log, tunnel } = bench();
     const imported = await importInto(
       tunnel,
@@ -239,7 +239,7 @@ describe('requests that the window imports', () => {
     assert.deepEqual(local.log.detail(1)?.request.fields[0], ['Host', 'localhost:3000']);
   });
 
-  it('come from a file that the user names, or from none', async () => {
+  it('come from a file that the user chooses', async () => {
     const { log, tunnel } = bench();
     const path = join(directory, 'a.har');
     writeFileSync(path, har(2));
@@ -251,7 +251,7 @@ describe('requests that the window imports', () => {
     );
   });
 
-  it('are 100 at a time, and none if there are more', async () => {
+  it('are at most 100 at a time', async () => {
     const { log, tunnel } = bench();
     await assert.rejects(
       importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
@@ -261,13 +261,13 @@ describe('requests that the window imports', () => {
     assert.equal((await importInto(tunnel, har(IMPORTED_REQUESTS_MAX))).ids.length, IMPORTED_REQUESTS_MAX);
   });
 
-  it('are told of when they are left out', async () => {
+  it('are reported if they are left out', async () => {
     const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, ['Request 1 is left out: The value of X takes no line break.']);
     assert.deepEqual(ids, []);
   });
 
-  it('are told of in the language of the user', async () => {
+  it('are reported in the language of the user', async () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const { leftOut } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, [
@@ -296,7 +296,7 @@ describe('requests that the window imports', () => {
     assert.deepEqual(log.list(), []);
   });
 
-  it('say nothing of the local service', async () => {
+  it('do not change what is known of the local service', async () => {
     const system = fakeSystem();
     const app = await signedIn({ ...system, platform: { ...system.platform, createLog: createTunnelLog } });
     const { key } = await app.call('tunnel:create', FORM);
@@ -313,7 +313,7 @@ describe('requests that the window imports', () => {
 });
 
 describe('a file that cannot be written', () => {
-  it('is said in words, or in those of the system', () => {
+  it('is reported in words, or in those of the system', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     assert.equal(writeProblem(full), 'there is no room left');
     assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');

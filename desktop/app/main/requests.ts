@@ -52,7 +52,7 @@ export function editView(detail: RequestDetail, check: SignatureCheck | undefine
 }
 
 /**
- * Sends a request to the local service as it was edited. What is wrong with it is a result: the window says it where it is.
+ * Sends an edited request to the local service. Problems of its parts are a result, which the window shows beside each part.
  *
  * @throws ReplayRefused, CallFailure
  */
@@ -80,7 +80,7 @@ export async function sendEdited(
   }
 }
 
-/* Requests of a tunnel's log as a HAR, in a file that the user names. */
+/* Export to a HAR, in a file that the user names. */
 
 type Exported = { readonly log: Pick<TunnelItem['log'], 'detail'> } & {
   readonly tunnel: Pick<TunnelItem['tunnel'], 'slug' | 'public_url'>;
@@ -101,7 +101,7 @@ export async function exportHar(
 ): Promise<WrittenHar | undefined> {
   const har = await harOfRequests(tunnel, ids, reveal);
   const { entries, comment } = har.log;
-  // A slug comes from the relay, and must not name another folder.
+  // The relay chooses the slug, and must not be able to name another folder.
   const path = await chooseFileToWrite(`${tunnel.tunnel.slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
   if (path === undefined) return undefined;
   try {
@@ -134,7 +134,7 @@ async function harOfRequests(
     size += Buffer.byteLength(JSON.stringify(entry));
     if (size > HAR_MAX_BYTES) throw tooLarge(entries.length);
     entries.push(entry);
-    // Visitors are served meanwhile.
+    // In between, visitors are served.
     await otherWork();
   }
   if (entries.length > 0) return harOfEntries(entries);
@@ -149,7 +149,7 @@ function tooLarge(count: number): CallFailure {
   return new CallFailure({ code: 'too-large', text });
 }
 
-/* Requests that were written down elsewhere, brought into the log of a tunnel. Nothing is sent. */
+/* Import into the log of a tunnel, which sends nothing. */
 
 type Importing = Pick<TunnelItem, 'form'> & {
   readonly log: Pick<TunnelItem['log'], 'add'>;
@@ -159,7 +159,7 @@ type Importing = Pick<TunnelItem, 'form'> & {
 const MIB = 1024 * 1024;
 
 /**
- * Adds what a HAR or a `curl` command has: all of it that can be sent, or nothing.
+ * Adds the requests of a HAR or a `curl` command that can be sent, or none if that fails.
  *
  * @throws ImportRefused
  */
@@ -181,7 +181,7 @@ export function localHost({ form, tunnel }: Pick<Importing, 'form' | 'tunnel'>):
 /**
  * The same with a HAR that the user chooses.
  *
- * @returns `undefined` if the user chooses none
+ * @returns `undefined` if the user chooses no file
  * @throws ImportRefused
  */
 export async function importFile(
@@ -195,7 +195,7 @@ export async function importFile(
 async function read(path: string): Promise<string> {
   try {
     const found = await stat(path);
-    // Others, such as pipes, may never end.
+    // A pipe may never end.
     if (!found.isFile()) throw new ImportRefused(t('problem.importNoFile', { path }));
     if (found.size > IMPORT_MAX_BYTES) throw importTooLarge(path, found.size);
     return await readFile(path, 'utf8');
@@ -211,7 +211,7 @@ function importTooLarge(path: string, size: number): ImportRefused {
   return new ImportRefused(t('problem.importTooLarge', values));
 }
 
-/* Why a file cannot be written, by Node's code of the error, as the end of a sentence. */
+/* Why a file cannot be written, by Node's error code, as the end of a sentence. */
 
 const WORDS: Readonly<Record<string, TextKey>> = {
   EACCES: 'writing.mayNot',
@@ -225,7 +225,7 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   ENAMETOOLONG: 'writing.longName',
 };
 
-/** @returns words for people; for an error that is not a known one, what the system says */
+/** @returns words for people; the system's own for an unknown error */
 export function writeProblem(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   const known = WORDS[code];

@@ -10,7 +10,7 @@ export interface FeedOptions<T> {
 }
 
 /**
- * Tells listeners the current state: at once after a pause, otherwise when the interval is over. Without listeners, nothing
+ * Gives listeners the current state: immediately after a pause, otherwise at the end of the interval. Without listeners, nothing
  * is built.
  */
 export class Feed<T> {
@@ -51,7 +51,7 @@ export class Feed<T> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Tells at once what waits for the interval to end. */
+  /** Does not wait for the end of the interval. */
   flush(): void {
     if (!this.#isStale) return;
     this.#pause?.cancel();
@@ -60,7 +60,7 @@ export class Feed<T> {
   }
 }
 
-/** An event that happens again and again, sent to all listeners. */
+/** A repeated event with any number of listeners. */
 export class Signal<T = void> {
   readonly #listeners = new Set<(value: T) => void>();
 
@@ -70,7 +70,7 @@ export class Signal<T = void> {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Tells all current listeners, in the order in which they came. */
+  /** Calls all current listeners in the order of their registration. */
   emit(value: T): void {
     for (const listener of this.#listeners) listener(value);
   }
@@ -84,7 +84,7 @@ export interface PollerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Does something again and again, one at a time, with a pause that may change. */
+/** Repeats some work, one run at a time, with a pause that may change. */
 export class Poller {
   readonly #options: PollerOptions;
   #timer: Timer | undefined;
@@ -95,7 +95,7 @@ export class Poller {
     this.#options = options;
   }
 
-  /** Does it now, or once more right after the one under way. */
+  /** Starts a run now, or right after the current one. */
   now(): void {
     this.#isDue = true;
     if (!this.#isWorking) void this.#run();

@@ -66,7 +66,7 @@ async function bench() {
 }
 
 describe('signatures in the log', () => {
-  it('are checked as soon as there is a secret, and again with each change of them', async () => {
+  it('are checked as soon as there is a secret, and again when secrets change', async () => {
     const { clock, secrets, tunnel, record, signatures, verdicts } = await bench();
     record(webhook(clock.now()));
     record(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
@@ -79,7 +79,7 @@ describe('signatures in the log', () => {
     assert.deepEqual(verdicts(), [undefined, 'no-secret']);
   });
 
-  it('are looked at once for each request that has come to its end', async () => {
+  it('are checked once for each request that has ended', async () => {
     const { clock, record, verdicts, looks } = await bench();
     record(webhook(clock.now()));
     record(webhook(clock.now()), Buffer.from('HTTP/1.1 200 OK\r\n'));
@@ -97,7 +97,7 @@ describe('signatures in the log', () => {
     assert.deepEqual(verdicts(), ['too-old']);
   });
 
-  it('are made anew with the newest secret, for now', async () => {
+  it('are created with the newest secret and the current time', async () => {
     const { clock, tunnel, sent, signatures } = await bench();
     await assert.rejects(
       async () => signatures.replay(tunnel, 1),
@@ -113,7 +113,7 @@ describe('signatures in the log', () => {
     assert.equal(checkSignature(message, clock.now(), () => [SECRET])?.verdict, 'valid');
   });
 
-  it('are made for what was edited', async () => {
+  it('are created for the edited request', async () => {
     const { clock, tunnel, sent, signatures } = await bench();
     const edit = { method: 'POST', target: '/in', fields: [], body: new TextEncoder().encode('{"new":1}') };
     await assert.rejects(
@@ -130,14 +130,14 @@ describe('signatures in the log', () => {
     assert.equal(checkSignature(message, clock.now(), () => [SECRET])?.verdict, 'valid');
   });
 
-  it('are not looked for in what is no longer there', async () => {
+  it('are not checked for requests that are gone', async () => {
     const { tunnel, signatures } = await bench();
     assert.equal(signatures.look(tunnel, 7), undefined);
   });
 });
 
 describe('secrets of a tunnel', () => {
-  it('are at most 4 of a service; one that is there already counts once, and is the newest', async () => {
+  it('are at most 4 of a service; one that is added twice counts once and becomes the newest', async () => {
     const { secrets, tunnel } = await bench();
     const all = Array.from({ length: SIGNING_SECRETS_MAX }, (_none, index) => `s${index}`);
     for (const secret of all) await secrets.add(tunnel, 'github', secret);
@@ -150,7 +150,7 @@ describe('secrets of a tunnel', () => {
     await secrets.add(tunnel, 'slack', 'another');
   });
 
-  it('belong to the name, and without one to the tunnel; nobody removes those of another', async () => {
+  it('belong to the name, or to a tunnel without one, and only that removes them', async () => {
     const { secrets } = await bench();
     const named = { key: 'k1', form: { name: 'shop' } };
     const sameName = { key: 'k2', form: { name: 'shop' } };
@@ -165,7 +165,7 @@ describe('secrets of a tunnel', () => {
   });
 });
 
-/* Secrets of webhooks: from the window to the disk and back, and nowhere else. */
+/* Secrets of webhooks: from the window to the disk and back, and to no other place. */
 
 const GITHUB_SECRET = 'a secret that GitHub was given';
 const WEBHOOK = Buffer.from('POST / HTTP/1.1\r\nX-GitHub-Event: ping\r\nContent-Length: 0\r\n\r\n');
@@ -236,7 +236,7 @@ describe('secrets of webhooks', () => {
     assert.equal(existsSync(file(app)), false);
   });
 
-  it('stay in memory where the system has no key store, and where nothing is to be stored', async () => {
+  it('stay in memory if the system has no key store, or the user wants nothing stored', async () => {
     const system = withWebhook(fakeSystem());
     const refused = { ...system, platform: { ...system.platform, encryption: fakeEncryption(false) } };
     const kept: boolean[] = [];
@@ -251,7 +251,7 @@ describe('secrets of webhooks', () => {
     assert.deepEqual(new Set(kept), new Set([false]));
   });
 
-  it('are forgotten with the sign-out, and back when that is undone', async () => {
+  it('are forgotten at the sign-out, and restored when that is undone', async () => {
     const app = await signedIn(withWebhook(fakeSystem()));
     const key = await withSecret(app, 'shop');
     await app.call('session:sign-out', undefined);
@@ -269,7 +269,7 @@ describe('secrets of webhooks', () => {
     await until(() => (existsSync(file(app)) ? undefined : true));
   });
 
-  it('that cannot be any are refused with the reason', async () => {
+  it('are refused with the reason if they cannot be valid', async () => {
     const app = await signedIn(withWebhook(fakeSystem()));
     const key = await withSecret(app);
     await assert.rejects(

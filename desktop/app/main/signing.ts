@@ -1,4 +1,4 @@
-/** Secrets with which services sign their webhooks, and the signatures that are checked and made with them. */
+/** Secrets with which services sign their webhooks; with them, signatures are checked and created. No secret leaves main. */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
 import type { RequestEdit } from '../../client/inspector/edit.ts';
@@ -22,7 +22,7 @@ import { SIGNING_SECRETS_MAX } from './limits.ts';
 import type { KeyVault } from './settings/key-vault.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
-/** A tunnel, as far as its secrets are found by it: those of a name are there again when the name is. */
+/** Secrets belong to the name of a tunnel, or to its key if it has none. */
 export interface SecretOwner {
   readonly key: string;
   readonly form: { readonly name: string };
@@ -61,7 +61,7 @@ export class SigningSecrets {
     this.#isKept = isKept;
   }
 
-  /** Reads what is stored, but for what belongs to none of these tunnels, and to no name. */
+  /** Reads the stored secrets that belong to a name or to one of these tunnels. */
   static async open(
     options: SigningSecretsOptions,
     tunnels: readonly Pick<SecretOwner, 'key'>[],
@@ -72,12 +72,12 @@ export class SigningSecrets {
     return new SigningSecrets(options, secrets, saved !== undefined);
   }
 
-  /** Counts up with each change. */
+  /** Grows with each change. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Whether they are there again after the app has quit. */
+  /** Whether they are kept when the app quits. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -92,7 +92,7 @@ export class SigningSecrets {
     return this.#find(tunnel, provider).map(({ id, addedAt }) => ({ id, addedAt }));
   }
 
-  /** Takes effect at once; resolves when it is on disk. One that is there already becomes the newest. @throws CallFailure */
+  /** Takes effect immediately; resolves when it is on disk. A secret that exists becomes the newest. @throws CallFailure */
   async add(tunnel: SecretOwner, provider: WebhookProvider, secret: string): Promise<void> {
     const owner = ownerOf(tunnel);
     const isSame = (other: Kept): boolean =>
@@ -114,13 +114,13 @@ export class SigningSecrets {
     ]);
   }
 
-  /** Takes effect at once; resolves when it is on disk. */
+  /** Takes effect immediately; resolves when it is on disk. */
   async remove(tunnel: SecretOwner, id: string): Promise<void> {
     const owner = ownerOf(tunnel);
     await this.#keep(this.#secrets.filter((other) => other.id !== id || other.owner !== owner));
   }
 
-  /** Forgets all of them. @returns what gives them back, in place of those that were set since */
+  /** Forgets all of them. @returns a function that restores them, instead of later ones */
   async setAside(): Promise<() => Promise<void>> {
     const before = this.#secrets;
     await this.#keep([]);
@@ -159,14 +159,14 @@ function read(text: string): readonly Kept[] {
   }
 }
 
-/* Checks the signatures of recorded webhooks with the secrets of their tunnels, and makes new ones. */
+/* Signatures of recorded webhooks. */
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
   readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited' | 'send'>;
 }
 
-/** What is known of the requests of one tunnel, by number, as long as no secret changes. */
+/** Results for the requests of one tunnel, by number, valid for one revision of the secrets. */
 interface Known {
   readonly revision: number;
   readonly views: Map<number, SignatureView | undefined>;
@@ -183,7 +183,7 @@ export class Signatures {
     this.#now = now;
   }
 
-  /** The requests, with what their signatures say. */
+  /** Adds the result of the check to each request. */
   checked(tunnel: SignedTunnel, requests: readonly RequestSummary[]): readonly RequestSummary[] {
     return requests.map((request) => {
       const signature = this.#view(tunnel, request);
@@ -191,7 +191,7 @@ export class Signatures {
     });
   }
 
-  /** What is known of the signature of one request; `undefined` for one that is not there, and for what is no webhook. */
+  /** Checks the signature of one request; `undefined` if it is gone or no webhook. */
   look(tunnel: SignedTunnel, id: number): SignatureCheck | undefined {
     const signature = this.#check(tunnel, id);
     if (signature === undefined) return undefined;
@@ -203,7 +203,7 @@ export class Signatures {
     };
   }
 
-  /** @throws CallFailure for what cannot be a secret of the service */
+  /** @throws CallFailure if it cannot be a secret of the service */
   async addSecret(tunnel: SignedTunnel, { provider, secret }: NewSecret): Promise<void> {
     const text = SCHEMES[provider].secretProblem(secret);
     if (text !== undefined) throw new CallFailure({ code: 'bad-secret', field: 'secret', text });
@@ -211,7 +211,7 @@ export class Signatures {
   }
 
   /**
-   * Makes a request once more, with a signature that its service would make now.
+   * Repeats a request with the signature that its service would create now.
    *
    * @returns number of the new request
    * @throws ReplayRefused, CallFailure
@@ -221,7 +221,7 @@ export class Signatures {
   }
 
   /**
-   * Makes a request once more as somebody has edited it, with a signature for what it is now.
+   * Sends an edited request with a signature for its new content.
    *
    * @returns number of the new request
    * @throws ReplayRefused, EditRefused, CallFailure
@@ -231,7 +231,7 @@ export class Signatures {
   }
 
   /**
-   * Sends a request that was written down elsewhere: with a signature of now where the secret of its service is set, else as it is.
+   * Sends an imported request, with a new signature if the secret of its service is set.
    *
    * @param host the Host that the local service gets
    * @returns its number
@@ -241,7 +241,7 @@ export class Signatures {
     return tunnel.log.send(request, host, (bytes) => this.#sign(tunnel, bytes) ?? bytes);
   }
 
-  /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */
+  /** Signs with the newest secret, for now. @param unsigned text for a missing secret */
   #signer(tunnel: SignedTunnel, unsigned: string): PrepareReplay {
     return (request) => {
       const signed = this.#sign(tunnel, request);
@@ -260,7 +260,7 @@ export class Signatures {
     const { views } = this.#knownOf(tunnel);
     if (views.has(id)) return views.get(id);
     const view = this.#check(tunnel, id);
-    // Before its end, more of its body may come.
+    // Until it ends, its body may grow.
     if (durationMs === undefined && !isBroken) return view;
     views.set(id, view);
     const [oldest] = views.keys();

@@ -1,4 +1,4 @@
-/** What the tray shows, derived from what the window shows: the menu alone is enough to use a tunnel. */
+/** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
 import type { Snapshot, TunnelView } from '../ipc/snapshot.ts';
 import { agentWords } from '../ipc/views.ts';
 import { t } from '../messages/translate.ts';
@@ -91,7 +91,7 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   ];
 }
 
-/** What a tunnel can begin with: a port, a folder, or a project. */
+/** Ways to open a tunnel: a port, a folder, or a project. */
 function newEntries(): TrayEntry[] {
   return [
     { kind: 'action', label: t('tray.newTunnel'), action: { do: 'new' } },
@@ -100,7 +100,7 @@ function newEntries(): TrayEntry[] {
   ];
 }
 
-/** What people open the menu for most. */
+/** The most frequent reason to open the menu. */
 function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   const newest = tunnels.find(({ status }) => status.name !== 'ended');
   if (newest === undefined) return [];
@@ -141,7 +141,7 @@ function tunnelEntries(
   ];
 }
 
-/** What the tunnel asks of its visitors, and how many wait; nothing if it is open to everybody. */
+/** The access policy in words, and how many visitors wait; empty if everybody has access. */
 function lockWords({ status, lock, knocks }: TunnelView): string[] {
   if (status.name === 'ended') return [];
   const waiting = knocks.length === 0 ? [] : [t('tray.waiting', { count: knocks.length })];

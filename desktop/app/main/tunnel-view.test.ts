@@ -14,7 +14,7 @@ function message(body: Buffer, coding?: string): RecordedMessage {
 }
 
 describe('a request for the window', () => {
-  it('has compressed bodies as they were before, too', () => {
+  it('has compressed bodies also decoded', () => {
     const packed = gzipSync('{"a":1}');
     const detail = exampleDetail({
       request: message(packed, 'gzip'),
@@ -26,7 +26,7 @@ describe('a request for the window', () => {
     assert.equal(response, detail.response);
   });
 
-  it('says of a body that does not decode why', () => {
+  it('says why a body cannot be decoded', () => {
     const { request, response } = detailView(
       exampleDetail({ request: message(Buffer.from('plain'), 'gzip') }),
     );
@@ -50,7 +50,7 @@ describe('tunnelView', () => {
   const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>
     tunnelView({ ...known, status: { name: 'online' }, form, localProblem }, ports, true);
 
-  it('has times and counts as the window takes them', () => {
+  it('has times and counts in the units of the window', () => {
     const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
     assert.deepEqual([expiresAt, ttl, framework], [Date.parse(TUNNEL.expires_at), 3600, 'Vite']);
   });
@@ -62,20 +62,20 @@ describe('tunnelView', () => {
     assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });
 
-  it('says that nothing listens before a visitor meets it', () => {
+  it('says that nothing listens before a visitor finds out', () => {
     assert.equal(view(undefined, scan([])).localProblem?.code, 'local-refused');
   });
 
-  it('says nothing about a port that only others may see', () => {
+  it('says nothing about a port that may belong to another user', () => {
     assert.equal(view(undefined, scan([], false)).localProblem, undefined);
   });
 
-  it('takes it back as soon as something listens, and nothing else', () => {
+  it('withdraws that, and nothing else, as soon as something listens', () => {
     assert.equal(view(refused, scan([3000])).localProblem, undefined);
     assert.equal(view(blocked, scan([3000])).localProblem, blocked);
   });
 
-  it('relies on visitors if nobody looks at ports', () => {
+  it('relies on visitors if there is no port scan', () => {
     assert.equal(view(refused, undefined).localProblem, refused);
   });
 });

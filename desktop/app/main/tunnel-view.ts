@@ -69,7 +69,7 @@ export function tunnelView(
   };
 }
 
-/** The port scan notices earlier than a visitor that nothing listens, and that something listens again. */
+/** The port scan notices earlier than a visitor that nothing listens, or that a server is back. */
 function problemNow(
   port: number,
   problem: Problem | undefined,
@@ -84,7 +84,7 @@ function problemNow(
   };
 }
 
-/** A request as the window shows it: bodies that were compressed also as they were before. */
+/** A request as the window shows it, with decoded bodies. */
 export function detailView(detail: RequestDetail): DetailView {
   const { request, response } = detail;
   return { ...detail, request: messageView(request), response: response && messageView(response) };
@@ -93,11 +93,11 @@ export function detailView(detail: RequestDetail): DetailView {
 function messageView(message: RecordedMessage): MessageView {
   const decoded = decodeBody(message);
   if (decoded.removed.length + decoded.codings.length === 0) return message;
-  // What goes to the window is a Uint8Array of its own: all of the memory behind it goes, too.
+  // A copy, because all of the memory behind a Uint8Array goes to the window.
   return { ...message, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
 }
 
-/** As people call it. The root of a disk has no other name than its path. */
+/** The name that people use. The root of a disk has only its path. */
 export function folderName(path: string): string {
   return basename(path) || path;
 }

@@ -1,4 +1,4 @@
-/** What the user has just done and can still take back. */
+/** Recent actions of the user that can be undone. */
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { UndoView } from '../ipc/snapshot.ts';
@@ -7,7 +7,7 @@ import { CallFailure } from './failure.ts';
 import { UNDO_MS } from './limits.ts';
 import { Signal } from './signals.ts';
 
-/** Something that has been done here, and not yet where it cannot be taken back. Exactly one of the two is called. */
+/** An action that is done here, and not yet where it is final. Exactly one of the two functions is called. */
 export interface Undoable {
   /** what was done, as a sentence */
   readonly text: string;

@@ -12,7 +12,7 @@ describe('loginItem', () => {
     assert.deepEqual(seen, [{ openAtLogin: true, args: ['--hidden'] }]);
   });
 
-  it('says what the system will do, not what it was asked for', async () => {
+  it('reports what the system will do, not what was set', async () => {
     assert.equal(await loginItem(system({ openAtLogin: true }).app).isOn(), true);
     assert.equal(await loginItem(system({ openAtLogin: false }).app).isOn(), false);
     const switchedOff = { openAtLogin: true, executableWillLaunchAtLogin: false };
@@ -21,7 +21,7 @@ describe('loginItem', () => {
 });
 
 describe('isStartedAtLogin', () => {
-  it('goes by the argument, and on macOS by what the system says', () => {
+  it('depends on the argument, and on macOS on what the system reports', () => {
     const atLogin = system({ wasOpenedAtLogin: true }).app;
     assert.equal(isStartedAtLogin(atLogin, 'darwin', ['culvert']), true);
     assert.equal(isStartedAtLogin(atLogin, 'linux', ['culvert']), false);

@@ -7,7 +7,7 @@ import type { Platform } from '../platform.ts';
 /** The argument with which the app starts without showing its window. */
 export const HIDDEN_ARGUMENT = '--hidden';
 
-/** Desktops switch an entry off by such a line, and leave the file. */
+/** Desktops disable an entry with such a line, and leave the file. */
 const OFF = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
 /**
@@ -60,7 +60,7 @@ export function loginItem(
   return {
     isOn() {
       const { openAtLogin, executableWillLaunchAtLogin } = app.getLoginItemSettings({ args });
-      // Windows has a switch of its own for that, in the Task Manager; macOS does not have this property.
+      // The Task Manager of Windows can disable it separately; macOS does not have this property.
       return Promise.resolve(openAtLogin && (executableWillLaunchAtLogin as boolean | undefined) !== false);
     },
     set(isOn) {
@@ -70,7 +70,7 @@ export function loginItem(
   };
 }
 
-/** Whether the system, not a person, has started the app: then it shows no window. macOS hands over no arguments. */
+/** Whether the system has started the app, which then shows no window. macOS passes no arguments. */
 export function isStartedAtLogin(
   app: Pick<App, 'getLoginItemSettings'>,
   platform: NodeJS.Platform,

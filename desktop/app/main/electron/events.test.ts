@@ -27,14 +27,14 @@ function listening(mayQuit: boolean) {
 }
 
 describe('listenToSystem', () => {
-  it('opens links, including those from before it was ready', () => {
+  it('opens links, including those that came before it was ready', () => {
     const { app, seen } = listening(true);
     app.emit('open-url', fakeEvent({}), 'culvert://new?port=2');
     app.emit('second-instance', {}, ['culvert', 'culvert://new?port=3']);
     assert.deepEqual(seen, ['culvert://new?port=1', 'culvert://new?port=2', 'culvert://new?port=3']);
   });
 
-  it('shows the window for a second start, disconnects before a sleep, and connects again at once after it', () => {
+  it('shows the window for a second start, disconnects before a sleep, and reconnects immediately after it', () => {
     const { app, power, seen } = listening(true);
     app.emit('second-instance', {}, ['culvert']);
     power.emit('suspend');
@@ -49,7 +49,7 @@ describe('listenToSystem', () => {
     assert.equal(seen.at(-1), 'shutdown');
   });
 
-  it('ends only when it may', () => {
+  it('quits only when allowed', () => {
     for (const mayQuit of [true, false]) {
       const quit = fakeEvent({});
       listening(mayQuit).app.emit('before-quit', quit);
@@ -77,7 +77,7 @@ describe('NetworkWatch', () => {
     assert.equal(looks, before + 2);
   });
 
-  it('reports another network, once', () => {
+  it('reports a change of network once', () => {
     const clock = new FakeClock();
     const seen: boolean[] = [];
     let isOnline = true;
@@ -91,7 +91,7 @@ describe('NetworkWatch', () => {
     watch.start();
     clock.advance(30_000);
     assert.deepEqual(seen, []);
-    // The machine does not say.
+    // The addresses cannot be read.
     address = undefined;
     clock.advance(30_000);
     assert.deepEqual(seen, []);

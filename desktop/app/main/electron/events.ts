@@ -1,4 +1,4 @@
-/** What the system tells the app while it runs. */
+/** Events of the system while the app runs: links, sleep, shutdown, the network. */
 import type { App, PowerMonitor } from 'electron';
 import type { Clock } from '../../../client/clock.ts';
 import { machineAddresses } from '../../../client/control/machine-watch.ts';
@@ -10,17 +10,17 @@ export interface AppEvents {
   readonly onShow: () => void;
   /** A `culvert://` link was opened. */
   readonly onLink: (link: string) => void;
-  /** The app is asked to quit; returns whether it may quit at once. */
+  /** The app is asked to quit; returns whether it may quit immediately. */
   readonly onQuit: () => boolean;
   /** This machine is going to sleep. */
   readonly onSuspend: () => void;
   /** This machine is awake, or its user is back. */
   readonly onWake: () => void;
-  /** The system is shutting down, which no question must delay. */
+  /** The system is shutting down; no question must delay that. */
   readonly onShutdown: () => void;
 }
 
-/** Hands links to a listener, including those that came before it. */
+/** Passes links to a listener, including those that came before it. */
 export type LinkSource = (listener: (link: string) => void) => void;
 
 /** macOS sends links this way, even one that starts the app, before the app is ready. */
@@ -63,15 +63,15 @@ export function listenToSystem(
 
 export interface NetworkWatchOptions {
   readonly clock: Clock;
-  /** whether the system says that there is a network */
+  /** whether the system reports a network */
   readonly isOnline: () => boolean;
-  /** a text that changes whenever this machine changes networks; `undefined` while it does not say */
+  /** a text that changes with the network of this machine; `undefined` if it cannot be read */
   readonly fingerprint: () => string | undefined;
-  /** The network is there, gone, or another one. */
+  /** The network has come, gone or changed. */
   readonly onChange: (hasNetwork: boolean) => void;
 }
 
-/** Looks every {@link NETWORK_INTERVAL_MS}, because no system tells the main process. */
+/** Polls every {@link NETWORK_INTERVAL_MS}, because no system notifies the main process. */
 export class NetworkWatch {
   readonly #options: NetworkWatchOptions;
   #fingerprint = '';
@@ -82,7 +82,7 @@ export class NetworkWatch {
     this.#last = this.#look();
   }
 
-  /** To be called once. */
+  /** Call it once. */
   start(): void {
     this.#wait();
   }
@@ -108,7 +108,7 @@ export class NetworkWatch {
   }
 }
 
-/** The addresses of this machine, without those that come and go by themselves; `undefined` if it does not say. */
+/** The stable addresses of this machine; `undefined` if they cannot be read. */
 export function addressFingerprint(): string | undefined {
   // IPv6 privacy extensions change addresses while connections live on.
   const lasting = machineAddresses()?.filter(({ family, internal }) => !internal && family === 'IPv4');

@@ -1,16 +1,16 @@
-/** The menus of the system: what the app has in the menu bar, and what a click with the other button offers. */
+/** The menu bar, and the context menu of the window. */
 import type { App, ContextMenuParams, Menu, MenuItemConstructorOptions } from 'electron';
 import { t } from '../../messages/translate.ts';
 import type { TrayAction } from '../tray.ts';
 
-/** What the user is asked for a folder for. */
+/** The channel that gets the folder that the user chooses. */
 export type FolderChoice = Extract<TrayAction, { do: 'choose' }>['channel'];
 
 type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>;
 
 const SEPARATOR: MenuItemConstructorOptions = { type: 'separator' };
 
-/** Electron knows what a role does on each system, and calls it by an English name. */
+/** Electron knows what a role does on each system, but labels it in English. */
 function labelled(role: LabelledRole): MenuItemConstructorOptions {
   return { role, label: t(`menu.${role}`) };
 }
@@ -35,7 +35,7 @@ type LabelledRole =
   | 'zoom'
   | 'front';
 
-/** As Electron's own, which has English names; macOS shows the name of the program for its label. */
+/** Like Electron's own, which has English labels; macOS shows the name of the program as the label of this menu. */
 function macAppMenu(): MenuItemConstructorOptions {
   return {
     role: 'appMenu',
@@ -62,7 +62,7 @@ function macWindowMenu(): MenuItemConstructorOptions {
 }
 
 /**
- * Without reload and developer tools, which Electron's own menu has. Its keys work on all systems, also where it is hidden.
+ * Without the reload and developer tools of Electron's own menu. Its shortcuts work on all systems, even if it is hidden.
  *
  * @param choose asks the user for a folder, to share it or to open the project in it
  */
@@ -106,7 +106,7 @@ export function applicationMenu(
   ];
 }
 
-/** What can be done with the text under the pointer; nothing if there is none. */
+/** Actions for the text under the pointer; empty if there is none. */
 export function contextMenu({
   isEditable,
   selectionText,

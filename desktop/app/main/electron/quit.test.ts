@@ -9,14 +9,14 @@ function answering(response: number): Pick<Dialog, 'showMessageBox'> {
 }
 
 describe('askQuit', () => {
-  it('takes each button for what it says, and a closed question for "stay"', async () => {
+  it('maps each button to its choice, and a closed question to "stay"', async () => {
     const choices = await Promise.all([0, 1, 2, 9].map((button) => askQuit(answering(button), 2)));
     assert.deepEqual(choices, ['close', 'leave', 'stay', 'stay']);
   });
 });
 
 describe('createQuit', () => {
-  it('gives the relay 5 s to close the tunnels, and quits all the same', async () => {
+  it('gives the relay 5 s to close the tunnels, and quits then', async () => {
     const clock = new FakeClock();
     let exits = 0;
     const quit = createQuit({

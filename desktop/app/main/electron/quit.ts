@@ -1,4 +1,4 @@
-/** The way out of the app, and the user's choice about live tunnels. */
+/** Quitting, and the user's choice about live tunnels. */
 import type { Dialog } from 'electron';
 import type { Clock, Timer } from '../../../client/clock.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
@@ -16,13 +16,13 @@ export interface QuitOptions {
   readonly ask: (liveCount: number) => Promise<QuitChoice>;
   /** Closes every tunnel, or gives up after a while. */
   readonly closeAll: () => Promise<void>;
-  /** Makes final what could still be undone, or gives up after a while. */
+  /** Completes what could still be undone, or gives up after a while. */
   readonly settle: () => Promise<void>;
   /** Ends the app, now. */
   readonly exit: () => void;
 }
 
-/** Ends the app. If tunnels are live, the user is asked once what should happen to them, unless the settings say it. */
+/** Ends the app. If tunnels are live, the user is asked once what should happen to them, unless the settings define it. */
 export class Quit {
   readonly #options: QuitOptions;
   #isUnderWay = false;
@@ -68,7 +68,7 @@ export class Quit {
 }
 
 /**
- * Waits for work, but no longer than `ms`; what is not done by then is abandoned, and failures are reported.
+ * Waits for work, at most `ms`: then it is abandoned. Failures are reported.
  *
  * @param ms at most
  */
@@ -93,7 +93,7 @@ export async function closeWithin(
 
 const CHOICES: readonly QuitChoice[] = ['close', 'leave', 'stay'];
 
-/** Asks what should happen to live tunnels. */
+/** Asks the user what should happen to live tunnels. */
 export async function askQuit(
   dialog: Pick<Dialog, 'showMessageBox'>,
   liveCount: number,
@@ -121,7 +121,6 @@ export interface CreateQuitOptions {
   readonly exit: () => void;
 }
 
-/** The way out of the app. */
 export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions): Quit {
   const inTime = (work: Promise<void>): Promise<void> =>
     closeWithin(platform.clock, QUIT_TIMEOUT_MS, work, (error) => platform.report('closing tunnels', error));

@@ -1,4 +1,4 @@
-/** What the user sees of the app: window, tray and notifications, fed by the core. */
+/** The visible part of the app: window, tray and notifications, fed by the core. */
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import type { Pushes, TunnelForm } from '../../ipc/ipc.ts';
@@ -16,7 +16,7 @@ import type { FolderChoice } from './menus.ts';
 import { Notifier } from './notifier.ts';
 import { barColour, TrayIconView, trayImages } from './tray-icon.ts';
 
-/** For how long a visitor has access who is approved outside the window. */
+/** How long a visitor has access who is approved outside the window. */
 const APPROVED_TTL = '1h';
 
 export interface ShellOptions {
@@ -124,7 +124,7 @@ export class Shell {
     this.#window.show();
   }
 
-  /** Shows what a link asks for; with anything else it only shows the window. */
+  /** Shows what a link asks for, or only the window if it is invalid. */
   openLink(link: string): void {
     const read = readDeepLink(link);
     if (read?.opens === 'form') return this.#openForm(read.form);
@@ -132,7 +132,7 @@ export class Shell {
     this.showWindow();
   }
 
-  /** Asks for a folder, and shows what there is to do with it. */
+  /** Asks for a folder, and shows what can be done with it. */
   choose(channel: FolderChoice): void {
     this.#act({ do: 'choose', channel });
   }
@@ -195,7 +195,7 @@ export class Shell {
     }
   }
 
-  /** Only a visible window is told of every change; one that becomes visible again is told the current state. */
+  /** Only a visible window gets every change; one that becomes visible gets the current state. */
   #onVisible(isVisible: boolean): void {
     const { core } = this.#options;
     core.setVisible(isVisible);
@@ -206,7 +206,7 @@ export class Shell {
     this.#push(core.snapshots.make());
   }
 
-  /** What notices say is in the window. */
+  /** The window shows what the notices said. */
   #onFront(isInFront: boolean): void {
     this.#options.core.setInFront(isInFront);
     if (isInFront) this.#notifier.withdraw();

@@ -66,7 +66,7 @@ function appWith(way: UpdateWay) {
 }
 
 describe('keepUpToDate', () => {
-  it('downloads and installs what the system verifies, and nothing older', () => {
+  it('downloads and installs verified versions, and no older ones', () => {
     const { clock, said, updater } = appWith('install');
     clock.advance(UPDATE_FIRST_MS);
     updater.emit('update-downloaded', { version: '0.2.0' });
@@ -77,7 +77,7 @@ describe('keepUpToDate', () => {
     );
   });
 
-  it('only announces a new version if nothing verifies it, once', () => {
+  it('only announces a new version that the system does not verify, once', () => {
     const { clock, said, updater } = appWith('tell');
     assert.deepEqual([updater.autoDownload, updater.autoInstallOnAppQuit], [false, false]);
     clock.advance(UPDATE_FIRST_MS);
@@ -86,7 +86,7 @@ describe('keepUpToDate', () => {
     assert.deepEqual(said, ['check', '0.2.0', 'check']);
   });
 
-  it('leaves apps alone that somebody else updates', () => {
+  it('does nothing for apps that a package manager updates', () => {
     const { clock, said, updater } = appWith('leave');
     clock.advance(UPDATE_INTERVAL_MS);
     assert.deepEqual([said, updater.eventNames()], [[], []]);
@@ -109,7 +109,7 @@ function updating() {
 }
 
 describe('UpdateGate', () => {
-  it('looks after a minute, then every four hours, whatever the result', () => {
+  it('checks after a minute, then every four hours, whatever the result', () => {
     const { clock, seen } = updating();
     clock.advance(59_000);
     assert.equal(seen.checks, 0);
@@ -123,7 +123,7 @@ describe('UpdateGate', () => {
     assert.equal(seen.checks, 3);
   });
 
-  it('never restarts while a tunnel is live, and does once none is', () => {
+  it('restarts once no tunnel is live', () => {
     const { clock, gate, seen } = updating();
     gate.downloaded();
     clock.advance(24 * 3_600_000);

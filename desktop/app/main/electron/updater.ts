@@ -4,7 +4,7 @@ import type { AppUpdater } from 'electron-updater';
 import type { Clock, Timer } from '../../../client/clock.ts';
 import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS, UPDATE_RETRY_MS } from '../limits.ts';
 
-/** What is used of electron-updater. */
+/** The part of electron-updater that the app uses. */
 export type Updater = Pick<
   AppUpdater,
   | 'logger'
@@ -16,7 +16,7 @@ export type Updater = Pick<
   | 'on'
 >;
 
-/** What an app does about a newer version: installs it, announces it, or leaves that to others. */
+/** What an app does about a newer version: install it, announce it, or leave it to a package manager. */
 export type UpdateWay = 'install' | 'tell' | 'leave';
 
 export interface UpdaterOptions {
@@ -29,7 +29,7 @@ export interface UpdaterOptions {
   readonly isInUse: () => boolean;
   /** The app is about to restart. */
   readonly onInstall: () => void;
-  /** There is a newer version, which this app does not install. Called once for each. */
+  /** Called once for each newer version that this app does not install. */
   readonly onNewVersion: (version: string) => void;
   /** A newer version was downloaded. @param install restarts into it, now */
   readonly onReady: (version: string, install: () => void) => void;
@@ -40,7 +40,7 @@ export interface Installation {
   readonly isPackaged: boolean;
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
-  /** text of the app's `app-update.yml`; `''` where there is none */
+  /** text of the app's `app-update.yml`; `''` if there is none */
   readonly updateConfig: string;
 }
 
@@ -48,10 +48,9 @@ export interface Installation {
 const PUBLISHER = /^publisherName:(?: +(?!null\b|~|\[)\S|\r?\n *- +\S)/m;
 
 /**
- * An app replaces itself only if the system verifies that the new one is by the same people: macOS always compares
- * signatures, on Windows electron-updater does so for a signed app. Otherwise whoever controls the download server could run
- * code on every machine. Apps installed by a package manager on Linux are left to it; an app in development has no newer
- * version.
+ * An app replaces itself only if the system verifies that the new one has the same publisher: macOS always compares signatures,
+ * on Windows electron-updater does so for a signed app. Otherwise anyone who controls the download server could run code on every
+ * machine. On Linux, package managers update the app; an app in development has no newer version.
  */
 export function updateWay({ isPackaged, platform, env, updateConfig }: Installation): UpdateWay {
   if (!isPackaged) return 'leave';
@@ -74,13 +73,13 @@ export function keepUpToDate(options: UpdaterOptions): void {
   });
   function install(): void {
     onInstall();
-    // Silently, and started again afterwards.
+    // Silently, and with a restart.
     updater.quitAndInstall(true, true);
   }
   updater.logger = null;
   updater.autoDownload = way === 'install';
   updater.autoInstallOnAppQuit = way === 'install';
-  // An old version with a known vulnerability is signed, too.
+  // An old version with a known vulnerability is also signed.
   updater.allowDowngrade = false;
   if (way === 'install') {
     updater.on('update-downloaded', ({ version }) => {
@@ -101,11 +100,11 @@ export function keepUpToDate(options: UpdaterOptions): void {
 
 export interface UpdateGateOptions {
   readonly clock: Clock;
-  /** Looks for a newer version and downloads it. @throws if that fails, which the next look makes up for */
+  /** Looks for a newer version and downloads it. @throws if that fails; the next check tries again */
   readonly check: () => Promise<void>;
   /** Restarts into the version that was downloaded. */
   readonly install: () => void;
-  /** Whether somebody would notice a restart: a tunnel is live, or somebody looks at the window. */
+  /** Whether a restart would be noticed: a tunnel is live, or the window is visible. */
   readonly isInUse: () => boolean;
 }
 
@@ -134,12 +133,12 @@ export class UpdateGate {
     try {
       await this.#options.check();
     } catch {
-      // No network, or no published version: the next look finds it.
+      // No network, or no published version: the next check finds it.
     }
   }
 }
 
-/** @param directory of what the app was packaged with, in which electron-builder says where newer versions are; `''` without */
+/** @returns where electron-builder publishes newer versions, from the resources of a packaged app; `''` if it does not */
 export function readUpdateConfig(directory: string): string {
   const path = join(directory, 'app-update.yml');
   return existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -1,4 +1,4 @@
-/** One row of the table of channels, and the parts from which its payload's schema is made. */
+/** The type of a row in the table of channels, and parts for the schemas of its payload. */
 import * as yup from 'yup';
 import { EDITED_FIELDS_MAX } from '../../../client/limits.ts';
 import { t } from '../../messages/translate.ts';

@@ -24,7 +24,7 @@ import { CHANNELS, type Channels } from './channels.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
-/** Nothing of it is left in a name (UTS #46). */
+/** UTS #46 removes it from names. */
 const SOFT_HYPHEN = '\u00ad';
 const exported = (count: number) => ({
   key: 'k',
@@ -33,7 +33,7 @@ const exported = (count: number) => ({
 });
 const letters = (length: number): string => 'x'.repeat(length);
 
-describe('what the page may send', () => {
+describe('payloads of the page', () => {
   const limits: [string, number, keyof Channels, (length: number) => object][] = [
     ['relay', RELAY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, relay: letters(length) })],
     ['key', KEY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, key: letters(length) })],
@@ -94,7 +94,7 @@ describe('what the page may send', () => {
     ],
   ];
   for (const [field, max, channel, payload] of limits) {
-    it(`${channel}: ${field} of ${max} characters, and no more`, () => {
+    it(`${channel}: ${field} of ${max} characters at most`, () => {
       assert.equal(CHANNELS[channel].payload.isValidSync(payload(max)), true);
       assert.throws(
         () => CHANNELS[channel].payload.validateSync(payload(max + 1)),

@@ -121,7 +121,7 @@ const ROWS = {
   'project:choose': channel(nothing, (_, { askForFolder, projects }) =>
     askForFolder((folder) => projects.open(folder)),
   ),
-  /** the same for the folder that is shown, in its place */
+  /** the same for the folder that is shown, which it replaces */
   'project:open': channel(exact({ id: ownId }), async ({ id }, { projects, drops, snapshots }) => {
     await projects.open(drops.take(id));
     snapshots.flush();
@@ -180,7 +180,7 @@ const ROWS = {
     exact({ key: tunnelKey, lock: accessSchema }),
     async ({ key, lock }, { desk, snapshots }) => {
       await desk.setLock(key, lock);
-      // What is said about it afterwards is about what is shown.
+      // The page shows the new policy before it confirms the change.
       snapshots.flush();
     },
   ),
@@ -382,7 +382,7 @@ const ROWS = {
   'undo:take': channel(exact({ id: ownId }), async ({ id }, { undos, snapshots }) => {
     await undos.undo(id);
     snapshots.changed();
-    // What was taken back is shown before anything is said about it.
+    // The page shows the result before it confirms the undo.
     snapshots.flush();
   }),
   'settings:change': channel(settingsSchema, async (change, core) => {

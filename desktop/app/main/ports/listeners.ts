@@ -1,4 +1,4 @@
-/** Who listens on the ports of this machine, as each system reports it. */
+/** Programs that listen on ports of this machine, as each system reports them. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,7 +11,7 @@ import {
   PROCESSES_MAX,
 } from '../limits.ts';
 
-/** A listening port and what is known of its program. */
+/** A listening port and its program. */
 export interface Listener {
   readonly port: number;
   readonly pid: number | undefined;
@@ -26,7 +26,7 @@ export interface Listener {
 /** State column of a socket that listens. */
 const LISTEN = '0A';
 
-/** Ports that listen, with the inode of each socket, from the text of `/proc/net/tcp` or `tcp6`. */
+/** Listening ports, with the inode of each socket, from the text of `/proc/net/tcp` or `tcp6`. */
 export function readTcpTable(text: string): { port: number; inode: string }[] {
   const sockets: { port: number; inode: string }[] = [];
   for (const line of text.split('\n').slice(1)) {
@@ -70,25 +70,25 @@ async function readProgram(root: string, pid: number): Promise<Omit<Listener, 'p
     link(join(directory, 'cwd')),
   ]);
   const words = command.split('\0').filter(Boolean);
-  // Node names its first thread; the file that runs says more.
+  // Node names its first thread; the executable says more.
   const process = words[0] === undefined ? name.trim() : basename(words[0]);
   const manifest = cwd === '' ? undefined : await readManifest(cwd);
   return { pid, process, command: words.join(' '), manifest };
 }
 
-/** The package.json of a directory; `undefined` if there is no such file of a usual size. */
+/** The package.json of a directory; `undefined` if it is missing or too large. */
 async function readManifest(directory: string): Promise<string | undefined> {
   const path = join(directory, 'package.json');
   try {
     const found = await stat(path);
-    // A pipe would never end, and no look at ports would come after this one.
+    // A pipe might never end, and block all further scans.
     return found.isFile() && found.size <= MANIFEST_MAX_BYTES ? await readFile(path, 'utf8') : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** @returns empty if there is none: processes come and go while they are examined */
+/** @returns `''` if the file is missing, because processes come and go during the scan */
 async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
@@ -97,11 +97,11 @@ async function read(path: string): Promise<string> {
   }
 }
 
-/* Which process has a listening socket, on Linux. */
+/* The processes of listening sockets, on Linux. */
 
 /**
- * Remembers which process has a socket. Finding out means a look at every open file of this user, so that is done only when a
- * socket is new or its process is gone.
+ * Remembers the process of each socket. A search reads every open file of this user, so there is one only when a socket is new or
+ * its process is gone.
  */
 export class SocketOwners {
   readonly #root: string;
@@ -146,20 +146,20 @@ export class SocketOwners {
 }
 
 /**
- * The processes among the names in `/proc`, or only the latest if they are too many: a server under development is not among
- * those started first.
+ * The processes among the names in `/proc`, or only the latest if there are too many: a server under development is not one of
+ * the first.
  */
 export function latestProcesses(entries: readonly string[]): number[] {
   const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);
   return pids.sort((a, b) => a - b).slice(-PROCESSES_MAX);
 }
 
-/** The open files that are examined of a process, by their numbers: a server opens its socket before those of its clients. */
+/** The first open files of a process, by number: a server opens its listening socket before those of its clients. */
 export function firstFiles(files: readonly string[]): string[] {
   return files.toSorted((a, b) => Number(a) - Number(b)).slice(0, PROCESS_FILES_MAX);
 }
 
-// Processes come and go while they are examined, and those of others must not be examined.
+// Processes come and go during the scan, and those of other users are not readable.
 
 async function readNames(path: string): Promise<string[]> {
   try {
@@ -169,7 +169,7 @@ async function readNames(path: string): Promise<string[]> {
   }
 }
 
-/** @returns empty if there is none, or none that may be read */
+/** @returns `''` if it is missing or not readable */
 export async function link(path: string): Promise<string> {
   try {
     return await readlink(path);
@@ -208,7 +208,7 @@ export async function listWithLsof(exec: Run = run): Promise<Listener[]> {
 /** Windows: every program by name. */
 export async function listWithNetstat(exec: Run = run): Promise<Listener[]> {
   const [sockets, tasks] = await Promise.all([
-    // With `-p TCP` it would leave out those of IPv6.
+    // `-p TCP` would leave out IPv6.
     exec('netstat', ['-ano']),
     exec('tasklist', ['/FO', 'CSV', '/NH']),
   ]);
@@ -250,7 +250,7 @@ export function readPs(text: string): Map<number, string> {
   return commands;
 }
 
-/** The word for the state is in the language of the system; a listening socket is the one without a peer. */
+/** The state is in the language of the system, so a listening socket is one without a peer. */
 export function readNetstat(text: string): { port: number; pid: number }[] {
   const lines = text.matchAll(/^ *TCP +\S+:(\d+) +(?:0\.0\.0\.0|\[::\]):0 +\S+ +(\d+)\s*?$/gm);
   return [...lines].map(([, port, pid]) => ({ port: Number(port), pid: Number(pid) }));

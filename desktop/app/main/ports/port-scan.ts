@@ -1,12 +1,12 @@
-/** Which ports of this machine somebody listens on, and who. */
+/** Ports of this machine on which programs listen. */
 import type { PortView } from '../../ipc/snapshot.ts';
 import { PORTS_MAX } from '../limits.ts';
 import { type Listener, listListeners, listWithLsof, listWithNetstat, SocketOwners } from './listeners.ts';
 
 export interface PortScan {
-  /** every port that something was seen listening on */
+  /** every port that has a listener */
   readonly listening: ReadonlySet<number>;
-  /** whether a port that is not among them is free: not if the system hides other users' programs */
+  /** whether all other ports are free; false if the system hides other users' programs */
   readonly isComplete: boolean;
   /** ports to offer, likeliest first */
   readonly ports: readonly PortView[];
@@ -47,7 +47,7 @@ function likelihood({ framework, process, port }: PortView): number {
   );
 }
 
-/** A way to list who listens. */
+/** Lists the listeners of one system. */
 interface Lister {
   readonly list: () => Promise<readonly Listener[]>;
   /** see {@link PortScan.isComplete} */
@@ -56,7 +56,7 @@ interface Lister {
 
 /**
  * @param own process ids of Culvert itself, asked for each time
- * @returns a function that finds which ports somebody listens on now; it gives `undefined` if that cannot be found out
+ * @returns a function that scans the ports; its result is `undefined` if the system does not allow that
  */
 export function createPortScan(
   platform: NodeJS.Platform,
@@ -84,7 +84,7 @@ function listerOf(platform: NodeJS.Platform): Lister | undefined {
 
 /* Guesses which development server it is from how it was started. A wrong guess costs nothing: it is only shown. */
 
-/** First match wins, so what is built on something else comes before it. */
+/** The first match wins, so a framework comes before what it is built on. */
 const COMMANDS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bnext(?:-server|-router-worker)?\b|next dev/, 'Next.js'],
   [/\bnuxi?t?\b/, 'Nuxt'],

@@ -63,7 +63,7 @@ describe('guessFramework', () => {
 });
 
 describe('portScan', () => {
-  it('puts what is likeliest first, each port once, and leaves out Culvert and the system', () => {
+  it('lists each port once, the likeliest first, without Culvert and the system', () => {
     const scan = portScan(
       [
         listener({ port: 22, pid: undefined, process: undefined, command: '' }),
@@ -139,7 +139,7 @@ describe('ports on Linux', () => {
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
   });
 
-  it('come with their programs if they are among the first 1,000 open files of those', () => {
+  it('have their programs if the socket is among the first 1,000 open files', () => {
     const files = Array.from({ length: PROCESS_FILES_MAX + 1 }, (_, index) => String(index));
     const looked = firstFiles(files.toSorted());
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [1000, '0', '999']);
@@ -150,7 +150,7 @@ describe('ports on Linux', () => {
     const manifest = join(root, 'app/package.json');
     rmSync(manifest);
     execFileSync('mkfifo', [manifest]);
-    // Who reads it all the same waits until this is closed.
+    // A program that reads it anyway waits until this is closed.
     writers.push(openSync(manifest, constants.O_RDWR | constants.O_NONBLOCK));
     const [found] = await listListeners(root);
     assert.deepEqual([found?.pid, found?.manifest], [42, undefined]);
@@ -198,7 +198,7 @@ describe('ports on Linux', () => {
     } finally {
       server.close();
     }
-    // It examines every process of the machine, of which others may be many and busy.
+    // It examines every process of the machine, and there may be many.
   });
 });
 
@@ -226,7 +226,7 @@ describe('ports from programs', () => {
       tasklist: '"node.exe","42","Console","1","50.000 K"\r\n',
     };
     const found = await listWithNetstat((program, args) => {
-      // Of `-p TCP` Windows makes IPv4 alone.
+      // On Windows, `-p TCP` means IPv4 only.
       if (program === 'netstat') assert.deepEqual(args, ['-ano']);
       return Promise.resolve(outputs[program] ?? '');
     });
@@ -244,7 +244,7 @@ const node = (code: string): [string, string[]] => [process.execPath, ['-e', cod
 const print = (bytes: number) => node(`process.stdout.write('x'.repeat(${bytes}))`);
 
 describe('a program that lists ports', () => {
-  it('may print 4 MiB, and no more', async function () {
+  it('may print 4 MiB', async function () {
     assert.equal((await run(...print(PORT_PROGRAM_MAX_BYTES))).length, PORT_PROGRAM_MAX_BYTES);
     await assert.rejects(run(...print(PORT_PROGRAM_MAX_BYTES + 1)), /maxBuffer/);
   });

@@ -1,4 +1,4 @@
-/** Invitations that somebody opens in the app (docs/protocol.md section 13): shown first, and taken once the user says so. */
+/** Invitations that are opened in the app (docs/protocol.md section 13): shown first, and accepted once the user confirms. */
 import { randomUUID } from 'node:crypto';
 import { type InvitationAddress, readInvitation } from '../../../client/relay/invitation.ts';
 import { isProtected } from '../../../client/relay/relay-address.ts';
@@ -22,7 +22,7 @@ export interface InvitationsOptions extends LeaveOptions {
 interface Opened {
   readonly invitation: InvitationAddress;
   readonly view: InvitationView;
-  /** what it gave, once it was taken: it is good once, and what comes after that may have to be tried again */
+  /** the key that it gave: it works once, and a later step may have to be repeated */
   readonly key?: string;
 }
 
@@ -44,8 +44,8 @@ export class Invitations {
   }
 
   /**
-   * Asks the relay whom an invitation is for, and then the user. Anything can open a link, so this takes nothing. Another one
-   * takes its place, unless it is being taken.
+   * Asks the relay for the account of an invitation, and then the user. Anything can open a link, so this accepts nothing. It
+   * replaces a previous invitation, unless that is being accepted.
    *
    * @param address as a link has it, or as somebody has pasted it
    * @throws CallFailure if it is none, or too many relays have not said yet whom others are for
@@ -67,8 +67,7 @@ export class Invitations {
   }
 
   /**
-   * Takes the invitation that the user has seen, and signs in with what it gives. Whoever is signed in with another account is
-   * signed out, which can be undone.
+   * Accepts the invitation that the user has seen, and signs in with its key. Another account is signed out, which can be undone.
    *
    * @throws CallFailure, RelayRefusal, RelayUnreachable: then nobody is signed out, and it can be tried again
    */
@@ -94,7 +93,7 @@ export class Invitations {
     }
   }
 
-  /** The user does not want it; it stays good. */
+  /** The user does not want it; it stays valid. */
   dismiss(id: string): void {
     if (!this.#isTaking && this.view?.id === id) this.#show(undefined);
   }
@@ -167,7 +166,7 @@ export async function leave(
   undos.offer({
     text: said(count),
     undo: async () => {
-      // Whoever has signed in since is signed out; their tunnels end with that.
+      // An account that signed in since is signed out, and its tunnels end.
       const since = await desk.setAside(t('ended.youSignedOut'));
       await signInAgain();
       await restoreSecrets();

@@ -1,4 +1,4 @@
-/** Where a secret, such as the API key, is stored between two starts. */
+/** Stores secrets, such as the API key, between two starts. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../ipc/snapshot.ts';
 import type { Platform } from '../platform.ts';
@@ -30,7 +30,7 @@ export function readKeptKey(value: unknown): KeptKey {
 
 export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove' | 'setAside'>;
 
-/** Stores one key, or another text that is secret, the way the user has asked for, and never in a weaker way. */
+/** Stores one key or another secret text the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
   readonly #encryption: Platform['encryption'];
   readonly #file: KeyFile;
@@ -128,7 +128,7 @@ export class PasswordStore {
   /**
    * Keeps these and no others; resolves when they are on disk.
    *
-   * @param wish where the API key is kept now; `undefined` while nobody is signed in, which changes nothing about it
+   * @param wish where the API key is kept; `undefined` while nobody is signed in, for no change
    */
   async keep(passwords: TunnelPasswords, wish: KeyKept | undefined): Promise<void> {
     const kept = wish ?? this.#kept;

@@ -29,7 +29,7 @@ function logOf(count: number) {
 }
 
 describe('ShownLog', () => {
-  it('hides what there is, and shows what comes', () => {
+  it('hides the requests so far, and shows later ones', () => {
     const { log, add, ids } = logOf(3);
     log.hide();
     add();
@@ -38,7 +38,7 @@ describe('ShownLog', () => {
     assert.equal(log.detail(4, false)?.id, 4);
   });
 
-  it('shows it again with what has come since', () => {
+  it('shows them again, with later ones', () => {
     const { log, add, ids } = logOf(3);
     const hidden = log.hide();
     add();
@@ -46,7 +46,7 @@ describe('ShownLog', () => {
     assert.deepEqual(ids(), [4, 3, 2, 1]);
   });
 
-  it('forgets what was hidden, and no more', () => {
+  it('forgets only the hidden requests', () => {
     const { log, add, ids, seen } = logOf(3);
     const hidden = log.hide();
     add();
@@ -54,7 +54,7 @@ describe('ShownLog', () => {
     assert.deepEqual([seen.cleared, ids()], [[3], [4]]);
   });
 
-  it('tells what has come, in parts, and begins anew when something is hidden or shown again', () => {
+  it('gives changes in parts, and everything again after a hide or a show', () => {
     const { log, add } = logOf(LOG_PART_MAX + 3);
     const first = log.update(LOG_START);
     assert.deepEqual([first.requests.length, first.isMore, first.isWhole], [LOG_PART_MAX, true, false]);
@@ -78,7 +78,7 @@ describe('ShownLog', () => {
     assert.equal(log.update(again.at).isWhole, true);
   });
 
-  it('does not show again what was hidden a second time', () => {
+  it('does not show what was hidden a second time', () => {
     const { log, add, ids } = logOf(3);
     const first = log.hide();
     add();
