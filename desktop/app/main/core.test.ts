@@ -204,7 +204,7 @@ describe('the app', () => {
       assert.equal(app.serve.last.isStopped, true);
       await app.core.undos.commitAll();
       app.api.failure = undefined;
-      await app.core.desk.refresh();
+      await app.core.tunnelList.refresh();
       assert.deepEqual(app.api.tunnels, []);
     });
 
@@ -336,7 +336,7 @@ describe('the app', () => {
       assert.deepEqual(app.seen.copied, ['http://my-app.tunnels.test:8080']);
       assert.deepEqual(app.seen.opened, ['http://my-app.tunnels.test:8080']);
       app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, public_url: 'file:///bin/sh' }));
-      await app.core.desk.refresh();
+      await app.core.tunnelList.refresh();
       await assert.rejects(app.call('tunnel:open-url', { key }), failsWith('bad-address'));
       assert.equal(app.seen.opened.length, 1);
     });

@@ -68,7 +68,7 @@ export async function createCore(platform: Platform) {
 
   const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
   const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
-  const desk = new TunnelList(
+  const tunnelList = new TunnelList(
     {
       now: () => clock.now(),
       serve: platform.serve,
@@ -103,8 +103,15 @@ export async function createCore(platform: Platform) {
     store.data.tunnels,
   );
   const collections = await openSets(platform, { wish, undos });
-  const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
-  const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
+  const invitations = new Invitations({
+    platform,
+    keeps: () => vault.keeps(),
+    signIn,
+    tunnelList,
+    secrets,
+    undos,
+  });
+  const drops = new Drops({ tunnelList, isSignedIn: () => signIn.connection !== undefined });
   const diagnostics = new Diagnostics({
     connection: () => signIn.connection,
     examine: platform.examine,
@@ -116,7 +123,7 @@ export async function createCore(platform: Platform) {
     servedHere: () => platform.servedHere(),
   });
   const projects = new Projects({
-    desk,
+    tunnelList,
     others,
     connection: () => signIn.connection,
     async remember(folder) {
@@ -125,7 +132,7 @@ export async function createCore(platform: Platform) {
     },
   });
   const approvals = new Approvals({
-    desk,
+    tunnelList,
     connection: () => signIn.connection,
     copy: (text) => platform.copy(text),
   });
@@ -150,8 +157,8 @@ export async function createCore(platform: Platform) {
     }
     showChange();
   });
-  desk.changed.listen(() => {
-    if (desk.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
+  tunnelList.changed.listen(() => {
+    if (tunnelList.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
     showChange();
   });
   undos.changed.listen(showChange);
@@ -164,7 +171,7 @@ export async function createCore(platform: Platform) {
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
     others.clear();
     projects.clear();
-    inBackground('saving tunnels', desk.resume(connection, isSameAccount));
+    inBackground('saving tunnels', tunnelList.resume(connection, isSameAccount));
     if (!isSameAccount) inBackground('forgetting secrets', forgetSecrets());
     poller.now();
   });
@@ -176,7 +183,7 @@ export async function createCore(platform: Platform) {
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
-      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
+      tunnels: tunnelList.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
       others: signIn.connection === undefined ? [] : others.views,
       diagnostics: diagnostics.view,
       invitation: invitations.view,
@@ -205,9 +212,9 @@ export async function createCore(platform: Platform) {
       const { connection } = signIn;
       if (connection === undefined) return;
       await others.retry(connection.api);
-      const live = await desk.refresh();
+      const live = await tunnelList.refresh();
       if (signIn.connection !== connection) return;
-      const { ownIds } = desk;
+      const { ownIds } = tunnelList;
       // A check opens a tunnel for a moment.
       if (ownIds !== undefined && diagnostics.view?.isRunning !== true) await others.show(live, ownIds);
       await signIn.reached(undefined);
@@ -220,7 +227,7 @@ export async function createCore(platform: Platform) {
 
   async function lookAtPorts(): Promise<void> {
     if (!isVisible) return;
-    asked = new Set(desk.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
+    asked = new Set(tunnelList.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
     scan = await platform.scanPorts();
     // There are no scans while the window is hidden, and tray and notices must not rely on an old one.
     judged = isVisible ? asked : new Set();
@@ -229,7 +236,7 @@ export async function createCore(platform: Platform) {
 
   /** The network has changed, or this machine is awake again. */
   function wake(): void {
-    desk.wake();
+    tunnelList.wake();
     showChange();
     poller.now();
   }
@@ -266,7 +273,7 @@ export async function createCore(platform: Platform) {
     store,
     signIn,
     invitations,
-    desk,
+    tunnelList,
     others,
     diagnostics,
     approvals,
@@ -329,7 +336,7 @@ export async function createCore(platform: Platform) {
     notify,
     /** This machine is going to sleep: the app tells relays, so that they do not have to wait until it is silent. */
     suspend(): void {
-      desk.suspend();
+      tunnelList.suspend();
     },
     wake,
   };

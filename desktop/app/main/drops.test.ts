@@ -34,7 +34,7 @@ describe('a folder that is dropped', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', 'The test is over.');
     rmSync(above, { recursive: true });
   });
 
@@ -62,7 +62,7 @@ describe('a folder that is dropped', () => {
     await app.call('folder:dismiss', { id: drop?.id ?? '' });
     assert.equal(app.core.snapshots.make().drop, undefined);
     await assert.rejects(app.call('folder:share', { id: drop?.id ?? '' }), failsWith('no-folder'));
-    assert.equal(app.core.desk.tunnels.length, 0);
+    assert.equal(app.core.tunnelList.tunnels.length, 0);
   });
 
   it('is shared once, even if the user confirms twice', async () => {
@@ -72,7 +72,7 @@ describe('a folder that is dropped', () => {
     const first = app.call('folder:share', { id });
     await assert.rejects(app.call('folder:share', { id }), failsWith('no-folder'));
     await first;
-    assert.equal(app.core.desk.tunnels.length, 1);
+    assert.equal(app.core.tunnelList.tunnels.length, 1);
   });
 
   it('is served to visitors only, and named on its card', async () => {
@@ -130,7 +130,7 @@ describe('a folder that is dropped', () => {
     // The folder is back, and the relay still has its tunnel.
     mkdirSync(site);
     const creates = third.api.calls.filter((call) => call.startsWith('create')).length;
-    await third.call('tunnel:start', { key: third.core.desk.tunnels[0]?.key ?? '' });
+    await third.call('tunnel:start', { key: third.core.tunnelList.tunnels[0]?.key ?? '' });
     await until(() => third.serve.all[0]);
     assert.equal(third.api.calls.filter((call) => call.startsWith('create')).length, creates);
   });

@@ -13,7 +13,7 @@ import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 
 export interface DropsOptions {
-  readonly desk: Pick<TunnelList, 'create'>;
+  readonly tunnelList: Pick<TunnelList, 'create'>;
   readonly isSignedIn: () => boolean;
 }
 
@@ -66,7 +66,7 @@ export class Drops {
     const path = this.#pathOf(id);
     this.#isSharing = true;
     try {
-      const { key } = await this.#options.desk.create(
+      const { key } = await this.#options.tunnelList.create(
         {
           port: FOLDER_PORT,
           name: '',

@@ -58,7 +58,7 @@ describe('a project that is opened', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', 'The test is over.');
     rmSync(above, { recursive: true });
   });
 
@@ -107,7 +107,7 @@ describe('a project that is opened', () => {
     ]);
     const { name } = project(app);
     assert.equal(name, 'shop');
-    assert.deepEqual([created(app), app.core.desk.tunnels], [[], []]);
+    assert.deepEqual([created(app), app.core.tunnelList.tunnels], [[], []]);
     const shown = JSON.stringify(project(app));
     assert.ok(!shown.includes('secret-word-1') && !shown.includes(above), shown);
     await app.call('project:dismiss', { id: project(app).id });
@@ -123,7 +123,7 @@ describe('a project that is opened', () => {
 `);
     assert.deepEqual(await startAll(app), { started: 3, failed: 0 });
     assert.equal(app.core.snapshots.make().project, undefined);
-    const [docs, api, web] = app.core.desk.tunnels;
+    const [docs, api, web] = app.core.tunnelList.tunnels;
     assert.deepEqual(web?.form, {
       port: 3000,
       name: 'my-app',
@@ -147,7 +147,7 @@ describe('a project that is opened', () => {
     const second = await start(again(app));
     apps.push(second);
     assert.deepEqual(
-      second.core.desk.tunnels.map(({ form }) => form.local?.waitMs),
+      second.core.tunnelList.tunnels.map(({ form }) => form.local?.waitMs),
       [undefined, 0, 10_000],
     );
   });

@@ -27,7 +27,7 @@ import type { TunnelList } from './tunnels/tunnel-list.ts';
 import { leadsElsewhere, locateFolders, ProjectFileError } from '../../client/config/project-trust.ts';
 
 export interface ProjectsOptions {
-  readonly desk: Pick<TunnelList, 'create' | 'tunnels'>;
+  readonly tunnelList: Pick<TunnelList, 'create' | 'tunnels'>;
   readonly others: Pick<OtherTunnels, 'tunnels'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
@@ -161,7 +161,7 @@ export class Projects {
     if ('blocked' in start || this.#isThere(spec)) return true;
     this.#set(tunnel, { name: 'starting' });
     try {
-      await this.#options.desk.create(formOf(start), start.access, this.#isLeft(spec));
+      await this.#options.tunnelList.create(formOf(start), start.access, this.#isLeft(spec));
       this.#set(tunnel, { name: 'started' });
       return true;
     } catch (error) {
@@ -174,9 +174,9 @@ export class Projects {
 
   /** Whether a tunnel of the account that is served has what this one asks for. */
   #isThere(spec: FoundTunnel['spec']): boolean {
-    const { desk, others } = this.#options;
+    const { tunnelList, others } = this.#options;
     return (
-      desk.tunnels.some(({ isEnded, tunnel }) => !isEnded && isSame(tunnel, spec)) ||
+      tunnelList.tunnels.some(({ isEnded, tunnel }) => !isEnded && isSame(tunnel, spec)) ||
       others.tunnels.some((tunnel) => tunnel.online && isSame(tunnel, spec))
     );
   }

@@ -117,7 +117,7 @@ export class DesktopApp implements MainSide, RunningApp {
     core.notices.listen(({ title }) => outside.notices.push(title));
     scope.defer(() => {
       // Not as stopped ones: a look at the relay that is under way would close them there.
-      for (const tunnel of core.desk.tunnels) tunnel.end('signed-out', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('signed-out', 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
       // After a restart the app finds what it has written.

@@ -21,7 +21,7 @@ describe('createQuit', () => {
     let exits = 0;
     const quit = createQuit({
       core: {
-        desk: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
+        tunnelList: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
         undos: { commitAll: () => Promise.resolve() },
         store: { data: { settings: { onQuit: 'close' } } },
       },

@@ -112,7 +112,7 @@ export async function askQuit(
 
 export interface CreateQuitOptions {
   readonly core: {
-    readonly desk: Pick<Core['desk'], 'liveCount' | 'closeAll'>;
+    readonly tunnelList: Pick<Core['tunnelList'], 'liveCount' | 'closeAll'>;
     readonly undos: Pick<Core['undos'], 'commitAll'>;
     readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
   };
@@ -125,10 +125,10 @@ export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions):
   const inTime = (work: Promise<void>): Promise<void> =>
     closeWithin(platform.clock, QUIT_TIMEOUT_MS, work, (error) => platform.report('closing tunnels', error));
   return new Quit({
-    liveCount: () => core.desk.liveCount,
+    liveCount: () => core.tunnelList.liveCount,
     onQuit: () => core.store.data.settings.onQuit,
     ask: (liveCount) => askQuit(dialog, liveCount),
-    closeAll: () => inTime(core.desk.closeAll(t('ended.quit'))),
+    closeAll: () => inTime(core.tunnelList.closeAll(t('ended.quit'))),
     settle: () => inTime(core.undos.commitAll()),
     exit,
   });

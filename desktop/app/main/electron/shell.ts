@@ -72,7 +72,7 @@ export class Shell {
       nativeImage.createFromPath(path),
     );
     const summon = new GlobalShortcut({
-      newest: () => core.desk.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
+      newest: () => core.tunnelList.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
       now: () => platform.clock.monotonic(),
       showWindow: () => this.showWindow(),
       showAddress: (address) => this.#showAddress(address),

@@ -151,18 +151,18 @@ const ROWS = {
   ),
   'project:dismiss': channel(exact({ id: ownId }), ({ id }, { projects }) => projects.dismiss(id)),
 
-  'tunnel:create': channel(createFormSchema, async ({ lock, ...form }, { desk }) => ({
-    key: (await desk.create(form, accessOf(lock))).key,
+  'tunnel:create': channel(createFormSchema, async ({ lock, ...form }, { tunnelList }) => ({
+    key: (await tunnelList.create(form, accessOf(lock))).key,
   })),
-  'tunnel:stop': channel(tunnelRef, async ({ key }, { desk, others }) => {
+  'tunnel:stop': channel(tunnelRef, async ({ key }, { tunnelList, others }) => {
     const other = others.find(key);
-    if (other === undefined) await desk.stop(key);
+    if (other === undefined) await tunnelList.stop(key);
     else others.stop(other);
   }),
-  'tunnel:start': channel(tunnelRef, ({ key }, { desk }) => desk.start(key)),
-  'tunnel:forget': channel(tunnelRef, ({ key }, { desk }) => desk.forget(key)),
-  'tunnel:extend': channel(exact({ key: tunnelKey, ttl: lifetime }), ({ key, ttl }, { desk, others }) =>
-    (others.find(key) === undefined ? desk : others).extend(key, ttl),
+  'tunnel:start': channel(tunnelRef, ({ key }, { tunnelList }) => tunnelList.start(key)),
+  'tunnel:forget': channel(tunnelRef, ({ key }, { tunnelList }) => tunnelList.forget(key)),
+  'tunnel:extend': channel(exact({ key: tunnelKey, ttl: lifetime }), ({ key, ttl }, { tunnelList, others }) =>
+    (others.find(key) === undefined ? tunnelList : others).extend(key, ttl),
   ),
   'tunnel:copy-url': channel(tunnelRef, ({ key }, core) =>
     core.platform.copy(tunnelOf(core, key).public_url),
@@ -171,15 +171,15 @@ const ROWS = {
     core.platform.open(webAddress(tunnelOf(core, key).public_url)),
   ),
   /** copies one sentence with the address and the password */
-  'tunnel:copy-share': channel(tunnelRef, ({ key }, { platform, desk }) =>
-    platform.copy(shareText(desk.find(key))),
+  'tunnel:copy-share': channel(tunnelRef, ({ key }, { platform, tunnelList }) =>
+    platform.copy(shareText(tunnelList.find(key))),
   ),
 
   'lock:invent': channel(nothing, (_, { platform }) => ({ password: platform.inventPassword() })),
   'lock:set': channel(
     exact({ key: tunnelKey, lock: accessSchema }),
-    async ({ key, lock }, { desk, snapshots }) => {
-      await desk.setLock(key, lock);
+    async ({ key, lock }, { tunnelList, snapshots }) => {
+      await tunnelList.setLock(key, lock);
       // The page shows the new policy before it confirms the change.
       snapshots.flush();
     },
@@ -236,8 +236,8 @@ const ROWS = {
   /** what has changed in a log, in parts of a limited size */
   'log:changes': channel(
     exact({ key: tunnelKey, since: exact({ epoch: count, revision: count }) }),
-    ({ key, since }, { desk, signatures }) => {
-      const item = desk.find(key);
+    ({ key, since }, { tunnelList, signatures }) => {
+      const item = tunnelList.find(key);
       const changes = item.log.update(since);
       return { ...changes, requests: signatures.checked(item, changes.requests) };
     },
@@ -249,13 +249,13 @@ const ROWS = {
       part: yup.string().required().max(LOG_PART_NAME_MAX_CHARS),
       search: yup.string().defined().max(SEARCH_MAX_CHARS),
     }),
-    ({ key, ...view }, { desk }) => desk.viewLog(key, view),
+    ({ key, ...view }, { tunnelList }) => tunnelList.viewLog(key, view),
   ),
-  'log:detail': channel(shownRequest, ({ key, id, reveal }, { desk }) =>
-    detailView(desk.find(key).log.detail(id, reveal) ?? noSuchRequest()),
+  'log:detail': channel(shownRequest, ({ key, id, reveal }, { tunnelList }) =>
+    detailView(tunnelList.find(key).log.detail(id, reveal) ?? noSuchRequest()),
   ),
-  'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, { desk, platform }) => {
-    const item = desk.find(key);
+  'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, { tunnelList, platform }) => {
+    const item = tunnelList.find(key);
     const command = item.log.curl(id, item.tunnel.public_url, reveal) ?? noSuchRequest();
     await platform.copy(command);
     return { hidesSecrets: command.includes(REDACTED) };
@@ -267,13 +267,14 @@ const ROWS = {
       ids: yup.array(requestId).min(1).max(LOG_REQUESTS_MAX).required(),
       reveal: yup.boolean().required(),
     }),
-    ({ key, ids, reveal }, { desk, platform }) => exportHar(desk.find(key), ids, reveal, platform),
+    ({ key, ids, reveal }, { tunnelList, platform }) =>
+      exportHar(tunnelList.find(key), ids, reveal, platform),
   ),
-  'log:replay': channel(requestRef, async ({ key, id }, { desk }) => ({
-    id: await desk.find(key).log.replay(id),
+  'log:replay': channel(requestRef, async ({ key, id }, { tunnelList }) => ({
+    id: await tunnelList.find(key).log.replay(id),
   })),
-  'log:clear': channel(tunnelRef, ({ key }, { desk, undos }) => {
-    const item = desk.find(key);
+  'log:clear': channel(tunnelRef, ({ key }, { tunnelList, undos }) => {
+    const item = tunnelList.find(key);
     const hidden = item.log.hide();
     undos.offer({
       text: t('undo.logCleared', { slug: item.tunnel.slug }),
@@ -290,20 +291,22 @@ const ROWS = {
         .max(IMPORT_TEXT_MAX_CHARS)
         .required(() => t('problem.pasteCurl')),
     }),
-    ({ key, text }, { desk }) => importInto(desk.find(key), text),
+    ({ key, text }, { tunnelList }) => importInto(tunnelList.find(key), text),
   ),
   /** the same with a HAR that the user chooses; nothing if the user does not */
-  'import:file': channel(tunnelRef, ({ key }, { desk, platform }) => importFile(desk.find(key), platform)),
+  'import:file': channel(tunnelRef, ({ key }, { tunnelList, platform }) =>
+    importFile(tunnelList.find(key), platform),
+  ),
 
   /** a request as it can be edited, without its secrets */
-  'bench:open': channel(requestRef, ({ key, id }, { desk, signatures }) => {
-    const item = desk.find(key);
+  'bench:open': channel(requestRef, ({ key, id }, { tunnelList, signatures }) => {
+    const item = tunnelList.find(key);
     return editView(item.log.detail(id, false) ?? noSuchRequest(), signatures.look(item, id));
   }),
   /** sends it as it was edited */
   'bench:send': channel(
     exact({ key: tunnelKey, id: requestId, edit: editForm }),
-    ({ key, id, edit }, { desk, signatures }) => sendEdited(desk.find(key), id, edit, signatures),
+    ({ key, id, edit }, { tunnelList, signatures }) => sendEdited(tunnelList.find(key), id, edit, signatures),
   ),
 
   'set:list': channel(nothing, (_, { collections }) => collectionsView(collections)),
@@ -328,20 +331,20 @@ const ROWS = {
   /** adds a saved request to a log, to be edited and sent */
   'set:open': channel(
     exact({ key: tunnelKey, set: ownId, request: ownId }),
-    ({ key, set, request }, { desk, collections }) => ({
-      id: openSaved(desk.find(key), collections.find(set, request)),
+    ({ key, set, request }, { tunnelList, collections }) => ({
+      id: openSaved(tunnelList.find(key), collections.find(set, request)),
     }),
   ),
   /** sends a saved request to the local service of a tunnel, with a new signature if the secret of its service is set */
   'set:send': channel(
     exact({ key: tunnelKey, set: ownId, request: ownId }),
-    ({ key, set, request }, { desk, collections, signatures }) =>
-      sendSaved(desk.find(key), collections.find(set, request), signatures),
+    ({ key, set, request }, { tunnelList, collections, signatures }) =>
+      sendSaved(tunnelList.find(key), collections.find(set, request), signatures),
   ),
 
   /** what the signature of a request says; nothing for what is no webhook. No secret goes back to the page */
-  'signature:look': channel(requestRef, ({ key, id }, { desk, signatures }) =>
-    signatures.look(desk.find(key), id),
+  'signature:look': channel(requestRef, ({ key, id }, { tunnelList, signatures }) =>
+    signatures.look(tunnelList.find(key), id),
   ),
   'signature:add-secret': channel(
     exact({
@@ -353,20 +356,20 @@ const ROWS = {
         .required(() => t('problem.pasteSecret')),
     }),
     async ({ key, ...secret }, core) => {
-      await core.signatures.addSecret(core.desk.find(key), secret);
+      await core.signatures.addSecret(core.tunnelList.find(key), secret);
       checkAnew(core, key);
     },
   ),
   'signature:remove-secret': channel(
     exact({ key: tunnelKey, id: yup.string().max(SIGNING_SECRET_ID_MAX_CHARS).required() }),
     async ({ key, id }, core) => {
-      await core.secrets.remove(core.desk.find(key), id);
+      await core.secrets.remove(core.tunnelList.find(key), id);
       checkAnew(core, key);
     },
   ),
   /** repeats a request with a new signature */
-  'signature:replay': channel(requestRef, async ({ key, id }, { desk, signatures }) => ({
-    id: await signatures.replay(desk.find(key), id),
+  'signature:replay': channel(requestRef, async ({ key, id }, { tunnelList, signatures }) => ({
+    id: await signatures.replay(tunnelList.find(key), id),
   })),
 
   /** connects now what waits for its next attempt */
@@ -374,8 +377,8 @@ const ROWS = {
   /** checks the way to the relay and back; with the key of a tunnel, as far as its local service */
   'checkup:start': channel(
     exact({ key: yup.string().max(TUNNEL_KEY_MAX_CHARS) }),
-    ({ key }, { desk, diagnostics }) =>
-      diagnostics.start(key === undefined ? undefined : failing(desk.find(key))),
+    ({ key }, { tunnelList, diagnostics }) =>
+      diagnostics.start(key === undefined ? undefined : failing(tunnelList.find(key))),
   ),
   'checkup:stop': channel(nothing, (_, { diagnostics }) => diagnostics.stop()),
   /** takes back what the user has just done */
@@ -430,8 +433,8 @@ async function thenFlush<T>({ snapshots }: Core, work: Promise<T>): Promise<T> {
   }
 }
 
-function tunnelOf({ others, desk }: Core, key: string): Tunnel {
-  return others.find(key) ?? desk.find(key).tunnel;
+function tunnelOf({ others, tunnelList }: Core, key: string): Tunnel {
+  return others.find(key) ?? tunnelList.find(key).tunnel;
 }
 
 /** The address comes from the relay, which must not make this machine start anything but a browser. */
@@ -450,8 +453,8 @@ function noSuchRequest(): never {
   throw new CallFailure({ code: 'no-such-request', text: t('problem.requestGone') });
 }
 
-function recorded({ desk }: Core, key: string, id: number): RequestDetail {
-  return desk.find(key).log.detail(id, true) ?? noSuchRequest();
+function recorded({ tunnelList }: Core, key: string, id: number): RequestDetail {
+  return tunnelList.find(key).log.detail(id, true) ?? noSuchRequest();
 }
 
 /** Without the secrets of the requests. */
@@ -471,8 +474,8 @@ function collectionsView({ sets, isKept }: Core['collections']): CollectionsView
 }
 
 /** Secrets of a tunnel have changed, and with them what the log says of its webhooks. */
-function checkAnew({ desk, snapshots }: Core, key: string): void {
-  desk.find(key).log.tellAnew();
+function checkAnew({ tunnelList, snapshots }: Core, key: string): void {
+  tunnelList.find(key).log.tellAnew();
   snapshots.changed();
 }
 

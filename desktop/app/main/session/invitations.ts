@@ -143,7 +143,7 @@ export class Invitations {
 
 export interface LeaveOptions {
   readonly signIn: SignIn;
-  readonly desk: TunnelList;
+  readonly tunnelList: TunnelList;
   readonly secrets: Pick<SigningSecrets, 'setAside'>;
   readonly undos: UndoList;
 }
@@ -155,19 +155,19 @@ export interface LeaveOptions {
  */
 export async function leave(
   said: (closed: number) => string,
-  { signIn, desk, secrets, undos }: LeaveOptions,
+  { signIn, tunnelList, secrets, undos }: LeaveOptions,
 ): Promise<void> {
   // It does not reject, and takes as long as the relay does.
   void undos.commitAll();
-  const count = desk.liveCount;
-  const tunnels = await desk.setAside(t('ended.youSignedOut'));
+  const count = tunnelList.liveCount;
+  const tunnels = await tunnelList.setAside(t('ended.youSignedOut'));
   const restoreSecrets = await secrets.setAside();
   const signInAgain = await signIn.signOut();
   undos.offer({
     text: said(count),
     undo: async () => {
       // An account that signed in since is signed out, and its tunnels end.
-      const since = await desk.setAside(t('ended.youSignedOut'));
+      const since = await tunnelList.setAside(t('ended.youSignedOut'));
       await signInAgain();
       await restoreSecrets();
       await tunnels.restore();

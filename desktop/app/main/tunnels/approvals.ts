@@ -8,7 +8,7 @@ import { CallFailure } from '../failure.ts';
 import type { TunnelList } from './tunnel-list.ts';
 
 export interface ApprovalsOptions {
-  readonly desk: Pick<TunnelList, 'find'>;
+  readonly tunnelList: Pick<TunnelList, 'find'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly copy: (text: string) => Promise<void>;
@@ -72,7 +72,7 @@ export class Approvals {
   }
 
   #tunnel(key: string) {
-    const tunnel = this.#options.desk.find(key);
+    const tunnel = this.#options.tunnelList.find(key);
     return { tunnel, id: tunnel.tunnel.id, api: signedIn(this.#options.connection()).api };
   }
 }

@@ -79,7 +79,7 @@ describe('who may come in', () => {
       return before;
     };
     const asked = once(relay, 'asked');
-    const list = app.core.desk.refresh();
+    const list = app.core.tunnelList.refresh();
     await asked;
     await app.call('lock:set', { key: app.key, lock: PASSWORD });
     relay.emit('answer');
@@ -92,7 +92,7 @@ describe('who may come in', () => {
     const [tunnel] = app.api.tunnels;
     assert.ok(tunnel !== undefined);
     app.api.tunnels = [{ ...tunnel, access: { password: true } }];
-    await app.core.desk.refresh();
+    await app.core.tunnelList.refresh();
     assert.deepEqual(lockOf(app), { kind: 'password', password: undefined });
     await assert.rejects(app.call('tunnel:copy-share', { key: app.key }), failsWith('password-unknown'));
   });
@@ -111,7 +111,7 @@ describe('who may come in', () => {
     const [tunnel] = app.api.tunnels;
     assert.ok(tunnel !== undefined);
     app.api.tunnels = [{ ...tunnel, access: { password: true } }];
-    await app.core.desk.refresh();
+    await app.core.tunnelList.refresh();
     await app.call('tunnel:stop', { key: app.key });
     await app.core.undos.commitAll();
     await app.call('tunnel:start', { key: app.key });

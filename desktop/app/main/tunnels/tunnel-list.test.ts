@@ -15,7 +15,7 @@ const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
 /** A full list, newest first, in which the tunnels at `ended` have ended. */
-function fullDesk(...ended: number[]): { desk: TunnelList; api: FakeApi } {
+function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } {
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
   const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
@@ -24,7 +24,7 @@ function fullDesk(...ended: number[]): { desk: TunnelList; api: FakeApi } {
     tunnel: TUNNEL,
     ended: ended.includes(index) ? ENDED : undefined,
   }));
-  const desk = new TunnelList(
+  const tunnelList = new TunnelList(
     {
       now: () => 0,
       serve: new FakeServe().serve,
@@ -39,22 +39,22 @@ function fullDesk(...ended: number[]): { desk: TunnelList; api: FakeApi } {
     },
     saved,
   );
-  return { desk, api };
+  return { tunnelList, api };
 }
 
 describe('TunnelDesk', () => {
   it('keeps 200 tunnels: the oldest that has ended makes room for a new one', async () => {
-    const { desk } = fullDesk(5, 150);
-    const made = await desk.create(KEPT, OPEN);
-    const keys = desk.tunnels.map(({ key }) => key);
+    const { tunnelList } = fullList(5, 150);
+    const made = await tunnelList.create(KEPT, OPEN);
+    const keys = tunnelList.tunnels.map(({ key }) => key);
     assert.equal(keys.length, TUNNELS_MAX);
     assert.equal(keys[0], made.key);
     assert.deepEqual([keys.includes('tunnel-5'), keys.includes('tunnel-150')], [true, false]);
   });
 
   it('asks the relay for no more than it keeps', async () => {
-    const { desk, api } = fullDesk();
-    await assert.rejects(desk.create(KEPT, OPEN), (error) => {
+    const { tunnelList, api } = fullList();
+    await assert.rejects(tunnelList.create(KEPT, OPEN), (error) => {
       assert.ok(error instanceof CallFailure);
       assert.match(error.error.text, /keeps 200 tunnels\. Stop one first\./);
       return true;
