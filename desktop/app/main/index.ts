@@ -15,7 +15,7 @@ import { denyNavigation, denyPermissions } from './electron/main-window.ts';
 import { applicationMenu, offerContextMenu } from './electron/menus.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
 import { electronPlatform } from './electron/platform.ts';
-import { createQuit } from './electron/quit.ts';
+import { Quit } from './electron/quit.ts';
 import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { newVersionNotice } from './notices.ts';
@@ -50,7 +50,7 @@ async function start(): Promise<void> {
     links: readLinks(FILES),
   });
   const core: Core = await createCore(platform);
-  const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
+  const quit = new Quit({ core, platform, dialog, exit: () => app.quit() });
   const shell = new Shell({
     electron,
     core,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Dialog } from 'electron';
 import { FakeClock } from '../../../testing/fake-clock.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
-import { askQuit, closeWithin, createQuit, Quit, type QuitChoice } from './quit.ts';
+import { askQuit, CHOICES, closeWithin, Quit } from './quit.ts';
 
 function answering(response: number): Pick<Dialog, 'showMessageBox'> {
   return { showMessageBox: () => Promise.resolve({ response, checkboxChecked: false }) };
@@ -15,43 +15,25 @@ describe('askQuit', () => {
   });
 });
 
-describe('createQuit', () => {
-  it('gives the relay 5 s to close the tunnels, and quits then', async () => {
-    const clock = new FakeClock();
-    let exits = 0;
-    const quit = createQuit({
-      core: {
-        tunnelList: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
-        undos: { commitAll: () => Promise.resolve() },
-        store: { data: { settings: { onQuit: 'close' } } },
-      },
-      platform: { clock, report: () => assert.fail() },
-      dialog: { showMessageBox: () => assert.fail() },
-      exit: () => void (exits += 1),
-    });
-    const requested = quit.request();
-    await turn();
-    clock.advance(QUIT_TIMEOUT_MS - 1);
-    await turn();
-    assert.equal(exits, 0);
-    clock.advance(1);
-    await requested;
-    assert.equal(exits, 1);
-  });
-});
-
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: QuitChoice) {
+function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: (typeof CHOICES)[number]) {
   const seen = { asked: 0, closed: 0, settled: 0, exits: 0 };
   const quit = new Quit({
-    liveCount: () => liveCount,
-    onQuit: () => onQuit,
-    ask: () => Promise.resolve((seen.asked++, choice)),
-    closeAll: () => Promise.resolve(void seen.closed++),
-    settle: () => Promise.resolve(void seen.settled++),
+    core: {
+      tunnelList: { liveCount, closeAll: () => Promise.resolve(void seen.closed++) },
+      undos: { commitAll: () => Promise.resolve(void seen.settled++) },
+      store: { data: { settings: { onQuit } } },
+    },
+    platform: { clock: new FakeClock(), report: () => assert.fail() },
+    dialog: {
+      showMessageBox() {
+        seen.asked++;
+        return Promise.resolve({ response: CHOICES.indexOf(choice), checkboxChecked: false });
+      },
+    },
     exit: () => void seen.exits++,
   });
   return { quit, seen };
@@ -89,6 +71,29 @@ describe('Quit', () => {
     assert.equal(seen.asked, 1);
     await quit.request();
     assert.equal(seen.asked, 2);
+  });
+
+  it('gives the relay 5 s to close the tunnels, and quits then', async () => {
+    const clock = new FakeClock();
+    let exits = 0;
+    const quit = new Quit({
+      core: {
+        tunnelList: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
+        undos: { commitAll: () => Promise.resolve() },
+        store: { data: { settings: { onQuit: 'close' } } },
+      },
+      platform: { clock, report: () => assert.fail() },
+      dialog: { showMessageBox: () => assert.fail() },
+      exit: () => void (exits += 1),
+    });
+    const requested = quit.request();
+    await turn();
+    clock.advance(QUIT_TIMEOUT_MS - 1);
+    await turn();
+    assert.equal(exits, 0);
+    clock.advance(1);
+    await requested;
+    assert.equal(exits, 1);
   });
 });
 

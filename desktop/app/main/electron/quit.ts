@@ -7,18 +7,16 @@ import type { Core } from '../core.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 
-export type QuitChoice = 'close' | 'leave' | 'stay';
+type QuitChoice = 'close' | 'leave' | 'stay';
 
 export interface QuitOptions {
-  readonly liveCount: () => number;
-  readonly onQuit: () => Settings['onQuit'];
-  /** Asks the user. */
-  readonly ask: (liveCount: number) => Promise<QuitChoice>;
-  /** Closes every tunnel, or gives up after a while. */
-  readonly closeAll: () => Promise<void>;
-  /** Completes what could still be undone, or gives up after a while. */
-  readonly settle: () => Promise<void>;
-  /** Ends the app, now. */
+  readonly core: {
+    readonly tunnelList: Pick<Core['tunnelList'], 'liveCount' | 'closeAll'>;
+    readonly undos: Pick<Core['undos'], 'commitAll'>;
+    readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
+  };
+  readonly platform: Pick<Platform, 'clock' | 'report'>;
+  readonly dialog: Pick<Dialog, 'showMessageBox'>;
   readonly exit: () => void;
 }
 
@@ -49,21 +47,29 @@ export class Quit {
     try {
       const choice = await this.#choose();
       if (choice === 'stay') return;
-      const { closeAll, settle } = this.#options;
-      await Promise.all([choice === 'close' ? closeAll() : undefined, settle()]);
+      const { core, exit } = this.#options;
+      await Promise.all([
+        choice === 'close' ? this.#inTime(core.tunnelList.closeAll(t('ended.quit'))) : undefined,
+        this.#inTime(core.undos.commitAll()),
+      ]);
       this.#isDone = true;
-      this.#options.exit();
+      exit();
     } finally {
       this.#isUnderWay = false;
     }
   }
 
   async #choose(): Promise<QuitChoice> {
-    const { liveCount, onQuit, ask } = this.#options;
-    const count = liveCount();
-    if (count === 0) return 'leave';
-    const setting = onQuit();
-    return setting === 'ask' ? ask(count) : setting;
+    const { core, dialog } = this.#options;
+    const { liveCount } = core.tunnelList;
+    if (liveCount === 0) return 'leave';
+    const { onQuit } = core.store.data.settings;
+    return onQuit === 'ask' ? askQuit(dialog, liveCount) : onQuit;
+  }
+
+  #inTime(work: Promise<void>): Promise<void> {
+    const { clock, report } = this.#options.platform;
+    return closeWithin(clock, QUIT_TIMEOUT_MS, work, (error) => report('closing tunnels', error));
   }
 }
 
@@ -91,7 +97,7 @@ export async function closeWithin(
   }
 }
 
-const CHOICES: readonly QuitChoice[] = ['close', 'leave', 'stay'];
+export const CHOICES: readonly QuitChoice[] = ['close', 'leave', 'stay'];
 
 /** Asks the user what should happen to live tunnels. */
 export async function askQuit(
@@ -108,28 +114,4 @@ export async function askQuit(
     noLink: true,
   });
   return CHOICES[response] ?? 'stay';
-}
-
-export interface CreateQuitOptions {
-  readonly core: {
-    readonly tunnelList: Pick<Core['tunnelList'], 'liveCount' | 'closeAll'>;
-    readonly undos: Pick<Core['undos'], 'commitAll'>;
-    readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
-  };
-  readonly platform: Pick<Platform, 'clock' | 'report'>;
-  readonly dialog: Pick<Dialog, 'showMessageBox'>;
-  readonly exit: () => void;
-}
-
-export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions): Quit {
-  const inTime = (work: Promise<void>): Promise<void> =>
-    closeWithin(platform.clock, QUIT_TIMEOUT_MS, work, (error) => platform.report('closing tunnels', error));
-  return new Quit({
-    liveCount: () => core.tunnelList.liveCount,
-    onQuit: () => core.store.data.settings.onQuit,
-    ask: (liveCount) => askQuit(dialog, liveCount),
-    closeAll: () => inTime(core.tunnelList.closeAll(t('ended.quit'))),
-    settle: () => inTime(core.undos.commitAll()),
-    exit,
-  });
 }
