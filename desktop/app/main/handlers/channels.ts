@@ -2,6 +2,7 @@
  * What the page may ask main to do: one row for each channel. Main registers the rows (electron/ipc.ts), the build gives the preload
  * their names (desktop/build/build.ts), and the page calls them with types derived from them (renderer/bridge.ts).
  */
+import { isWebAddress } from '../../../../shared/fields.ts';
 import * as yup from 'yup';
 import { readDomain } from '../../../../shared/domains.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
@@ -11,7 +12,6 @@ import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/config/con
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { redactTarget } from '../../../client/inspector/redaction.ts';
-import { isWebAddress } from '../../../client/relay/relay-address.ts';
 import { WEBHOOK_PROVIDER_IDS } from '../../../client/webhooks/provider.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { CollectionsView } from '../../ipc/request-views.ts';
