@@ -3,7 +3,7 @@ import { readRepository, updatesAddress } from '../../release/repository.ts';
 import { builderArguments, builderEnvironment } from './build.ts';
 
 describe('electron-builder', () => {
-  it('is told where updates are, publishes nothing, and takes more arguments', () => {
+  it('gets the update address, publishes nothing, and accepts more arguments', () => {
     const args = builderArguments(['--dir']);
     assert.ok(args.includes(`-c.publish.url=${updatesAddress(readRepository())}`));
     assert.equal(args[args.indexOf('--publish') + 1], 'never');

@@ -1,4 +1,4 @@
-/** Bundles the desktop app into dist-desktop/app: everything that it needs at run time, without packages beside it. */
+/** Bundles the desktop app into dist-desktop/app with everything it needs at run time, so that it needs no packages. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { CHANNEL_NAMES } from '../app/main/handlers/channels.ts';
 
 const DESKTOP = join(ROOT, 'desktop');
 
-/** Where the app is put. */
+/** The output folder of the app. */
 export const APP_DIRECTORY = join(ROOT, 'dist-desktop/app');
 
 const COMMON = {
@@ -20,7 +20,7 @@ const COMMON = {
   metafile: true,
   legalComments: 'none',
   logLevel: 'warning',
-  // Paths in messages and in the list of inputs do not depend on where the build is started.
+  // Makes paths in messages and in the list of inputs independent of where the build is started.
   absWorkingDir: ROOT,
 } satisfies BuildOptions;
 
@@ -56,7 +56,7 @@ export async function buildPage(directory: string): Promise<Metafile> {
   return metafile;
 }
 
-/** @param file to write; CommonJS, because a sandboxed preload takes nothing else */
+/** @param file output file; CommonJS, because a sandboxed preload script must be */
 export async function buildPreload(file: string): Promise<Metafile> {
   const { metafile } = await build({
     ...NODE,
@@ -94,7 +94,7 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** What Electron, electron-builder and the app itself (`readLinks` of desktop/app/main/index.ts) read about the app. */
+/** The app's manifest, read by Electron, electron-builder and the app itself (desktop/app/main/electron/about.ts). */
 function manifest(): object {
   const { address, author } = readRepository();
   return {
@@ -106,40 +106,40 @@ function manifest(): object {
     homepage: address,
     license: 'MIT',
     main: 'main.cjs',
-    // By this, Linux desktops know which entry of their menu a window belongs to.
+    // Tells Linux desktops which menu entry a window belongs to.
     desktopName: 'culvert-desktop.desktop',
   };
 }
 
-/* electron-builder, and the options it gets in addition to electron-builder.yml. */
+/* electron-builder, and the options passed in addition to electron-builder.yml. */
 
-/** JavaScript file of its command, for Node. */
+/** The JavaScript file of its command, for Node. */
 export const BUILDER = createRequire(import.meta.url).resolve('electron-builder/cli.js');
 
 /**
- * @returns the environment without empty variables. Continuous integration passes secrets that do not exist as empty ones,
- *   and electron-builder would take such a value for a certificate
+ * @returns the environment without empty variables. CI passes missing secrets as empty variables, which
+ *   electron-builder would mistake for a certificate
  */
 export function builderEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** @param more arguments for electron-builder's command, which win */
+/** @param more arguments for electron-builder, which take precedence */
 export function builderArguments(more: readonly string[]): string[] {
   const updates = updatesAddress(readRepository());
   return ['--config', 'electron-builder.yml', '--publish', 'never', `-c.publish.url=${updates}`, ...more];
 }
 
-/* The licences of the app's parts, as its window lists them. */
+/* The licences of the app's parts, as listed in its window. */
 
-/** Parts of Electron itself; it comes with their texts (`LICENSES.chromium.html`). */
+/** Parts of Electron, which includes their texts (`LICENSES.chromium.html`). */
 const ELECTRON: About['licences'] = [
   { name: 'Electron', licence: 'MIT' },
   { name: 'Chromium', licence: 'BSD-3-Clause and others' },
   { name: 'Node.js', licence: 'MIT' },
 ];
 
-/** What the window lists under "About". */
+/** The list in the window under "About". */
 export function licenceList(packages: readonly Bundled[]): About['licences'] {
   return [...ELECTRON, ...packages.map(({ name, licence }) => ({ name, licence }))];
 }

@@ -29,7 +29,7 @@ describe("Electron's program", () => {
     });
   }
 
-  it('is taken from the directory that ELECTRON_OVERRIDE_DIST_PATH names, if set', () => {
+  it('is used from the directory in ELECTRON_OVERRIDE_DIST_PATH, if set', () => {
     const { directory, program } = place('override', 'electron');
     const env = { ELECTRON_OVERRIDE_DIST_PATH: directory };
     const installed = place('installed', 'electron').directory;
@@ -41,7 +41,7 @@ describe("Electron's program", () => {
     assert.equal(findElectron({ env, platform: 'linux', installed: work }), undefined);
   });
 
-  it('is named in the error if ELECTRON_OVERRIDE_DIST_PATH names a directory without it', () => {
+  it('is named in the error if the directory in ELECTRON_OVERRIDE_DIST_PATH does not have it', () => {
     const env = { ELECTRON_OVERRIDE_DIST_PATH: work };
     const { directory: installed } = place('installed', 'electron');
     assert.throws(
@@ -52,7 +52,7 @@ describe("Electron's program", () => {
     );
   });
 
-  it('is downloaded if it is missing, and only then', () => {
+  it('is downloaded only if it is missing', () => {
     const missing = { env: {}, platform: 'linux', installed: join(work, 'installed') } as const;
     const program = join(work, 'installed', 'electron');
     assert.equal(
@@ -65,7 +65,7 @@ describe("Electron's program", () => {
     );
   });
 
-  it('comes with advice if it cannot be downloaded', () => {
+  it('causes an error with advice if it cannot be downloaded', () => {
     const missing = { env: {}, platform: 'linux', installed: work } as const;
     assert.throws(() => getElectron(missing, () => false), /ELECTRON_OVERRIDE_DIST_PATH names the directory/);
   });

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Electron's own package, which comes without its program. */
+/** Electron's package, which does not include its program. */
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('electron/package.json'));
 
-/** For a download of some 120 MB. */
+/** Enough to download about 120 MB. */
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 
 /** How to get Electron's program, for error messages. */
@@ -18,15 +18,15 @@ const HOW_TO_GET_ELECTRON = `npm run desktop downloads it from github.com once, 
 export interface ElectronPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly platform: NodeJS.Platform;
-  /** directory of an Electron that is installed with the project */
+  /** directory of the Electron that is installed with the project */
   readonly installed: string;
 }
 
 /**
- * Finds Electron's program: where `ELECTRON_OVERRIDE_DIST_PATH` says, or in Electron's package. Nothing is downloaded.
+ * Finds Electron's program in `ELECTRON_OVERRIDE_DIST_PATH` or in Electron's package, without a download.
  *
- * @returns `undefined` if there is none
- * @throws Error when the variable names a directory without it
+ * @returns `undefined` if it is not installed
+ * @throws Error if the variable names a directory without the program
  */
 export function findElectron({ env, platform, installed }: ElectronPlace = HERE): string | undefined {
   const override = env['ELECTRON_OVERRIDE_DIST_PATH'] ?? '';
@@ -45,9 +45,9 @@ const HERE: ElectronPlace = {
 };
 
 /**
- * Finds Electron's program; if there is none, its package downloads it.
+ * Finds Electron's program, and has its package download it if it is missing.
  *
- * @param download returns whether it worked; says on stderr why not
+ * @param download returns whether it worked; prints the error on stderr
  * @throws Error that says how to get it
  */
 export function getElectron(place: ElectronPlace = HERE, download: () => boolean = downloadElectron): string {

@@ -9,7 +9,7 @@ const IMAGES = [
 ];
 
 describe('icon files', () => {
-  it('.ico says where each image is', () => {
+  it('store the position of each image in an .ico', () => {
     const file = ico(IMAGES);
     assert.equal(file.readUInt16LE(4), 2);
     IMAGES.forEach(({ size, png }, index) => {
@@ -20,7 +20,7 @@ describe('icon files', () => {
     });
   });
 
-  it('.icns holds each image under the types of its size', () => {
+  it('store each image in an .icns under the types of its size', () => {
     const file = icns(IMAGES);
     const found: [string, string][] = [];
     for (let at = 8; at < file.length; at += file.readUInt32BE(at + 4)) {
@@ -43,7 +43,7 @@ const ASSETS = join(import.meta.dirname, '../assets');
 describe('icons', () => {
   const source = readFileSync(join(ASSETS, 'culvert.svg'), 'utf8');
 
-  it('that are committed were made from the current mark: otherwise run npx node desktop/build/icons.ts', () => {
+  it('were made from the current mark; if not, run npx node desktop/build/icons.ts', () => {
     const made = readFileSync(join(ASSETS, 'icons.sha256'), 'utf8').trim();
     const { fingerprint, tray } = drawIcons(source);
     assert.equal(made, fingerprint);

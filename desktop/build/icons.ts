@@ -1,6 +1,6 @@
 /**
- * Makes every icon from desktop/assets/culvert.svg, with Chromium. The results are committed, so that only those who change
- * the mark need a browser: `npx node desktop/build/icons.ts`.
+ * Makes all icons from desktop/assets/culvert.svg, with Chromium. The results are committed, so that a browser is
+ * needed only to change the mark: `npx node desktop/build/icons.ts`.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,10 +15,10 @@ export interface TrayIcon {
   readonly svg: string;
 }
 
-/** By the bar of the system that they appear on. */
+/** Ink colours by the theme of the system bar that shows the icon. */
 const INKS: Readonly<Record<string, string>> = { light: '#1b1b1b', dark: '#fff' };
 
-/** What is drawn over the mark for each state of the tray: a shape, so that nobody depends on colours. */
+/** What is drawn over the mark for each state of the tray: shapes, so that states do not depend on colours. */
 const TRAY_STATES: Readonly<Record<string, { cut: string; over: string }>> = {
   idle: { cut: '', over: '' },
   online: { cut: '', over: '<circle cx="10" cy="14.6" r="2.6"/>' },
@@ -47,13 +47,13 @@ function trayIcon(mark: string, { cut, over }: { cut: string; over: string }, in
 export interface Drawings {
   readonly app: string;
   readonly tray: readonly TrayIcon[];
-  /** checksum of all of them, by which a test knows whether the committed icons were made from them */
+  /** checksum of all drawings; a test compares it to see whether the committed icons are current */
   readonly fingerprint: string;
 }
 
 /**
  * @param source text of culvert.svg
- * @throws Error when it has no mark
+ * @throws Error if it has no mark
  */
 export function drawIcons(source: string): Drawings {
   const mark = /<g id="mark"[\s\S]*<\/g>/.exec(source)?.[0];
@@ -70,15 +70,15 @@ export function drawIcons(source: string): Drawings {
   return { app, tray, fingerprint: hash.digest('hex') };
 }
 
-/** Files that hold one icon in several sizes, each as a PNG. */
+/** Files that contain one icon in several sizes, each as a PNG. */
 
 export interface SizedPng {
-  /** pixels of a side */
+  /** side length in pixels */
   readonly size: number;
   readonly png: Buffer;
 }
 
-/** An `.ico` as Windows takes it since Vista: a directory with 16 bytes for each entry, then the PNGs. */
+/** An `.ico` in the format of Windows since Vista: a directory with 16 bytes per entry, then the PNGs. */
 export function ico(images: readonly SizedPng[]): Buffer {
   const head = Buffer.alloc(6 + 16 * images.length);
   head.writeUInt16LE(1, 2);
@@ -98,7 +98,7 @@ export function ico(images: readonly SizedPng[]): Buffer {
   return Buffer.concat([head, ...images.map(({ png }) => png)]);
 }
 
-/** Pixels of each kind of entry; those of high resolution are next to those of the same size in pixels. */
+/** Size in pixels of each entry type. High-resolution types are listed beside those of the same pixel size. */
 const ICNS_TYPES: readonly (readonly [type: string, size: number])[] = [
   ['icp4', 16],
   ['icp5', 32],
@@ -113,7 +113,7 @@ const ICNS_TYPES: readonly (readonly [type: string, size: number])[] = [
   ['ic10', 1024],
 ];
 
-/** An `.icns` as macOS takes it. Sizes without an entry type are left out. */
+/** An `.icns` for macOS. Sizes without an entry type are left out. */
 export function icns(images: readonly SizedPng[]): Buffer {
   const entries = ICNS_TYPES.flatMap(([type, size]) => {
     const image = images.find((other) => other.size === size);

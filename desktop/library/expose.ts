@@ -54,7 +54,7 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     const abort = (): void => void tunnel.close();
     signal?.addEventListener('abort', abort, { once: true });
     tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
-    // It may have come while the tunnel was being created.
+    // The signal may have been aborted while the tunnel was being created.
     if (signal?.aborted === true) abort();
     await connect(tunnel);
     return tunnel;
@@ -65,7 +65,7 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
   }
 }
 
-/** A tunnel that does not get online is not left at the relay. */
+/** Closes the tunnel at the relay if it does not get online. */
 async function connect(tunnel: OpenTunnel): Promise<void> {
   try {
     await tunnel.online();
@@ -135,11 +135,11 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       onState: (state) => this.#onState(state),
       onProblem() {},
     });
-    // A caller who has gone does not want to hear of it.
+    // The caller may no longer be waiting for it.
     this.#online.promise.catch(() => {});
   }
 
-  /** Connects. @returns once visitors reach it @throws Error if it never gets there */
+  /** Connects. @returns once visitors can reach it @throws Error if it does not get online */
   online(): Promise<void> {
     if (this.#closed === undefined) this.#session.start();
     return this.#online.promise;
@@ -158,7 +158,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     const { api, target } = this.#options;
     this.#session.stop();
     await this.#offline.promise;
-    // A relay that is away lets it expire.
+    // If the relay cannot be reached, the tunnel expires there.
     await api.closeTunnel(this.id).catch(() => {});
     await target.close();
   }
@@ -178,7 +178,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       case 'offline':
         this.#online.reject(new Error(textOf(state.why)));
         this.#offline.resolve();
-        // Nobody reaches it any more, and it would keep the process alive.
+        // Nobody can reach the server any longer, and it would keep the process alive.
         void this.#options.target.close();
         this.#tell(() => this.emit('offline', textOf(state.why)));
         break;
@@ -190,13 +190,13 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     this.#tell(() => this.emit('request', { method, target, status, durationMs, isBroken }));
   }
 
-  /** A listener that throws must not stop what is under way: it is called by itself, as if by a timer. */
+  /** Calls a listener as if from a timer, so that one that throws does not stop what is under way. */
   #tell(emit: () => void): void {
     process.nextTick(emit);
   }
 }
 
-/* Servers of this process that a tunnel may lead to. */
+/* Servers of this process that a tunnel may forward to. */
 
 export type Exposable = Server | SecureServer | RequestListener | AppWithCallback;
 
@@ -218,7 +218,7 @@ export function isExposable(value: object): value is Exposable {
   );
 }
 
-/** Has a server or an app listen on a port of loopback, unless it listens already. */
+/** Has a server or an app listen on a loopback port, unless it is listening already. */
 export async function listening(what: Exposable): Promise<Listening> {
   const server = serverOf(what);
   const https = server instanceof SecureServer;
@@ -235,7 +235,7 @@ export async function listening(what: Exposable): Promise<Listening> {
   };
 }
 
-/** The host by which this machine reaches a server that listens there. */
+/** The host under which this machine reaches a server on that address. */
 export function hostAt({ address }: AddressInfo): string {
   return address === '::' || address === '0.0.0.0' ? 'localhost' : address;
 }

@@ -1,2 +1,2 @@
-/** `import { expose } from '@culvert/culvert'`: types/index.d.ts is what users see of it. */
+/** `import { expose } from '@culvert/culvert'`; its public types are in types/index.d.ts. */
 export { expose } from './expose.ts';

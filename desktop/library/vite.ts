@@ -1,9 +1,9 @@
-/** `import culvert from '@culvert/culvert/vite'`: types/vite.d.ts is what users see of it. */
+/** `import culvert from '@culvert/culvert/vite'`; its public types are in types/vite.d.ts. */
 import type { AddressInfo } from 'node:net';
 import { expose, hostAt } from './expose.ts';
 import type { Tunnel, TunnelOptions } from './types/index.d.ts';
 
-/** What this plugin uses of Vite's dev server. */
+/** The part of Vite's dev server that this plugin uses. */
 interface DevServer {
   readonly httpServer: {
     once(event: 'listening' | 'close', listener: () => void): unknown;
@@ -16,8 +16,8 @@ interface DevServer {
 }
 
 /**
- * Resolves when the tunnel before is closed: Vite starts a server anew when its configuration changes, and the next tunnel
- * wants the same name.
+ * Resolves when the previous tunnel is closed: Vite starts a new server when its configuration changes, and the next
+ * tunnel needs the same name.
  */
 let closed: Promise<void> = Promise.resolve();
 
@@ -26,7 +26,7 @@ export default function culvert(options: TunnelOptions = {}) {
   let opened: Promise<Tunnel> | undefined;
 
   function open(address: AddressInfo, { server, logger }: DevServer['config']): void {
-    // Vite lets only known hosts through, and its own name is one.
+    // Vite accepts only known hosts, which include its own name.
     const local = {
       port: address.port,
       host: hostAt(address),
@@ -55,7 +55,7 @@ export default function culvert(options: TunnelOptions = {}) {
       });
       httpServer?.once('close', () => void close());
     },
-    // Vite waits for it before it ends.
+    // Vite waits for this before it exits.
     closeBundle: close,
   } as const;
 }

@@ -1,12 +1,12 @@
 /**
- * Culvert as a library (docs/library.md): a local port, or a server of this process, at a public address for as long as it is
- * needed.
+ * Culvert as a library (docs/library.md): gives a local port, or a server of this process, a public address for as long
+ * as it is needed.
  */
 import type { EventEmitter } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 
-/** What a tunnel is to be like. What is not given is decided by the relay, or by `culvert login`. */
+/** Options of a tunnel. The relay, or `culvert login`, decides about options that are not given. */
 export interface TunnelOptions {
   /** the name in the address: 2-63 lowercase letters, digits and hyphens */
   readonly name?: string | undefined;
@@ -14,74 +14,74 @@ export interface TunnelOptions {
   readonly ttl?: string | undefined;
   /** whether every request and byte restarts the time to live */
   readonly idle?: boolean | undefined;
-  /** who may come in; everybody without it */
+  /** who may visit; everybody without it */
   readonly access?: AccessOptions | undefined;
   /** the Host that the service sees: `keep` (the address visitors use), `local`, or a name */
   readonly hostHeader?: string | undefined;
-  /** address of the relay; else `CULVERT_RELAY`, else the one signed in to */
+  /** address of the relay; by default `CULVERT_RELAY`, then the one you logged in to */
   readonly relay?: string | undefined;
-  /** API key; else `CULVERT_API_KEY`, else the one signed in with */
+  /** API key; by default `CULVERT_API_KEY`, then the one you logged in with */
   readonly key?: string | undefined;
   /** whether the key may be sent unencrypted (http://) to a relay on another machine */
   readonly insecure?: boolean | undefined;
-  /** closes the tunnel, or gives it up while it is being opened */
+  /** closes the tunnel, or cancels opening it */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ExposeOptions extends TunnelOptions {
   /** local port, 1 to 65535 */
   readonly port: number;
-  /** the machine that has the port; this one without it */
+  /** the machine that has the port; by default this one */
   readonly host?: string | undefined;
   /** whether the port speaks HTTPS */
   readonly https?: boolean | undefined;
 }
 
-/** Visitors need one of the lower four, where any is given, and come from one of the networks of `allow`. */
+/** Visitors must come from a network of `allow`, and use one of the other four ways, if any of these is given. */
 export interface AccessOptions {
   /** addresses and networks */
   readonly allow?: readonly string[] | undefined;
   /** HTTP Basic */
   readonly basic?: readonly { readonly user: string; readonly password: string }[] | undefined;
-  /** typed into a page; 4 to 128 characters */
+  /** visitors type it into a page; 4 to 128 characters */
   readonly password?: string | undefined;
   /** signed links */
   readonly links?: boolean | undefined;
-  /** let in one by one */
+  /** you approve visitors one by one */
   readonly knock?: boolean | undefined;
 }
 
-/** A request that is over. Values of secret parameters in `target` are replaced. */
+/** A completed request. Values of secret parameters in `target` are replaced. */
 export interface TunnelRequest {
   readonly method: string;
   readonly target: string;
   /** `undefined` if there was no response */
   readonly status: number | undefined;
   readonly durationMs: number;
-  /** the response broke off, or the visitor left */
+  /** whether the response broke off, or the visitor left */
   readonly isBroken: boolean;
 }
 
 export interface TunnelEvents {
   request: [request: TunnelRequest];
-  /** the relay cannot be reached for the moment; it is tried again */
+  /** The relay cannot be reached for the moment. The tunnel keeps trying. */
   reconnecting: [why: string];
   /** after `reconnecting` */
   online: [];
-  /** the tunnel is over, for the reason in a sentence: closed by `close`, from elsewhere, or expired */
+  /** The tunnel has ended; `why` is a sentence: `close` was called, it was closed from elsewhere, or it expired. */
   offline: [why: string];
 }
 
 export interface Tunnel extends EventEmitter<TunnelEvents>, AsyncDisposable {
-  /** names the tunnel in the API and in `culvert` */
+  /** identifies the tunnel in the API and in `culvert` */
   readonly id: string;
-  /** the address to hand out */
+  /** the address to share */
   readonly url: string;
-  /** Closes the tunnel, and the server if {@link expose} has started it. Resolves when both have ended; never rejects. */
+  /** Closes the tunnel, and the server if {@link expose} started it. Resolves when both have ended; never rejects. */
   close(): Promise<void>;
 }
 
-/** An app of Koa. */
+/** A Koa app. */
 export interface AppWithCallback {
   callback(): RequestListener;
 }
@@ -89,14 +89,14 @@ export interface AppWithCallback {
 /**
  * Opens a tunnel to a port.
  *
- * @returns once visitors reach it
- * @throws Error with a text for people: no relay, no key, what the relay refuses
+ * @returns once visitors can reach it
+ * @throws Error with a message for people: no relay, no key, or a refusal of the relay
  */
 export function expose(options: ExposeOptions): Promise<Tunnel>;
 
 /**
- * Opens a tunnel to a server of this process. One that does not listen, and an app (Express, Koa, any request listener), gets
- * a port of loopback.
+ * Opens a tunnel to a server of this process. A server that is not listening, or an app (Express, Koa, any request
+ * listener), gets a loopback port.
  */
 export function expose(
   server: Server | SecureServer | RequestListener | AppWithCallback,

@@ -1,7 +1,7 @@
-/** A plugin of Vite (docs/library.md): the public address of the dev server, below Vite's own. */
+/** A Vite plugin (docs/library.md) that prints the public address of the dev server below Vite's own. */
 import type { TunnelOptions } from './index.d.ts';
 
-/** As much of a plugin as Vite needs to know of this one. */
+/** The part of Vite's plugin type that this plugin needs. */
 export interface CulvertPlugin {
   readonly name: 'culvert';
   readonly apply: 'serve';
@@ -9,5 +9,5 @@ export interface CulvertPlugin {
   closeBundle(): Promise<void>;
 }
 
-/** Opens a tunnel to the dev server while it listens. A tunnel that cannot be opened is reported, and Vite goes on. */
+/** Opens a tunnel to the dev server while it listens. If that fails, the plugin reports it and Vite continues. */
 export default function culvert(options?: TunnelOptions): CulvertPlugin;
