@@ -1,12 +1,12 @@
-/** A small file of the user's own that after a crash is the old one or the new one, complete. */
+/** A small private file that is replaced atomically: after a crash it has its old or its new content, complete. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Nobody else may read it: it may contain keys, and names of customers. */
+/** The file may contain keys and names of customers. */
 export const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** Windows has no such modes: there the profile folder keeps others out. It does not open folders either. */
+/** Windows has no such modes, where the profile folder is private instead, and cannot open folders to sync them. */
 export const hasModes = process.platform !== 'win32';
 
 export class DurableFile {
@@ -18,7 +18,9 @@ export class DurableFile {
     this.path = path;
   }
 
-  /** Resolves when the text is on disk, in place of what was there. Writes follow one another in the order of the calls. */
+  /**
+   * Resolves when the text is on disk and has replaced the previous content. Writes happen in the order of the calls.
+   */
   async write(text: string): Promise<void> {
     const before = this.#writing;
     const turn = (async () => {
@@ -30,7 +32,7 @@ export class DurableFile {
     await turn;
   }
 
-  /** @returns whether there was one */
+  /** @returns whether the file existed */
   async remove(): Promise<boolean> {
     await this.#writing;
     try {
@@ -45,7 +47,7 @@ export class DurableFile {
   async #replace(text: string): Promise<void> {
     const folder = dirname(this.path);
     await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
-    // A different name each time: a draft left behind by a crash keeps the mode it had.
+    // A new name each time: a draft left behind by a crash would keep its old mode.
     const draft = `${this.path}.${randomUUID()}`;
     try {
       await writeSynced(draft, text);

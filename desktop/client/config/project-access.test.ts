@@ -4,7 +4,7 @@ import { EnvironmentError, fillIn } from './project-access.ts';
 const ENV = { DOOR: 'mild-oak-fern', ANN_2: 'a$b${DOOR}', EMPTY: '' };
 
 describe('fillIn', () => {
-  it('puts the values of variables in their places, as they are', () => {
+  it('inserts the values of variables unchanged', () => {
     for (const [text, filled] of [
       ['${DOOR}', 'mild-oak-fern'],
       ['ann:${ANN_2}', 'ann:a$b${DOOR}'],
@@ -17,7 +17,7 @@ describe('fillIn', () => {
       assert.equal(fillIn(text, ENV), filled);
   });
 
-  it('names a variable that is not set, or empty', () => {
+  it('names a variable that is unset or empty', () => {
     for (const name of ['NOT_SET', 'EMPTY'])
       assert.throws(
         () => fillIn(`x\${${name}}`, ENV),
@@ -25,7 +25,7 @@ describe('fillIn', () => {
       );
   });
 
-  it('takes nothing else for a variable', () => {
+  it('leaves any other text alone', () => {
     for (const text of ['${}', '${a b}', '${1}', '${DOOR', '${DOOR:-x}', '${env:DOOR}'])
       assert.throws(() => fillIn(text, ENV), EnvironmentError, text);
   });

@@ -1,4 +1,4 @@
-/** The fields of `culvert.yml` that say who may come into a tunnel. What is not as it should be must not leave it open. */
+/** The access fields of `culvert.yml`. An invalid field must never leave a tunnel open. */
 import {
   type Access,
   ALLOW_MAX,
@@ -14,7 +14,7 @@ import { type Message, MessageError, toMessage, type MessageValue, type MessageC
 export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as const;
 type FieldName = (typeof ACCESS_FIELDS)[number];
 
-/** What a field takes. Values are not shown: most are secrets, or may be. */
+/** What a field accepts. Messages leave out the value itself, which is often a secret. */
 const TAKES = {
   auth: 'access.takesUsers',
   password: 'access.takesPassword',
@@ -25,7 +25,7 @@ const TAKES = {
 
 /**
  * @param tunnel the value of one tunnel of the file
- * @param report is told what is wrong with a field; `isUnset`: only that a variable of it is not set
+ * @param report called with each problem of a field; `isUnset`: the only problem is a variable that is not set
  */
 export function readProjectAccess(
   tunnel: Readonly<Record<string, unknown>>,
@@ -37,7 +37,7 @@ export function readProjectAccess(
     isValid = false;
     report(field, said, isUnset);
   };
-  /** @throws TypeError for what is not of the kind; EnvironmentError */
+  /** @throws TypeError for a value of the wrong kind; EnvironmentError */
   function read<T>(name: FieldName, kind: (value: unknown) => T): T | undefined {
     const value = tunnel[name];
     if (value === undefined) return undefined;
@@ -81,27 +81,27 @@ function aFlag(value: unknown): boolean {
   throw new TypeError('neither true nor false');
 }
 
-/* Who may come into a tunnel as the user says it, by options or in `culvert.yml`: both have the same fields. */
+/* The access policy as the user writes it, with options or in `culvert.yml`: both have the same fields. */
 
 /** The fields as given. */
 export interface AccessFields {
   /** `USER:PASSWORD` each, or only `USER` */
   readonly auth: readonly string[];
-  /** `true`: one is to be made up */
+  /** `true` asks for a generated one */
   readonly password: string | true | undefined;
   readonly allow: readonly string[];
   readonly links: boolean;
   readonly knock: boolean;
 }
 
-/** The fields as read; users without a password have to be asked for it. */
+/** The fields as read. Users without a password have to be asked for one. */
 export interface WantedAccess extends Omit<Access, 'basic'> {
   readonly basic: readonly { readonly user: string; readonly password: string | undefined }[];
-  /** the `password`, if it was made up: it has to be shown */
+  /** the `password`, if it was generated and has to be shown */
   readonly madePassword: string | undefined;
 }
 
-/** What is wrong with a field, without a secret in it. */
+/** A problem with a field, described without its secrets. */
 export interface AccessProblem {
   readonly field: 'auth' | 'password' | 'allow';
   readonly said: Message;
@@ -130,7 +130,7 @@ export function accessProblems({ auth, password, allow }: AccessFields): AccessP
   return problems;
 }
 
-/** @param fields without {@link accessProblems} */
+/** @param fields fields that have no {@link accessProblems} */
 export function wantedAccess({ auth, password, allow, links, knock }: AccessFields): WantedAccess {
   const madePassword = password === true ? inventPassword() : undefined;
   const given = password === true ? madePassword : password;
@@ -144,25 +144,25 @@ function splitLogin(login: string): WantedAccess['basic'][number] {
   return { user: login.slice(0, colon), password: login.slice(colon + 1) };
 }
 
-/* Values of `culvert.yml` that come from the environment, so that the file, which others get to see, holds no secret. */
+/* Values that `culvert.yml` takes from the environment, so that the file can be shared without secrets. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `${NAME}`; with a `$` before it, it is meant as it stands. */
+/** `${NAME}`; a `$` before it escapes it. */
 const REFERENCE = /(\$?)\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_]\w*$/;
 const EXAMPLES = { reference: '${…}', example: '${PASSWORD}', escape: '$${', begin: '${' };
 
-/** Thrown for a text that cannot be filled in; which it says. */
+/** Thrown for a text that cannot be filled in. The message says why. */
 export class EnvironmentError extends MessageError {}
 
-/** Thrown for a variable that is not set, or empty: the text itself is as it should be. */
+/** Thrown for a variable that is unset or empty; the text itself is valid. */
 export class VariableUnset extends EnvironmentError {}
 
 /**
  * Fills in variables: `ann:${ANN_PASSWORD}`. `$${` stands for `${`; any other `$` stands for itself.
  *
- * @throws EnvironmentError; VariableUnset for a variable that is not set, or empty
+ * @throws EnvironmentError; VariableUnset if a variable is unset or empty
  */
 export function fillIn(text: string, env: Environment): string {
   return text.replace(REFERENCE, (reference, dollar: string, name: string, end: string) => {

@@ -25,7 +25,7 @@ describe('readProject', () => {
   const write = (path: string, port: number): void =>
     writeFileSync(join(root, path), `tunnels:\n  web:\n    port: ${port}\n`);
 
-  it('takes the nearest file above the working directory', () => {
+  it('reads the nearest file above the working directory', () => {
     write('culvert.yml', 1);
     assert.equal(readProject(undefined, inner).tunnels[0]?.port, 1);
     write('src/culvert.yml', 2);
@@ -33,13 +33,13 @@ describe('readProject', () => {
     assert.equal(readProject(undefined, inner).path, join(root, 'src', 'culvert.yml'));
   });
 
-  it('takes the file it is given, from the working directory', () => {
+  it('resolves a given path from the working directory', () => {
     write('culvert.yml', 1);
     write('src/other.yml', 2);
     assert.equal(readProject('../other.yml', inner).tunnels[0]?.port, 2);
   });
 
-  it('says where it has looked', () => {
+  it('reports where it looked', () => {
     assert.throws(
       () => readProject(undefined, inner),
       isRefusal(/no culvert\.yml in .*deep or above.*--config/),
@@ -47,7 +47,7 @@ describe('readProject', () => {
     assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
   });
 
-  it("of one folder is its own, and nobody else's", () => {
+  it('reads only the file in that folder, and only if a trusted user owns it', () => {
     write('culvert.yml', 1);
     assert.throws(() => readProjectIn(inner, {}), isRefusal(/deep.culvert\.yml cannot be read: ENOENT/));
     assert.equal(readProjectIn(root, {}).tunnels[0]?.port, 1);
@@ -55,7 +55,7 @@ describe('readProject', () => {
     assert.throws(() => readProjectIn(root, {}, others), isRefusal(/belongs to another user/));
   });
 
-  it('takes no file of another user from the folders, unless it is named', () => {
+  it('rejects a file of another user that it found by itself, but not one that is named', () => {
     write('culvert.yml', 1);
     const file = join(root, 'culvert.yml');
     const others = new Set([statSync(file).uid + 1]);
@@ -76,7 +76,7 @@ describe('readProject', () => {
 });
 
 describe('trustedOwners', () => {
-  it('are whoever runs the command, and with sudo who has called it', () => {
+  it('are the current user, and with sudo also the user who called it', () => {
     assert.deepEqual(trustedOwners({}, 1000), new Set([1000]));
     assert.deepEqual(trustedOwners({ SUDO_UID: '1000' }, 0), new Set([0, 1000]));
     assert.deepEqual(trustedOwners({ SUDO_UID: '1001' }, 1000), new Set([1000]));
@@ -84,13 +84,13 @@ describe('trustedOwners', () => {
       assert.deepEqual(trustedOwners({ SUDO_UID }, 0), new Set([0]));
   });
 
-  it('are not asked for on Windows, which has no such numbers', () => {
+  it('are unknown on Windows, which has no user numbers', () => {
     assert.equal(trustedOwners({}, undefined), undefined);
   });
 });
 
 describe('checkOwners', () => {
-  it('takes a file of your own, unless somebody else has linked to it', () => {
+  it('accepts your own file, unless the link to it belongs to another user', () => {
     checkOwners('culvert.yml', [1000, 1000], new Set([1000]));
     for (const uids of [
       [1001, 1000],
@@ -133,7 +133,7 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
   const locate = (folder: string | undefined, path = file) =>
     locateFolders(path, [tunnel(folder)])[0]?.folder;
 
-  it('is found from where the file is, through links within its folder', () => {
+  it("is resolved from the file's folder, through links within that folder", () => {
     assert.equal(locate(undefined), undefined);
     assert.equal(locate('.'), own);
     assert.equal(locate('./public/'), join(own, 'public'));
@@ -142,7 +142,7 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
     assert.equal(locate('public', join(above, 'link', 'culvert.yml')), join(own, 'public'));
   });
 
-  it('is within the folder of the file, wherever links lead', () => {
+  it('must be within the folder of the file, after following links', () => {
     for (const folder of ['up', 'up/project-of-others', 'beside'])
       assert.throws(() => locate(folder), {
         message:
@@ -151,14 +151,14 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
       });
   });
 
-  it('has to be there, and writes nothing of its own to the terminal', () => {
+  it('must exist, and its name is escaped for the terminal', () => {
     assert.throws(() => locate('gone\n\u{1B}[2J'), /"gone\\x0a\\x1b\[2J" cannot be read/);
     assert.throws(() => locate('gone'), {
       message: `${file}: tunnels.web.share: "gone" cannot be read (ENOENT).`,
     });
   });
 
-  it('is a path below it', () => {
+  it('is a path below that folder', () => {
     for (const path of ['.', './public', 'a/b', 'a b', '..hidden'])
       assert.ok(FOLDER_RULE.accepts(path), path);
     for (const path of [

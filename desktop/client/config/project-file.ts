@@ -9,9 +9,9 @@ import { parseProject, type Project, type ReadOptions } from './project.ts';
 export const PROJECT_FILE = 'culvert.yml';
 
 /**
- * @param path where it is; without it, the nearest `culvert.yml` in the folder or above it
+ * @param path the file to read; without it, the nearest `culvert.yml` in the folder or above it
  * @param folder the working directory
- * @param owners whose file is taken if none is named; `undefined` for anybody's
+ * @param owners users whose file is accepted if no path is given; `undefined` accepts any
  * @throws ProjectFileError
  */
 export function readProject(
@@ -25,9 +25,9 @@ export function readProject(
 }
 
 /**
- * Reads the `culvert.yml` of this very folder.
+ * Reads the `culvert.yml` of exactly this folder.
  *
- * @param owners whose file is taken; `undefined` for anybody's
+ * @param owners users whose file is accepted; `undefined` accepts any
  * @throws ProjectFileError
  */
 export function readProjectIn(
@@ -51,7 +51,7 @@ function readText(path: string, owners: ReadonlySet<number> | undefined): string
   const link = lstatSync(path);
   const file = openSync(path, 'r');
   try {
-    // Checked on the open file: another may have taken its place.
+    // Checked on the open file, because the path may have been replaced since.
     const { size, uid } = fstatSync(file);
     checkOwners(path, [link.uid, uid], owners);
     if (size > CONFIG_FILE_MAX_BYTES)
@@ -73,4 +73,4 @@ function findProjectFile(start: string): string {
   );
 }
 
-/* Whose `culvert.yml` is used: as git does with repositories (safe.directory), another user's file only if it is named. */
+/* Which `culvert.yml` is used. Another user's file must be named, as with repositories in git (safe.directory). */

@@ -1,4 +1,4 @@
-/** How far a `culvert.yml` is trusted: it may be somebody else's (docs/command.md). */
+/** How far a `culvert.yml` is trusted: another user may have written it (docs/command.md). */
 import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
@@ -7,15 +7,15 @@ import { isLoopback } from '../network/dial.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 import type { TunnelSpec } from './tunnel-spec.ts';
 
-/** Thrown for a `culvert.yml`, with one line for each problem: the file, the line, the field, and what it takes. */
+/** Thrown for a `culvert.yml`, with one line per problem: the file, the line, the field, and what it accepts. */
 export class ProjectFileError extends MessageError {}
 
-/* Whose file it may be. */
+/* Which users may own the file. */
 
 /**
- * @param env its `SUDO_UID` says who has called `sudo`
- * @param uid the effective user of this process; `undefined` on Windows, where Node does not tell a file's owner
- * @returns the users whose files are taken; `undefined` if owners are not known
+ * @param env its `SUDO_UID` is the user who called `sudo`
+ * @param uid the effective user of this process; `undefined` on Windows, where Node does not report a file's owner
+ * @returns the users whose files are accepted; `undefined` if owners are not known
  */
 export function trustedOwners(
   env: Readonly<Record<string, string | undefined>>,
@@ -27,8 +27,8 @@ export function trustedOwners(
 }
 
 /**
- * @param uids owners of the file, and of a link that leads to it
- * @throws ProjectFileError that says what to do
+ * @param uids owners of the file, and of a link that points to it
+ * @throws ProjectFileError with what to do
  */
 export function checkOwners(
   path: string,
@@ -40,17 +40,19 @@ export function checkOwners(
   throw new ProjectFileError(toMessage('project.otherOwner', { path, uid: stranger }));
 }
 
-/* The folders that a `culvert.yml` shares: within its own, because the file may be somebody else's (docs/command.md). */
+/*
+ * Folders shared by a `culvert.yml` must be within its own, because another user may have written it (docs/command.md).
+ */
 
-/** A tunnel of the file, which may lead to a folder. */
+/** A tunnel of the file, possibly to a folder. */
 type LabelledFolder = Pick<TunnelSpec, 'folder'> & { readonly label: string };
 
 /**
- * Finds the folders, and follows links on the way.
+ * Locates the folders, following links.
  *
  * @param path of the `culvert.yml`
  * @returns the tunnels, with the path of each folder from the root
- * @throws ProjectFileError for a folder that is not there, or that a link leads out to
+ * @throws ProjectFileError if a folder does not exist, or a link points outside the folder of the file
  */
 export function locateFolders<T extends LabelledFolder>(path: string, tunnels: readonly T[]): T[] {
   return tunnels.map((tunnel) =>
@@ -74,7 +76,7 @@ function locate(file: string, field: string, folder: string): string {
   throw new ProjectFileError(toMessage('project.folderOutside', what));
 }
 
-/* What a `culvert.yml` cannot do by itself, because it may be somebody else's (docs/command.md). */
+/* What a `culvert.yml` may not do by itself, because another user may have written it (docs/command.md). */
 
 /** The part of a project that chooses the relay. */
 export interface ProjectRelay {
@@ -83,10 +85,10 @@ export interface ProjectRelay {
 }
 
 /**
- * A key without a relay of its own is sent to the relay of a file only if it would go there without the file, too.
+ * Sends a key that has no relay of its own to the file's relay only if it would also be sent there without the file.
  *
- * @param without the relay that would be used without the file
- * @param keyFrom where the key is from, for people
+ * @param without the relay used without the file
+ * @param keyFrom the source of the key, for people
  * @throws ProjectFileError
  */
 export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress, keyFrom: string): void {
@@ -98,7 +100,7 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
   );
 }
 
-/** Whether a tunnel leads to another machine, which visitors would reach through this one. */
+/** Whether a tunnel forwards to another machine, which visitors would then reach through this one. */
 export function leadsElsewhere({ localHost }: Pick<TunnelSpec, 'localHost'>): boolean {
   return !isLoopback(localHost);
 }
@@ -109,9 +111,9 @@ interface ProjectTunnels {
 }
 
 /**
- * The author of the file may know what is in the network of the person who starts it.
+ * Rejects other machines: the author of the file may know the network of the user who starts it.
  *
- * @throws ProjectFileError for a tunnel that leads to another machine
+ * @throws ProjectFileError for a tunnel that forwards to another machine
  */
 export function checkLocalHosts({ path, tunnels }: ProjectTunnels): void {
   for (const { label, localHost } of tunnels) {

@@ -73,7 +73,7 @@ describe('parseProject', () => {
     return only && { ...only.access, madePassword: only.madePassword };
   };
 
-  it('reads who may come in, with values of the environment', () => {
+  it('reads the access policy, with values of the environment', () => {
     const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24' };
     assert.deepEqual(
       access(
@@ -106,13 +106,13 @@ describe('parseProject', () => {
     });
   });
 
-  it('makes up a password where it is asked for one', () => {
+  it('generates a password if asked to', () => {
     const made = access('password: true');
     assert.match(made?.password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
     assert.equal(made?.madePassword, made?.password);
   });
 
-  it('refuses what would leave a tunnel more open than it seems, and repeats no secret', () => {
+  it('rejects what would leave a tunnel more open than it seems, without repeating a secret', () => {
     for (const [fields, message] of [
       ['password:', /:4: tunnels\.web\.password: it takes a text, or true for three words/],
       ['password: 1234', /password: it takes a text/],
@@ -139,14 +139,14 @@ describe('parseProject', () => {
     }
   });
 
-  it('takes at most 16 users and 64 networks', () => {
+  it('accepts at most 16 users and 64 networks', () => {
     assert.equal(access(`auth: [${users(16)}]`)?.basic.length, 16);
     assert.equal(access(`allow: [${networks(64)}]`)?.allow.length, 64);
     assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: it takes at most 16 users/);
     assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: it takes at most 64 addresses/);
   });
 
-  it('needs only a port, and keeps the order', () => {
+  it('requires only a port, and keeps the order', () => {
     const { relay, tunnels } = parseProject('tunnels:\n  b: {port: 2}\n  a: {port: 1}\n', 'culvert.yml');
     assert.equal(relay, undefined);
     assert.deepEqual(
@@ -176,7 +176,7 @@ describe('parseProject', () => {
     });
   });
 
-  it('takes a folder in place of a port', () => {
+  it('accepts a folder instead of a port', () => {
     const [only] = parseProject('tunnels: {docs: {share: ./public, name: docs}}', 'culvert.yml').tunnels;
     assert.deepEqual([only?.folder, only?.port, only?.name], ['./public', 0, 'docs']);
   });
@@ -214,7 +214,7 @@ describe('parseProject', () => {
     ['tunnels: [', /:1: Flow sequence/],
   ];
   for (const [text, message] of refused) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.match(refusal(text), message));
+    it(`rejects ${JSON.stringify(text)}`, () => assert.match(refusal(text), message));
   }
 
   for (const text of [
@@ -222,14 +222,14 @@ describe('parseProject', () => {
     tunnel(`api_key: ${KEY}`),
     tunnel(`ttl: ${KEY}`),
   ]) {
-    it(`refuses a key in ${JSON.stringify(text)}, and does not repeat it`, () => {
+    it(`rejects a key in ${JSON.stringify(text)} without repeating it`, () => {
       const message = refusal(text);
       assert.match(message, /API key.* does not belong in this file/);
       assert.ok(!message.includes(KEY));
     });
   }
 
-  it('reports everything at once, in the order of the file', () => {
+  it('reports all problems together, in the order of the file', () => {
     const lines = refusal(`relay: 1\n${tunnel('ttl: x')}  api:\n    port: 0\n`).split('\n');
     assert.deepEqual(
       lines.map((line) => line.split(': ', 2).join(': ')),
@@ -237,22 +237,22 @@ describe('parseProject', () => {
     );
   });
 
-  it('takes names of at most 32 characters', () => {
+  it('accepts names of at most 32 characters', () => {
     assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
     assert.match(refusal(named(33)), /give 1 to 32 letters/);
   });
 
-  it('takes at most 64 tunnels', () => {
+  it('accepts at most 64 tunnels', () => {
     assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
     assert.match(refusal(many(65)), /these are 65; it takes at most 64 tunnels/);
   });
 
-  it('refuses aliases that multiply', () => {
+  it('rejects aliases that multiply', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
     assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
   });
 
-  it('withholds tunnels whose variables are not set, without a lock that could be taken for theirs', () => {
+  it('withholds tunnels with unset variables, and gives them no access policy', () => {
     const text = `tunnels:
   api: {port: 4000, auth: ['ann:\${ANN}', 'bob:secret-word-1'], password: '\${DOOR}', ttl: 4h}
   web: {port: 3000, password: '\${SET}'}
@@ -273,7 +273,7 @@ describe('parseProject', () => {
       'auth: the variable ANN is not set\npassword: the variable DOOR is not set',
     );
     assert.ok(!Object.hasOwn(api, 'access') && !Object.hasOwn(api, 'madePassword'));
-    // What is wrong with the file is wrong all the same.
+    // Other problems of the file are still reported.
     assert.throws(
       () =>
         parseProject('tunnels: {a: {port: 1, auth: "ann:${"}}', 'culvert.yml', { env: {}, withholds: true }),

@@ -1,4 +1,4 @@
-/** What `culvert.yml` may contain. All problems are reported at once, with their lines. */
+/** The content of a `culvert.yml`. All problems are reported together, with their lines. */
 import { type Document, isMap, LineCounter, type Node, parseDocument } from 'yaml';
 import * as yup from 'yup';
 import { OPEN } from '../../../shared/access.ts';
@@ -22,27 +22,27 @@ import { ProjectFileError } from './project-trust.ts';
 import { FLAG_RULE, FOLDER_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
 export interface Project {
-  /** where it was read from */
+  /** the file that was read */
   readonly path: string;
   readonly relay: RelayAddress | undefined;
-  /** in the order of the file; with those that are withheld at least one */
+  /** in the order of the file; at least one, counting those withheld */
   readonly tunnels: readonly ProjectTunnel[];
-  /** in the order of the file; none unless asked for */
+  /** in the order of the file; empty unless requested */
   readonly withheld: readonly WithheldTunnel[];
 }
 
 export type ProjectTunnel = TunnelSpec & { readonly label: string };
 
-/** A tunnel whose lock has variables that are not set. It has no `access`, so that nobody opens it without its lock. */
+/** A tunnel whose access policy has unset variables. Without `access` it cannot be opened unprotected by mistake. */
 export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
   /** the fields and variables */
   readonly why: readonly Message[];
 };
 
 export interface ReadOptions {
-  /** from which `${NAME}` is filled in where the file says who may come in; by default that of this process */
+  /** fills in `${NAME}` in the access policy; by default the environment of this process */
   readonly env?: Environment;
-  /** whether variables that are not set are a matter of their tunnel alone, rather than of the whole file */
+  /** whether an unset variable affects its tunnel alone, rather than the whole file */
   readonly withholds?: boolean;
 }
 
@@ -78,7 +78,7 @@ const tunnelSchema = yup
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(RULES), ...ACCESS_FIELDS];
 
-/** What is about a port, and about no folder. */
+/** Fields for a port that make no sense for a folder. */
 const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
 
 function field<T extends string | number | boolean>(rule: ValueRule) {
@@ -100,7 +100,7 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
   try {
     value = document.toJS();
   } catch {
-    // Aliases that multiply.
+    // Aliases multiply the size of the document.
     throw new ProjectFileError(toMessage('project.repeats', { path }));
   }
   return new ProjectReader(path, options, report).read(value);
@@ -212,7 +212,7 @@ class ProjectReader {
     }
   }
 
-  /** A tunnel leads to a port or to a folder. */
+  /** A tunnel forwards to either a port or a folder. */
   #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
     if (tunnel['share'] === undefined) {
       if (tunnel['port'] !== undefined) return;
@@ -248,9 +248,9 @@ function shown(value: unknown): MessageValue {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/* Reports what is wrong with `culvert.yml`. */
+/* Reports problems of a `culvert.yml`. */
 
-/** Collects problems, and finds the lines they are on. */
+/** Collects problems with the lines they are on. */
 export class ProjectReport {
   readonly #path: string;
   readonly #document: Document;
@@ -271,7 +271,7 @@ export class ProjectReport {
     });
   }
 
-  /** @param path the names that lead to the field */
+  /** @param path names of the field and of everything that contains it, outermost first */
   field(path: readonly string[], said: MessageValue): void {
     const line = this.#lineOf(path);
     if (path.length === 0) return this.add(line, said);
@@ -289,12 +289,12 @@ export class ProjectReport {
     return new ProjectFileError(problems.map(({ said }) => said));
   }
 
-  /** @throws ProjectFileError when there is a problem */
+  /** @throws ProjectFileError if there is a problem */
   end(): void {
     if (this.#problems.length > 0) throw this.error();
   }
 
-  /** The line of the field's name; if the field is missing, of what contains it. */
+  /** The line of the field's name; if the field is missing, of its container. */
   #lineOf(path: readonly string[]): number {
     let node: unknown = this.#document.contents;
     let offset = 0;
@@ -309,7 +309,7 @@ export class ProjectReport {
   }
 }
 
-/** With an end, and without what a terminal would take for a command. */
+/** Ends the sentence, and removes what a terminal would take for a command. */
 function sentence(said: MessageValue): MessageValue {
   const clause = printable(said);
   return /[.?]$/.test(textOf(clause)) ? clause : toMessage('project.sentence', { clause });

@@ -25,7 +25,7 @@ function found(sources: Partial<RelaySources>): string {
 const readLogin = () => KEPT;
 
 describe('findRelay', () => {
-  it('takes options, then the environment, then what login has stored', () => {
+  it('prefers options, then the environment, then the stored login', () => {
     const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
     const options = { relay: 'http://option.example', key: KEY };
     assert.equal(found({ options, env, readLogin }), 'option.example --relay, k --key');
@@ -38,7 +38,7 @@ describe('findRelay', () => {
     assert.match(found({ env: { CULVERT_RELAY: '', CULVERT_API_KEY: '' }, readLogin }), /^kept.*, s /);
   });
 
-  it('takes the relay of culvert.yml before the stored one', () => {
+  it('prefers the relay of culvert.yml to the stored one', () => {
     assert.match(found({ project: PROJECT, readLogin }), /^project\.example culvert\.yml, none /);
   });
 
@@ -79,7 +79,7 @@ describe('findRelay', () => {
     }
   });
 
-  it('reads no file if nothing is missing', () => {
+  it('reads no file if options and environment are complete', () => {
     const options = { relay: 'http://option.example', key: KEY };
     assert.match(found({ options, readLogin: () => assert.fail('it was read') }), /^option/);
   });
@@ -89,7 +89,7 @@ const read = (sources: Partial<RelaySources>) =>
   readRelayAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
 
 describe('readRelayAccess', () => {
-  it('says what to do without a key', () => {
+  it('explains what to do without a key', () => {
     assert.throws(
       () => read({ env: { CULVERT_RELAY: 'http://localhost:8080' } }),
       (error) =>
@@ -111,7 +111,7 @@ describe('readRelayAccess', () => {
     );
   });
 
-  it('sends a key through the network only encrypted, unless that is accepted', () => {
+  it('sends a key over a network only encrypted, unless told otherwise', () => {
     const env = { CULVERT_API_KEY: KEY };
     for (const relay of [
       'http://relay.example',
@@ -142,7 +142,7 @@ describe('readRelayAccess', () => {
       assert.equal(read({ env, options: { relay } }).key, KEY);
   });
 
-  it('takes proxies of the environment, and refuses what is not a proxy', () => {
+  it('uses proxies of the environment, and rejects an invalid one', () => {
     const env = { CULVERT_API_KEY: KEY, HTTPS_PROXY: 'http://proxy.example:3128' };
     const options = { relay: 'https://relay.example' };
     const { network, relay } = read({ env, options });
@@ -158,7 +158,7 @@ describe('readRelayAccess', () => {
     }
   });
 
-  it('refuses a damaged key as the relay would', () => {
+  it('rejects a damaged key as the relay would', () => {
     for (const key of ['cvt_short', 'other', `${KEY}!`]) {
       assert.throws(
         () => read({ env: { CULVERT_API_KEY: key } }),
@@ -183,7 +183,7 @@ function answering(answer: string): Prompt & { readonly questions: string[] } {
 }
 
 describe('claimNames', () => {
-  it('takes over what has no client, and asks nobody for that', async () => {
+  it('takes over a tunnel without a client, without a question', async () => {
     const prompt = answering('');
     assert.deepEqual([...(await claimNames(api, ['off', 'new'], prompt))], [['off', 'take-over']]);
     assert.deepEqual(prompt.questions, []);
@@ -195,18 +195,18 @@ describe('claimNames', () => {
     ['', 'leave'],
     ['n', 'leave'],
   ] as const) {
-    it(`asks about what has one: "${answer}" is ${claim}`, async () => {
+    it(`asks about a tunnel with a client: "${answer}" means ${claim}`, async () => {
       const prompt = answering(answer);
       assert.deepEqual([...(await claimNames(api, ['on'], prompt))], [['on', claim]]);
       assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take its place\? \[y\/N\] $/);
     });
   }
 
-  it('leaves what has one where nobody can be asked', async () => {
+  it('leaves a tunnel with a client alone if nobody can be asked', async () => {
     assert.deepEqual([...(await claimNames(api, ['on'], undefined))], [['on', 'leave']]);
   });
 
-  it('asks the relay for nothing without a name, and leaves its failures to the create', async () => {
+  it('sends no request without a name, and ignores errors, which the create reports', async () => {
     const failing = { listTunnels: () => Promise.reject(new Error('down')) };
     assert.equal((await claimNames(failing, [], undefined)).size, 0);
     assert.equal((await claimNames(failing, ['on'], undefined)).size, 0);

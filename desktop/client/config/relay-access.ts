@@ -1,4 +1,4 @@
-/** Which relay a command talks to, and with which key: the option, then the environment, then what login has stored. */
+/** Which relay a command uses, with which key: from options, then the environment, then the stored login. */
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import { ExitCode, UsageError } from '../failures.ts';
 import { Network } from '../network/network.ts';
@@ -14,10 +14,10 @@ import type { Login } from './stored-login.ts';
 import { checkRelay, type ProjectRelay } from './project-trust.ts';
 
 export const DEFAULT_RELAY = 'http://localhost:8080';
-/** Nobody has said which relay. */
+/** The source of the address if no relay was chosen. */
 export const DEFAULT_RELAY_FROM = 'the default';
 
-/** Whoever has neither a relay nor a key has just begun. */
+/** Without a relay and a key, this is the user's first command. */
 const FIRST_USE = `There is no relay yet. A tunnel needs one, and there are two ways to it:
   - Somebody runs one and has invited you, or given you a key:
       culvert login https://relay.example.com/invite/…      the address of the invitation brings the key
@@ -28,23 +28,23 @@ const FIRST_USE = `There is no relay yet. A tunnel needs one, and there are two 
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Which relay to talk to, and how to print. */
+/** The relay to use, and how to print. */
 export interface RelayAccess {
   readonly relay: RelayAddress;
   readonly key: string;
-  /** the way to the relay */
+  /** how the relay is reached */
   readonly network: Network;
   readonly json: boolean;
 }
 
-/** What was found, before it is checked for completeness. */
+/** The relay that was found, before it is checked for completeness. */
 export interface FoundRelay {
   readonly relay: RelayAddress;
-  /** where its address is from, for people */
+  /** source of the relay's address, for people */
   readonly relayFrom: string;
   readonly key: string | undefined;
   readonly keyFrom: string;
-  /** certificates (PEM) that login has stored for this relay */
+  /** certificates (PEM) that login stored for this relay */
   readonly ca: string | undefined;
 }
 
@@ -61,13 +61,13 @@ export interface RelaySources {
   readonly env: Environment;
   /** a `culvert.yml` that names a relay */
   readonly project?: ProjectRelay | undefined;
-  /** Asked only if options and environment do not say everything. */
+  /** Called only if options and environment are incomplete. */
   readonly readLogin: () => Login | undefined;
 }
 
 /**
- * A stored key is used only for the relay it was checked with: neither an option nor a `culvert.yml` that names another relay
- * makes it go there. A key of an option or the environment goes to the relay of a `culvert.yml` only under the conditions of
+ * Sends a stored key only to the relay it was checked with, even if an option or a `culvert.yml` names another. A key
+ * from an option or the environment is sent to the relay of a `culvert.yml` only under the conditions of
  * {@link checkRelay}.
  *
  * @throws UsageError for an invalid relay address, ProjectFileError
@@ -98,7 +98,7 @@ function loginFor({ origin }: RelayAddress, login: Login | undefined): Login | u
   return login?.relay.origin === origin ? login : undefined;
 }
 
-/** @throws UsageError when there is no key, or one the relay would refuse */
+/** @throws UsageError for a missing key, or one that the relay would refuse */
 export function readRelayAccess(sources: RelaySources): RelayAccess {
   const { relay, relayFrom, key, ca } = findRelay(sources);
   if (key === undefined) {
@@ -117,9 +117,9 @@ export function readRelayAccess(sources: RelaySources): RelayAccess {
 }
 
 /**
- * Proxies come from the environment, authorities from `--ca` or `CULVERT_CA` in addition to the usual ones.
+ * Reads proxies from the environment, and authorities from `--ca` or `CULVERT_CA` in addition to the usual ones.
  *
- * @param storedCa used where neither of the two is given; PEM
+ * @param storedCa used if neither `--ca` nor `CULVERT_CA` is given; PEM
  * @throws UsageError
  */
 export function readNetwork(sources: Pick<RelaySources, 'options' | 'env'>, storedCa?: string): Network {
@@ -128,7 +128,7 @@ export function readNetwork(sources: Pick<RelaySources, 'options' | 'env'>, stor
 }
 
 /**
- * What {@link readNetwork} uses.
+ * The settings that {@link readNetwork} uses.
  *
  * @throws UsageError
  */
@@ -147,9 +147,9 @@ function usable<T>(read: () => T): T {
 }
 
 /**
- * There is no variable for `--insecure`: commands that nobody thought of would inherit it.
+ * `--insecure` has no environment variable: unrelated commands would inherit it.
  *
- * @param relayFrom where the address is from, for people
+ * @param relayFrom source of the address, for people
  * @throws UsageError if others could read the key on its way to the relay
  */
 export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepted = false): void {
@@ -179,21 +179,20 @@ export function readRelay(text: string): RelayAddress {
   }
 }
 
-/** Asks the person who runs the command. */
+/** Asks the user of the command. */
 export interface Prompt {
-  /** whether a person can be asked; otherwise there are only lines */
+  /** whether a person can answer; otherwise input is only lines */
   readonly isInteractive: boolean;
-  /** @returns a line of input; throws when there is none */
+  /** @returns a line of input; throws at the end of the input */
   ask(question: string): Promise<string>;
-  /** Like {@link Prompt.ask}, but what is typed is not shown. */
+  /** Like {@link Prompt.ask}, but does not echo what is typed. */
   askSecret(question: string): Promise<string>;
 }
 
-/* What becomes of the names that are wanted for tunnels where the account has live tunnels of these names already. */
+/* Decides about names that live tunnels of the account already have. */
 
 /**
- * `take-over`: its tunnel is there and continues, with this client in the place of the one before. `leave`: another client
- * serves it, and shall go on to.
+ * `take-over`: this client replaces the previous one of that tunnel. `leave`: another client keeps serving it.
  */
 export type Claim = 'create' | 'take-over' | 'leave';
 
@@ -207,11 +206,11 @@ export class ServedElsewhere extends Error {
 }
 
 /**
- * A tunnel without a client is taken over: it is that of a program that was killed, or of a machine that went down. For one
- * that has a client, whoever sits at the terminal is asked.
+ * Takes over tunnels without a client: their program was killed, or their machine went down. Asks the user about a
+ * tunnel that has a client.
  *
- * @param prompt `undefined` where nobody is to be asked
- * @returns by name; a name that is not there is new, or the relay could not be asked, which a create will tell
+ * @param prompt `undefined` if nobody can be asked
+ * @returns claims by name; a missing name is new, or the relay could not be asked, which the create then reports
  */
 export async function claimNames(
   api: Pick<ApiClient, 'listTunnels'>,

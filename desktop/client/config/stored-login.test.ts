@@ -21,7 +21,7 @@ describe('StoredLogin', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('returns what was stored, in place of what was before', async () => {
+  it('returns the login stored last', async () => {
     assert.equal(stored.read(), undefined);
     await stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
     await stored.write(LOGIN);
@@ -29,7 +29,7 @@ describe('StoredLogin', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('keeps the authority of the relay, and not a whole collection of them', async () => {
+  it("keeps the relay's authority, but not a whole collection of them", async () => {
     await stored.write({ ...LOGIN, ca: 'a certificate' });
     assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
     assert.throws(() => stored.write({ ...LOGIN, ca: 'x'.repeat(70_000) }), StoredLoginError);
@@ -51,7 +51,7 @@ describe('StoredLogin', () => {
     assert.match(warnings.join(), /Other users.*login\.json.*revoke/);
   });
 
-  it('forgets, once', async () => {
+  it('forgets a login once', async () => {
     await stored.write(LOGIN);
     assert.equal(await stored.remove(), true);
     assert.equal(await stored.remove(), false);
@@ -60,7 +60,7 @@ describe('StoredLogin', () => {
 
   const damaged = ['', '{', '[]', '{"relay":"https://relay.example"}', '{"relay":"x","key":"cvt_short"}'];
   for (const text of damaged) {
-    it(`refuses ${text === '' ? 'an empty file' : text}, and says what to do`, async () => {
+    it(`rejects ${text === '' ? 'an empty file' : text}, and says what to do`, async () => {
       await stored.write(LOGIN);
       writeFileSync(stored.path, text);
       assert.throws(

@@ -9,13 +9,13 @@ import { DurableFile, hasModes, isMissing, OWNER_ONLY } from './durable-file.ts'
 
 export interface Login {
   readonly relay: RelayAddress;
-  /** API key; only for this relay */
+  /** API key; valid only for this relay */
   readonly key: string;
-  /** certificates (PEM) of authorities that are trusted for this relay besides the usual ones */
+  /** certificates (PEM) of authorities trusted for this relay in addition to the usual ones */
   readonly ca?: string | undefined;
 }
 
-/** Thrown for a file that exists and cannot be used; the message says what to do. */
+/** Thrown for a file that exists but cannot be used. The message says what to do. */
 export class StoredLoginError extends Error {}
 
 const OTHERS = 0o077;
@@ -34,7 +34,7 @@ export class StoredLogin {
 
   /**
    * @param folder the folder for configuration; created when something is stored
-   * @param warn told what the user should know, in a sentence
+   * @param warn called with a sentence for the user
    */
   constructor(folder: string, warn: (text: string) => void) {
     this.#warn = warn;
@@ -69,9 +69,9 @@ export class StoredLogin {
   }
 
   /**
-   * Stores a login in place of the previous one.
+   * Stores a login, replacing the previous one.
    *
-   * @throws StoredLoginError for authorities that are too many to be kept
+   * @throws StoredLoginError for too many authorities to store
    */
   write({ relay, key, ca }: Login): Promise<void> {
     const text = `${JSON.stringify({ relay: relay.origin, key, ca })}\n`;
@@ -82,7 +82,7 @@ export class StoredLogin {
     return this.#file.write(text);
   }
 
-  /** @returns whether there was one */
+  /** @returns whether a login was stored */
   remove(): Promise<boolean> {
     return this.#file.remove();
   }
@@ -105,7 +105,7 @@ export class StoredLogin {
     }
   }
 
-  /** Others could read the key. */
+  /** Other users could read the key. */
   #close(): void {
     chmodSync(this.path, OWNER_ONLY);
     this.#warn(
@@ -115,7 +115,7 @@ export class StoredLogin {
   }
 }
 
-/* Where `culvert` keeps what belongs to the user. */
+/* Where `culvert` stores the user's files. */
 
 export interface Machine {
   readonly platform: NodeJS.Platform;

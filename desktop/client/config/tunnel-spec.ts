@@ -1,4 +1,4 @@
-/** One tunnel as the user asks for it, by options or in `culvert.yml`, and the values of the fields that only these have. */
+/** One tunnel as the user wants it, from options or `culvert.yml`, with the values of fields that only these have. */
 import type { Access } from '../../../shared/access.ts';
 import { uriHost } from '../../../shared/host.ts';
 import type { ValueRule } from '../../../shared/value-rules.ts';
@@ -11,7 +11,7 @@ export interface TunnelSpec {
   readonly port: number;
   /** custom subdomain name; `undefined` for a random one */
   readonly name: string | undefined;
-  /** a domain of the account; `undefined` for none */
+  /** a verified domain of the account; `undefined` for none */
   readonly domain: string | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
@@ -22,17 +22,17 @@ export interface TunnelSpec {
   readonly localHost: string;
   /** whether the port speaks TLS */
   readonly localHttps: boolean;
-  /** seconds to wait for a port on which nothing listens */
+  /** seconds to wait for a port that nothing listens on */
   readonly wait: number;
-  /** path of the folder that is served in place of a local service; `undefined` for none */
+  /** path of a folder to serve instead of a local service; `undefined` for none */
   readonly folder: string | undefined;
-  /** who may come in */
+  /** the access policy */
   readonly access: Access;
-  /** the password of `access`, if it was made up: it has to be shown */
+  /** the password of `access`, if it was generated and has to be shown */
   readonly madePassword: string | undefined;
 }
 
-/** Where the tunnel leads: an address such as `http://localhost:3000`, or a folder. */
+/** What the tunnel forwards to: an address such as `http://localhost:3000`, or a folder. */
 export function localUrl({
   localHost,
   localHttps,
@@ -42,7 +42,7 @@ export function localUrl({
   return folder ?? `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
 }
 
-/** The values of fields that are not given. */
+/** Defaults of fields that are not given. */
 export const SPEC_DEFAULTS = {
   idle: false,
   hostHeader: 'keep',
@@ -68,7 +68,7 @@ export const FOLDER_RULE: ValueRule = {
   accepted: 'the path of a folder within that of culvert.yml, such as ./public',
 };
 
-/** On every system: the file is for all who have the project. */
+/** Follows the rules of every system, because a project's file is used on all of them. */
 function isBelow(path: string): boolean {
   if (path === '' || path.includes('\0')) return false;
   return !/^(?:[A-Za-z]:|[\\/])/.test(path) && !path.split(/[\\/]/).includes('..');

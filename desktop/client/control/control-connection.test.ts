@@ -66,7 +66,7 @@ describe('ControlConnection', () => {
     socket.send('{"type":"news","id":"0"}');
     socket.send('[]');
     socket.send(Buffer.from('binary'));
-    // Not the id of a connection: what is no UUID could not be put into an address, or would change it.
+    // Not a connection id: anything but a UUID could not be put into an address, or would change it.
     for (const id of ['1', '\ud800', '', `${PENDING}&key=1`, `${PENDING}\n`, 7, null, [PENDING], undefined])
       socket.send(JSON.stringify({ type: 'connection', id }));
     socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
@@ -74,7 +74,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(ids, [PENDING]);
   });
 
-  it('reports that the relay is shutting down, and goes on', async () => {
+  it('reports that the relay is shutting down, and stays open', async () => {
     const { socket, told, ids } = await open();
     const draining = once(told, 'drain');
     socket.send('{"type":"drain"}');
@@ -84,7 +84,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(ids, [PENDING]);
   });
 
-  it('reports who knocks, and ignores what is no knock', async () => {
+  it('reports approval requests, and ignores malformed ones', async () => {
     const { socket, told } = await open();
     const knock = {
       type: 'knock',
@@ -127,13 +127,13 @@ describe('ControlConnection', () => {
     assert.deepEqual(await ended, { kind: 'closed', code: 4001, reason: '' });
   });
 
-  it('is lost when the connection breaks', async () => {
+  it('reports a loss when the connection breaks', async () => {
     const { socket, ended } = await open();
     socket.terminate();
     assert.equal((await ended).kind, 'lost');
   });
 
-  it('is lost after 75 s without a ping, not before', async () => {
+  it('reports a loss after 75 s without a ping, not before', async () => {
     const { socket, clock, ended } = await open();
     clock.advance(74_000);
     socket.ping();
@@ -144,7 +144,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(await ended, { kind: 'lost', why: toMessage('network.tooSilent') });
   });
 
-  it('is lost at a message that is not JSON, or too large', async () => {
+  it('reports a loss at a message that is not JSON, or too large', async () => {
     for (const message of ['{', JSON.stringify({ type: 'connection', id: 'x'.repeat(5000) })]) {
       const { socket, ended } = await open();
       socket.send(message);
@@ -172,18 +172,18 @@ describe('ControlConnection', () => {
     assert.equal(end.refusal.status, 404);
   });
 
-  it('is lost if nothing listens', async () => {
+  it('reports a loss if nothing listens', async () => {
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
     assert.deepEqual(end, { kind: 'lost', why: toMessage('network.refused'), isOffline: false });
   });
 
-  it('is lost when the response is not from a WebSocket server', async () => {
+  it('reports a loss when the response is not from a WebSocket server', async () => {
     const port = await startTcp((socket) => socket.end('hello\r\n\r\n'));
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${port}`)).ended;
     assert.equal(end.kind, 'lost');
   });
 
-  it('reports nothing more once it is closed, and closes with 1000', async () => {
+  it('reports nothing after it is closed, and closes with 1000', async () => {
     const { socket, connection, told, clock } = await open();
     told.on('end', () => assert.fail('onEnd was called'));
     const closed = once(socket, 'close') as Promise<[number]>;
@@ -193,7 +193,7 @@ describe('ControlConnection', () => {
     assert.ok(clock.waiting.length <= 1);
   });
 
-  it('does not wait for the Close frame of a relay for longer than 1 s', async () => {
+  it("waits at most 1 s for the relay's Close frame", async () => {
     const { socket, connection, clock } = await open();
     socket.pause();
     connection.close();
@@ -219,7 +219,7 @@ describe('ControlConnection', () => {
     connection.close();
   });
 
-  it('is given up after 10 s, even if the relay keeps sending slowly', async () => {
+  it('gives up after 10 s, even if the relay keeps sending slowly', async () => {
     const clients: ReturnType<typeof connectTo>[] = [];
     const port = await startTcp((socket) => {
       socket.resume();

@@ -26,9 +26,9 @@ import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
 export type ControlEnd =
   /** the relay answered the handshake with an HTTP error */
   | { readonly kind: 'refused'; readonly refusal: RelayRefusal }
-  /** the relay closed the socket with a code of {@link CloseCode}, and said that; `''` for nothing */
+  /** the relay closed the socket with a code of {@link CloseCode} and this reason, possibly `''` */
   | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
-  /** no connection was made, or it was lost; `why` says what happened in a few words */
+  /** no connection was made, or it was lost; `why` describes it in a few words */
   | {
       readonly kind: 'lost';
       readonly why: MessageValue;
@@ -40,11 +40,11 @@ export interface ControlHandler {
   onOpen(remoteAddress: string | undefined): void;
   /** A visitor waits; `id` opens the data WebSocket. */
   onConnection(id: string): void;
-  /** The relay shuts down, and asks the client to open another connection while this one lasts. */
+  /** The relay is shutting down, and asks the client to open another connection while this one lasts. */
   onDrain(): void;
-  /** A visitor asks to be let in. */
+  /** A visitor asks the owner for approval. */
   onKnock(knock: KnockMessage): void;
-  /** Called once, last, unless {@link ControlConnection.close} was called before. */
+  /** Called once, as the last callback, unless {@link ControlConnection.close} was called before. */
   onEnd(end: ControlEnd): void;
 }
 
@@ -63,7 +63,7 @@ export class ControlConnection {
   /** while connecting to the relay */
   #attempt: Attempt | undefined;
   #socket: WebSocket | undefined;
-  /** until it is open, the time for that; from then on, the time to the next ping */
+  /** limits the time to open, then the time to the next ping */
   #deadline: Timer;
   #why: MessageValue | undefined;
 
@@ -86,7 +86,7 @@ export class ControlConnection {
     );
   }
 
-  /** Ends the connection; the handler is not called any more. */
+  /** Ends the connection. The handler is no longer called. */
   close(): void {
     this.#handler = undefined;
     this.#deadline.cancel();
@@ -122,7 +122,7 @@ export class ControlConnection {
   #onMessage(data: RawData, isBinary: boolean): void {
     let message;
     try {
-      // `ws` hands over each message as one Buffer unless told otherwise.
+      // `ws` passes each message as one Buffer by default.
       message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
     } catch {
       this.#lose(toMessage('network.noJson'));
@@ -140,10 +140,10 @@ export class ControlConnection {
     }
   }
 
-  /** A network that swallows packets never closes a connection: without pings we give up on it. */
+  /** Gives up without pings, because a network that swallows packets never closes a connection. */
   #watchSilence(): void {
     this.#deadline.cancel();
-    // Once it is closed, nobody needs the timeout.
+    // A closed connection needs no timeout.
     if (this.#handler === undefined) return;
     this.#deadline = this.#options.clock.setTimeout(
       () => this.#lose(toMessage('network.tooSilent')),
@@ -166,7 +166,7 @@ export class ControlConnection {
       if (size > REFUSAL_BODY_MAX_BYTES) response.destroy();
       else chunks.push(chunk);
     });
-    // Even without a complete body, the status says enough.
+    // The status is enough even without a complete body.
     response.once('error', () => {});
     response.once('close', () => {
       const { statusCode = 0, headers } = response;

@@ -15,13 +15,13 @@ function setUp() {
 }
 
 describe('MachineWatch', () => {
-  it('says nothing while nothing happens', () => {
+  it('reports nothing while nothing happens', () => {
     const { clock, machine } = setUp();
     clock.advance(3_600_000);
     assert.equal(machine.changes, 0);
   });
 
-  it('notices within 2 s of waking up that the machine slept, on either kind of clock', () => {
+  it('reports within 2 s of waking up that the machine slept, on either kind of clock', () => {
     for (const standsStill of [true, false]) {
       const { clock, machine } = setUp();
       clock.sleep(60_000, standsStill);
@@ -32,14 +32,14 @@ describe('MachineWatch', () => {
     }
   });
 
-  it('does not take a busy moment for a sleep', () => {
+  it('does not mistake a busy moment for sleep', () => {
     const { clock, machine } = setUp();
     clock.sleep(4999, true);
     clock.advance(2000);
     assert.equal(machine.changes, 0);
   });
 
-  it('notices within 2 s that the network has changed, each time', () => {
+  it('reports within 2 s that the network has changed, each time', () => {
     const { clock, machine } = setUp();
     for (const addresses of ['', '192.0.2.2', '192.0.2.1']) {
       machine.addresses = addresses;
@@ -48,7 +48,7 @@ describe('MachineWatch', () => {
     assert.equal(machine.changes, 3);
   });
 
-  it("says nothing while the machine's addresses are unknown, and notices afterwards how they have changed", () => {
+  it("reports nothing while the machine's addresses are unknown, and their changes afterwards", () => {
     const { clock, machine } = setUp();
     for (const addresses of [undefined, '192.0.2.1', undefined]) {
       machine.addresses = addresses;
@@ -60,7 +60,7 @@ describe('MachineWatch', () => {
     assert.equal(machine.changes, 1);
   });
 
-  it('ends when it is stopped, and can be started again', () => {
+  it('can be stopped and started again', () => {
     const { clock, machine, watch } = setUp();
     watch.stop();
     assert.deepEqual(clock.waiting, []);
@@ -74,7 +74,7 @@ describe('MachineWatch', () => {
 });
 
 describe('networkAddresses', () => {
-  it('leaves out what leads nowhere', () => {
+  it('leaves out addresses that reach no other network', () => {
     assert.doesNotMatch(networkAddresses() ?? 'unknown', /unknown|127\.0\.0\.1|::1\b|fe80:/);
   });
 });

@@ -1,20 +1,20 @@
-/** Notices what happens to the machine: that it slept, or that its network has changed. */
+/** Detects that the machine slept, or that its network has changed. */
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Clock, Timer } from '../clock.ts';
 import { MACHINE_LOOK_MS, SLEEP_MIN_MS } from '../limits.ts';
 
 export interface MachineWatchOptions {
   readonly clock: Clock;
-  /** The machine's addresses; a different text means a different network, `undefined` means nothing. */
+  /** The machine's addresses. A different text means a different network; `undefined` means unknown. */
   addresses(): string | undefined;
   onChange(): void;
 }
 
-/** Checks every {@link MACHINE_LOOK_MS}, because not every system notifies a program without a window. */
+/** Polls every {@link MACHINE_LOOK_MS}, because not every system notifies a program without a window. */
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
   #timer: Timer | undefined;
-  /** as far as they are known */
+  /** the last known addresses */
   #addresses: string | undefined;
   #wall = 0;
   #monotonic = 0;
@@ -43,7 +43,7 @@ export class MachineWatch {
 
   #look(): void {
     const { clock } = this.#options;
-    // While a machine sleeps its wall clock goes on; its monotonic clock does on some systems.
+    // During sleep the wall clock advances everywhere, the monotonic clock only on some systems.
     const passed = Math.max(clock.now() - this.#wall, clock.monotonic() - this.#monotonic);
     const before = this.#addresses;
     this.#addresses = this.#options.addresses() ?? before;
@@ -54,7 +54,9 @@ export class MachineWatch {
   }
 }
 
-/** All addresses of this machine that lead to other networks, as one text; `undefined` if the machine does not say. */
+/**
+ * All addresses of this machine that reach other networks, as one text; `undefined` if the system does not report them.
+ */
 export function networkAddresses(): string | undefined {
   // Link-local addresses come and go with every container.
   const lasting = machineAddresses()?.filter(
@@ -69,8 +71,8 @@ export function networkAddresses(): string | undefined {
 /* The addresses of this machine. */
 
 /**
- * @param read asks the system
- * @returns `undefined` if the system does not say: asking needs a file descriptor, and visitors may have taken all of
+ * @param read reads them from the system
+ * @returns `undefined` if the system does not report them: reading needs a file descriptor, and visitors may use all of
  *   them
  */
 export function machineAddresses(read = networkInterfaces): NetworkInterfaceInfo[] | undefined {

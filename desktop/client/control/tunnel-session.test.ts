@@ -21,7 +21,7 @@ function setUp(random = 0.5) {
       const control = {
         closed: false,
         ended: false,
-        // Like a real one, it is silent once it has ended.
+        // Like the real one, it is silent after its end.
         handler: {
           ...handler,
           onOpen: () => isOver() || handler.onOpen('127.0.0.1'),
@@ -61,7 +61,7 @@ const LOST: ControlEnd = { kind: 'lost', why: 'the connection was reset' };
 const refused = (refusal: RelayRefusal): ControlEnd => ({ kind: 'refused', refusal });
 const REFUSED = refused(new RelayRefusal(503, 'service unavailable'));
 
-/** Online, and told to move. */
+/** Online, and asked to move. */
 function told(random = 0.5) {
   const world = setUp(random);
   world.session.start();
@@ -80,14 +80,14 @@ describe('TunnelSession', () => {
     assert.deepEqual(names(), ['connecting', 'online']);
   });
 
-  it('connects only once, however often it is started', () => {
+  it('connects only once, even if it is started several times', () => {
     const { session, controls } = setUp();
     session.start();
     session.start();
     assert.equal(controls.length, 1);
   });
 
-  it('serves the connections that are announced to it', () => {
+  it('serves the connections announced to it', () => {
     const { session, open, latest, served } = setUp();
     session.start();
     open();
@@ -95,7 +95,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(served, ['one']);
   });
 
-  it('reconnects after a random part of 0.5 s, and says why', () => {
+  it('reconnects after a random part of 0.5 s, and reports why', () => {
     const { session, open, end, clock, controls, states } = setUp(0.5);
     session.start();
     open();
@@ -110,7 +110,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(session.state, { name: 'online' });
   });
 
-  describe('asks once more, over another connection, before it believes a response that ends the tunnel', () => {
+  describe('confirms a response that ends the tunnel over another connection', () => {
     const INVALID = new RelayRefusal(401, 'invalid api key');
     const GONE = new RelayRefusal(404, 'tunnel not found');
 
@@ -132,7 +132,7 @@ describe('TunnelSession', () => {
       });
     }
 
-    it('one 401, or a 401 and a 404, does not end it', () => {
+    it('continues after a single 401, or a 401 and a 404', () => {
       const { session, open, end, clock } = setUp();
       session.start();
       for (const refusal of [INVALID, GONE, INVALID]) {
@@ -148,7 +148,7 @@ describe('TunnelSession', () => {
     });
   });
 
-  it('waits longer with every try that fails', () => {
+  it('waits longer after each failed try', () => {
     const { session, end, clock, states } = setUp(0.5);
     session.start();
     for (let attempt = 0; attempt < 7; attempt++) {
@@ -187,7 +187,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
 
-  it('stops for good at what no retry can mend', () => {
+  it('stops permanently at an error that no retry can fix', () => {
     const { session, open, end, clock, controls, states } = setUp();
     session.start();
     open();
@@ -207,7 +207,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(names(), ['connecting', 'online', 'offline']);
   });
 
-  it('is not woken by a retry that was due when it was stopped', () => {
+  it('ignores a retry that was due when it was stopped', () => {
     const { session, end, clock, controls } = setUp();
     session.start();
     end(LOST);
@@ -225,7 +225,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(names(), ['offline']);
   });
 
-  it('comes back at once when the relay drains, however short the connection was', () => {
+  it('reconnects immediately when the relay drains, however short the connection was', () => {
     const { session, open, end, clock, states } = setUp(0.5);
     session.start();
     for (let round = 0; round < 5; round += 1) {
@@ -237,7 +237,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(delays, [250, 500, 500, 500, 500]);
   });
 
-  it('does not mistake a relay that drops every connection for a network that is briefly down', () => {
+  it('does not mistake a relay that drops every connection for a short network outage', () => {
     const { session, open, end, clock, states } = setUp(0.5);
     session.start();
     for (let round = 0; round < 90; round += 1) {
@@ -262,7 +262,7 @@ describe('TunnelSession', () => {
   });
 
   describe('wake', () => {
-    it('tries at once instead of waiting, and starts with short delays again', () => {
+    it('retries immediately instead of waiting, and starts with short delays again', () => {
       const { session, end, clock, controls, states } = setUp(0.5);
       session.start();
       for (let round = 0; round < 6; round += 1) {
@@ -307,7 +307,7 @@ describe('TunnelSession', () => {
       );
     });
 
-    it('does not stop at being replaced by itself', () => {
+    it('continues when its own new connection replaces the old one', () => {
       const { session, controls, open, renewed } = setUp();
       session.start();
       open();
@@ -320,7 +320,7 @@ describe('TunnelSession', () => {
       assert.equal(session.state.name, 'offline');
     });
 
-    it('says that it is not online when both have failed', () => {
+    it('reports that it is not online when both connections have failed', () => {
       for (const first of [0, 1]) {
         const { session, controls, open, clock } = setUp(0.5);
         session.start();
@@ -334,7 +334,7 @@ describe('TunnelSession', () => {
       }
     });
 
-    it('keeps the open connection when the relay responds that it cannot take another', () => {
+    it('keeps the open connection when the relay responds that it cannot accept another', () => {
       const { session, controls, open, end, clock } = setUp();
       session.start();
       open();
@@ -366,7 +366,7 @@ describe('TunnelSession', () => {
   });
 
   describe('a relay that drains', () => {
-    it('is left within 2 s, for a connection that is open before the old one is closed', () => {
+    it('is left within 2 s, after another connection is open', () => {
       const { old, clock, controls, open, names, renewed, draining, served } = told(0.5);
       assert.deepEqual(clock.waiting, [1000]);
       clock.advance(1000);
@@ -377,7 +377,7 @@ describe('TunnelSession', () => {
       assert.deepEqual(names(), ['connecting', 'online']);
     });
 
-    it('reports no failure: tries go on while the old connection does', () => {
+    it('causes no failure report: tries continue while the old connection is open', () => {
       for (const failure of [LOST, REFUSED]) {
         const { old, clock, controls, end, open, names } = told(0.5);
         clock.advance(1000);
@@ -392,14 +392,14 @@ describe('TunnelSession', () => {
       }
     });
 
-    it('is asked again only after the time it has asked for', () => {
+    it('is tried again only after its Retry-After', () => {
       const { clock, end } = told(0.5);
       clock.advance(1000);
       end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 1000 }) });
       assert.deepEqual(clock.waiting, [1250]);
     });
 
-    it('ends the tries when it ends the connection, and is called again as usual', () => {
+    it('gets no more tries once it ends the connection, which is then reopened as usual', () => {
       const { old, clock, controls, states } = told(0.5);
       old.handler.onEnd({ kind: 'closed', code: 1001, reason: '' });
       const why = 'The relay is shutting down.';
@@ -409,7 +409,7 @@ describe('TunnelSession', () => {
       assert.equal(controls.length, 2);
     });
 
-    it('says that the tunnel is gone, or taken over', () => {
+    it('can report that the tunnel is gone, or taken over', () => {
       const gone = told();
       for (const ms of [1000, 500]) {
         gone.clock.advance(ms);
@@ -421,7 +421,7 @@ describe('TunnelSession', () => {
       assert.deepEqual([taken.session.state.name, taken.clock.waiting], ['offline', []]);
     });
 
-    it('does not stop at being replaced by a try whose response was lost', () => {
+    it('can report a replacement by a try whose response was lost, which does not stop the session', () => {
       const { old, clock, controls, end, open, session } = told();
       clock.advance(1000);
       end(LOST);
@@ -431,7 +431,7 @@ describe('TunnelSession', () => {
       assert.equal(session.state.name, 'online');
     });
 
-    it('may say so while another connection is opened for another reason', () => {
+    it('can announce it while another connection is opened for another reason', () => {
       for (const failure of [LOST, REFUSED]) {
         const { session, controls, clock, open, end } = setUp(0.5);
         session.start();
@@ -440,13 +440,13 @@ describe('TunnelSession', () => {
         controls[0]?.handler.onDrain();
         assert.deepEqual([controls.length, clock.waiting], [2, []]);
         end(failure);
-        // Without a network, the old connection is gone as well.
+        // Without a network, the old connection is lost as well.
         assert.equal(session.state.name, failure === LOST ? 'reconnecting' : 'online');
         assert.deepEqual(clock.waiting, [250]);
       }
     });
 
-    it('says so once, and only on the current connection', () => {
+    it('is reported once, and only for the current connection', () => {
       const { old, clock, draining, open, controls } = told();
       old.handler.onDrain();
       clock.advance(1000);
@@ -459,7 +459,7 @@ describe('TunnelSession', () => {
   });
 
   describe('suspend', () => {
-    it('leaves the relay, does not count as a failure, and ends with wake', () => {
+    it('disconnects without counting a failure, until wake', () => {
       const { session, controls, open, states, clock } = setUp();
       session.start();
       open();
@@ -484,7 +484,7 @@ describe('TunnelSession', () => {
     });
   });
 
-  it('keeps nothing after a day of every kind of ending', () => {
+  it('leaks nothing over a day of every kind of ending', () => {
     const { session, open, end, clock, controls } = setUp(0.5);
     session.start();
     for (let round = 0; clock.monotonic() < 24 * 3_600_000; round += 1) {

@@ -6,7 +6,7 @@ import { toMessage, type MessageValue } from '../messages.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { judge, type OfflineReason, retryDelay, type Verdict } from './verdict.ts';
 
-/** `idle → connecting → online ⇄ reconnecting`, and from everywhere to `offline`, which is final. */
+/** `idle → connecting → online ⇄ reconnecting`, and from any of them to `offline`, which is final. */
 export type TunnelState =
   | { readonly name: 'idle' }
   | { readonly name: 'connecting' }
@@ -15,9 +15,9 @@ export type TunnelState =
       readonly name: 'reconnecting';
       /** consecutive failed tries */
       readonly attempt: number;
-      /** ms from now until the next try; 0 while one is under way */
+      /** ms until the next try; 0 while one is under way */
       readonly retryInMs: number;
-      /** what ended the connection, for people */
+      /** why the connection ended, for people */
       readonly why: MessageValue;
     }
   | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: MessageValue };
@@ -26,19 +26,19 @@ export interface TunnelSessionOptions {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
   random(): number;
-  /** Opens a control connection; `close` ends it without a further call to the handler. */
+  /** Opens a control connection; `close` ends it without another call to the handler. */
   openControl(handler: ControlHandler): Control;
   /** Serves a visitor's pending connection. */
   serve(connectionId: string): void;
-  /** A visitor asks to be let in. */
+  /** A visitor asks the owner for approval. */
   onKnock(knock: KnockMessage): void;
   onState(state: TunnelState): void;
   /**
-   * The relay that holds the control connection is shutting down; the tunnel stays online through it until another one is
-   * open.
+   * The relay of the control connection is shutting down. The tunnel stays online through it until another connection
+   * is open.
    */
   onDraining(): void;
-  /** The tunnel is now online through another control connection, without a gap. */
+  /** The tunnel is online through another control connection, without a gap. */
   onRenewed(): void;
 }
 
@@ -46,31 +46,31 @@ interface Control {
   close(): void;
 }
 
-/** A control connection and its place in the session. */
+/** A control connection and its role in the session. */
 interface Link {
   control: Control | undefined;
-  /** Whether the relay asked for it: its failure says nothing about the current one. */
+  /** Whether the relay asked for it: its failure then says nothing about the current connection. */
   readonly isMove: boolean;
 }
 
-/** The other connection that the current connection's relay, which is shutting down, has asked for. */
+/** Replaces the current connection at the request of its relay, which is shutting down. */
 interface Move {
-  /** tries that failed */
+  /** failed tries */
   failures: number;
-  /** Whether one of them may have arrived anyway and replaced the current connection. */
+  /** Whether one of the tries may have reached the relay and replaced the current connection. */
   mayHaveArrived: boolean;
 }
 
 /**
- * The tunnel itself is an object of the relay's REST interface: a session neither creates nor deletes it, and lives
- * until the tunnel is gone, taken over, refused, or {@link TunnelSession.stop} is called. It never cuts visitors.
+ * Keeps a tunnel connected. Creating and deleting it belongs to the REST interface. A session ends when the tunnel is
+ * gone, taken over or refused, or when {@link TunnelSession.stop} is called. It never cuts visitors.
  */
 export class TunnelSession {
   readonly #options: TunnelSessionOptions;
   #state: TunnelState = { name: 'idle' };
-  /** the one that is open */
+  /** the open connection */
   #current: Link | undefined;
-  /** the one that is being opened, to replace the current one if there is one */
+  /** the connection being opened, possibly to replace the current one */
   #next: Link | undefined;
   #retry: Timer | undefined;
   #move: Move | undefined;
@@ -78,7 +78,7 @@ export class TunnelSession {
   /** the reason for which the last refused handshake would have ended the tunnel */
   #doubted: OfflineReason | undefined;
   #onlineSince: number | undefined;
-  /** when the tunnel was lost, or was first tried */
+  /** when the tunnel was lost or first tried */
   #awaySince = 0;
 
   constructor(options: TunnelSessionOptions) {
@@ -89,7 +89,7 @@ export class TunnelSession {
     return this.#state;
   }
 
-  /** Connects, and from then on reconnects. Only the first call has an effect. */
+  /** Connects, and reconnects from then on. Only the first call has an effect. */
   start(): void {
     if (this.#state.name !== 'idle') return;
     this.#awaySince = this.#options.clock.monotonic();
@@ -98,8 +98,9 @@ export class TunnelSession {
   }
 
   /**
-   * The machine has woken up, or its network has changed: an open connection may be dead without notice, and what we were
-   * waiting for may be back. Connects at once; an open control connection is kept until the new one is open.
+   * Call when the machine has woken up, or its network has changed: an open connection may be dead without notice, and
+   * a missing network may be back. Connects immediately, and keeps an open control connection until the new one is
+   * open.
    */
   wake(): void {
     const state = this.#state;
@@ -110,7 +111,7 @@ export class TunnelSession {
     if (state.name === 'reconnecting') this.#enter({ ...state, attempt: 0, retryInMs: 0 });
   }
 
-  /** The machine is going to sleep: the relay is told, and {@link TunnelSession.wake} connects again. */
+  /** Call before the machine sleeps. Disconnects from the relay; {@link TunnelSession.wake} connects again. */
   suspend(): void {
     if (this.#state.name === 'idle' || this.#state.name === 'offline') return;
     this.#disconnect();
@@ -119,7 +120,7 @@ export class TunnelSession {
     this.#retryIn(SUSPENDED_RETRY_MS, toMessage('tunnel.sleeps'));
   }
 
-  /** Disconnects for good. */
+  /** Disconnects permanently. */
   stop(): void {
     this.#goOffline('stopped', toMessage('tunnel.stopped'));
   }
@@ -150,7 +151,9 @@ export class TunnelSession {
     else this.#enter({ name: 'online' });
   }
 
-  /** The relay is shutting down. All its clients are told at once, and move to the others spread over some time. */
+  /**
+   * The relay is shutting down. It tells all its clients at the same time, so they spread their moves over some time.
+   */
   #onDrain(link: Link): void {
     if (link !== this.#current || this.#move !== undefined) return;
     this.#move = { failures: 0, mayHaveArrived: false };
@@ -168,7 +171,7 @@ export class TunnelSession {
     this.#next = undefined;
     const judged = judge(end);
     const verdict = this.#believed(judged);
-    // Any response at all means that the network is up, and with it the current connection.
+    // Any response means that the network works, and so does the current connection.
     if (verdict.retry && this.#current !== undefined && (link.isMove || end.kind !== 'lost')) {
       if (this.#move !== undefined) this.#moveAgain(this.#move, end, verdict);
       else if (verdict !== judged) this.#moveIn(Math.floor(this.#options.random() * RETRY_BASE_MS));
@@ -178,14 +181,14 @@ export class TunnelSession {
     this.#follow(verdict);
   }
 
-  /** One response to a handshake may be forged or meant for somebody else: only a repeated one ends the tunnel. */
+  /** A single handshake response may be forged or meant for another client: only a repeated one ends the tunnel. */
   #believed(verdict: Verdict): Verdict {
     if (verdict.retry || verdict.reason === this.#doubted) return verdict;
     this.#doubted = verdict.reason;
     return { retry: true, why: verdict.why, reach: 'answered' };
   }
 
-  /** Until the relay ends the current connection, which it does within seconds. */
+  /** Tries again until the relay ends the current connection, which takes seconds. */
   #moveAgain(move: Move, end: ControlEnd, { reach, retryAfterMs }: Extract<Verdict, { retry: true }>): void {
     move.mayHaveArrived ||= end.kind === 'lost';
     this.#moveIn(
@@ -202,7 +205,7 @@ export class TunnelSession {
     if (this.#wasStable()) this.#awaySince = this.#options.clock.monotonic();
     const verdict = judge(end);
     const isReplaced = !verdict.retry && verdict.reason === 'replaced';
-    // It may have been replaced by a connection of our own, whose response was lost or is still to come.
+    // It may have been replaced by our own connection, whose response was lost or is still on its way.
     if (isReplaced && move?.mayHaveArrived === true && this.#next === undefined) return this.#connect();
     if (this.#next === undefined) return this.#follow(verdict);
     if (isReplaced) return;
@@ -212,7 +215,7 @@ export class TunnelSession {
 
   #follow(verdict: Verdict): void {
     if (!verdict.retry) return this.#goOffline(verdict.reason, verdict.why);
-    // A relay that takes connections and drops them at once must not be called without a pause.
+    // Pause between tries at a relay that accepts connections and drops them immediately.
     if (this.#wasStable()) this.#failures = 0;
     this.#onlineSince = undefined;
     const retryInMs = retryDelay({

@@ -59,7 +59,7 @@ describe('judge', () => {
     it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
   }
 
-  it('says why the key or the account is of no more use', () => {
+  it('explains why the key or the account is no longer valid', () => {
     assert.deepEqual(
       [
         textOf(judge(closed(4003)).why),
@@ -82,7 +82,7 @@ describe('judge', () => {
     );
   });
 
-  it('says whether anything responded', () => {
+  it('reports whether anything responded', () => {
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
     assert.equal(reached(refused(503)), 'answered');
@@ -128,11 +128,11 @@ describe('retryDelay', () => {
     assert.equal(retryDelay({ ...RETRY, reach: 'nowhere', awayMs: 86_400_000, attempt: 100_000 }), 750);
   });
 
-  it('is added to what the relay asked for', () => {
+  it('is added to the wait that the relay asked for', () => {
     assert.equal(retryDelay({ ...RETRY, retryAfterMs: 7000 }), 7250);
   });
 
-  it('does not believe a Retry-After of more than 5 minutes', () => {
+  it('ignores a Retry-After of more than 5 minutes', () => {
     assert.equal(retryDelay({ ...RETRY, random: 0, retryAfterMs: 86_400_000 }), 300_000);
   });
 });

@@ -1,4 +1,4 @@
-/** Whether to try again after a control connection has ended: every way to end, classified one by one. */
+/** Decides whether to try again after a control connection has ended, for each kind of ending. */
 import { fullJitter } from '../../../shared/backoff.ts';
 import { CloseCode, KEY_ENDS } from '../../../shared/control.ts';
 import { withoutEnd } from '../../../shared/unprintable.ts';
@@ -13,16 +13,16 @@ import { toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd } from './control-connection.ts';
 
-/** Why a tunnel is offline for good. */
+/** Why a tunnel is permanently offline. */
 export type OfflineReason =
-  /** asked for by the user */
+  /** the user stopped it */
   | 'stopped'
   /** closed through the API */
   | 'closed'
   | 'expired'
-  /** closed or expired while this client was away, or never there */
+  /** closed or expired while this client was away, or never existed */
   | 'gone'
-  /** another client took the tunnel over */
+  /** another client has taken over the tunnel */
   | 'replaced'
   /** the API key is unknown or revoked */
   | 'key-refused'
@@ -35,7 +35,7 @@ export type Verdict =
       readonly why: MessageValue;
       readonly reach: Reach;
       readonly retryAfterMs?: number | undefined;
-      /** the relay asked for a new connection at once (docs/protocol.md section 7) */
+      /** the relay asked for a new connection immediately (docs/protocol.md section 7) */
       readonly isDraining?: boolean;
     }
   | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: MessageValue };
@@ -56,7 +56,7 @@ export function judge(end: ControlEnd): Verdict {
   }
 }
 
-/** This includes a 401 about anything but the key: something in between has removed the key. */
+/** Includes a 401 that is not about the key: something in between has removed the key. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
 
 const KEY_REASONS: ReadonlyMap<string, MessageCode> = new Map([
@@ -97,8 +97,8 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
   const { status, said, retryAfterMs, isOwn } = refusal;
   if (refusesKey(refusal))
     return { retry: false, reason: 'key-refused', why: toMessage('tunnel.keyRefused', { why: said }) };
-  // Responses from something in between are temporary: the sign-in page of a public network, or a proxy that cannot reach
-  // the relay.
+  // Responses from something in between are temporary, such as the sign-in page of a public network, or a proxy that
+  // cannot reach the relay.
   if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
     return {
       retry: true,
@@ -112,15 +112,15 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
 
 /** How far the last try got. */
 export type Reach =
-  /** nothing left this machine, as without a network: trying costs nobody anything */
+  /** nothing left this machine, for example without a network: tries cost the relay nothing */
   | 'nowhere'
-  /** it was sent, and no response came */
+  /** it was sent, but got no response */
   | 'unanswered'
-  /** the relay, or something in front of it, has responded */
+  /** the relay, or something in front of it, responded */
   | 'answered';
 
 export interface Retry {
-  /** tries that failed in a row before this one, from 0 */
+  /** consecutive failed tries before this one, from 0 */
   readonly attempt: number;
   /** from 0 up to 1 */
   readonly random: number;
@@ -132,9 +132,8 @@ export interface Retry {
 }
 
 /**
- * How long to wait before the next try: with full jitter from the first one on. A wait the relay asked for comes on top. As
- * long as it is likely that only the network is away for a moment, waits stay short, so that the tunnel is back right after
- * it.
+ * How long to wait before the next try, with full jitter from the first try on. A wait that the relay asked for is
+ * added. Waits stay short while a brief network outage is the likely cause, so that the tunnel is back right after it.
  *
  * @returns ms
  */
