@@ -18,14 +18,14 @@ const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open
 const dialerTo = (relay: RelayAddress): DataDialer =>
   new DataDialer(relay, new Network(), new Deadlines(new FakeClock()));
 
-/** What a correct relay answers to that request. */
+/** The response of a correct relay to that request. */
 function agreement(request: string): string[] {
   const key = /sec-websocket-key: (\S+)/i.exec(request)?.[1] ?? '';
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
   return ['Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Accept: ${accept}`];
 }
 
-/** A relay that answers every request with what `answer` makes of it. */
+/** A relay that responds to every request as `answer` does. */
 async function startScripted(answer: (request: string, socket: Socket) => void): Promise<DataDialer> {
   const port = await startTcp((socket) => {
     socket.once('data', (request) => answer(request.toString('latin1'), socket));
@@ -56,7 +56,7 @@ describe('DataDialer', () => {
     assert.equal(((await once(socket, 'close')) as [number])[0], 1000);
   });
 
-  it('keeps the bytes that come with the 101', async () => {
+  it('keeps the bytes that arrive with the 101', async () => {
     const dialer = await startScripted((request, socket) =>
       socket.write(`${head(agreement(request))}\x82\x02hi`, 'latin1'),
     );
@@ -65,7 +65,7 @@ describe('DataDialer', () => {
     receiver.stream.destroy();
   });
 
-  it('takes the 101 in pieces, and field names and tokens in any case', async () => {
+  it('accepts the 101 in pieces, and field names and tokens in any case', async () => {
     const dialer = await startScripted((request, socket) => {
       const [, , accept = ''] = agreement(request);
       const text = head([
@@ -80,7 +80,7 @@ describe('DataDialer', () => {
     opened.stream.destroy();
   });
 
-  it('tells a refusal by its status', async () => {
+  it('reports a refusal by its status', async () => {
     const dialer = await startScripted((_request, socket) =>
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'),
     );
@@ -104,7 +104,7 @@ describe('DataDialer', () => {
     ['an endless head', (fields) => head([...fields, `X: ${'x'.repeat(20_000)}`])],
   ];
   for (const [name, answer] of wrong) {
-    it(`does not take ${name}`, async () => {
+    it(`rejects ${name}`, async () => {
       const closed = new Promise<void>((resolve) => {
         void startScripted((request, socket) => {
           socket.once('end', resolve);
@@ -116,17 +116,17 @@ describe('DataDialer', () => {
     });
   }
 
-  it('tells of a relay that hangs up', async () => {
+  it('reports a relay that hangs up', async () => {
     const dialer = await startScripted((_request, socket) => socket.end());
     await assert.rejects(open(dialer), /the connection was closed/);
   });
 
-  it('tells of a relay that is not there', async () => {
+  it('reports a relay that is not running', async () => {
     const dialer = dialerTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`));
     await assert.rejects(open(dialer), /nothing is listening there/);
   });
 
-  it('gives up when it is told to, and says nothing more', async () => {
+  it('gives up when cancelled, and reports nothing more', async () => {
     const world: { attempt?: Attempt; closed?: () => void } = {};
     const closed = new Promise<void>((resolve) => (world.closed = resolve));
     const dialer = await startScripted((request, socket) => {
@@ -138,7 +138,7 @@ describe('DataDialer', () => {
     await closed;
   });
 
-  it('gives up on a relay that does not answer in time', async () => {
+  it('gives up on a relay that does not respond in time', async () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const port = await startTcp((socket) => {
@@ -150,10 +150,10 @@ describe('DataDialer', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('tries the address it knows first, and the name when that fails', async () => {
+  it('tries the known address first, and the name when that fails', async () => {
     const relay = await startFakeRelay();
     const dialer = dialerTo(relay.address);
-    // Loopback too, but nothing listens there.
+    // Also loopback, but nothing listens there.
     dialer.prefer('127.0.0.2');
     const opened = await open(dialer);
     assert.equal(opened.text, '');

@@ -14,7 +14,7 @@ import type { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 
-/** Told once what became of a socket, never before it has been asked for. */
+/** Called once with the outcome of a socket, never before the request for it has returned. */
 export interface SocketHandler {
   /** Attaches to the stream before it returns. */
   opened(stream: WebSocketByteStream): void;
@@ -37,7 +37,7 @@ export class DataDialer {
     this.#fields = upgradeFields(relay.host);
   }
 
-  /** An IP address at which the relay answered: tried first, which saves a name look-up for each visitor. */
+  /** An IP address at which the relay answered. It is tried first, which saves a name look-up per visitor. */
   prefer(address: string | undefined): void {
     this.#knownAddress = address;
   }
@@ -76,7 +76,7 @@ export class DataDialer {
   }
 }
 
-/** @param address IP address of the relay; without it, its name is looked up */
+/** @param address IP address of the relay; if missing, its name is looked up */
 type Dial = (address: string | undefined, handler: DialHandler) => Attempt;
 
 interface DataAttemptOptions {
@@ -84,7 +84,7 @@ interface DataAttemptOptions {
   readonly dial: Dial;
   /** an address at which the relay answered */
   readonly knownAddress: string | undefined;
-  /** path and query of what is asked for */
+  /** path and query of the request */
   readonly target: string;
   /** {@link upgradeFields} */
   readonly fields: string;
@@ -94,7 +94,7 @@ interface DataAttemptOptions {
 
 class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   readonly #options: DataAttemptOptions;
-  /** Whether the name is still to be tried when this address fails. */
+  /** Whether the name is tried when this address fails. */
   #hasName: boolean;
   #step: Attempt;
 
@@ -146,19 +146,20 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
 }
 
 /*
- * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, docs/protocol.md sections 6 and 10). It is our own
- * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
+ * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, docs/protocol.md sections 6
+ * and 10). Culvert implements it itself because every visitor waits for one, and a general implementation needs 1.5 to
+ * 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */
 
-/** Told once what became of a handshake. */
+/** Called once with the outcome of a handshake. */
 export interface UpgradeHandler {
   /** Attaches to the stream before it returns. */
   opened(stream: WebSocketByteStream): void;
-  /** @param error a {@link RelayRefusal} where the relay answered with another status */
+  /** @param error a {@link RelayRefusal} if the relay responded with another status */
   refused(error: Error): void;
 }
 
-/** The request up to the key, which is different for each; only the query is, too. */
+/** The request up to the key. Only the key and the query differ between requests. */
 export function upgradeFields(host: string, key?: string): string {
   return (
     ` HTTP/1.1\r\nHost: ${host}\r\n` +
@@ -167,7 +168,7 @@ export function upgradeFields(host: string, key?: string): string {
   );
 }
 
-/** Sends the upgrade request and waits for the 101. How long that may take is for the caller to limit. */
+/** Sends the upgrade request and waits for the 101. The caller limits the time. */
 export class Upgrade implements Attempt {
   readonly #socket: Socket;
   readonly #handler: UpgradeHandler;
@@ -178,8 +179,8 @@ export class Upgrade implements Attempt {
   #isOver = false;
 
   /**
-   * @param socket connected, with nothing else listening to it but for errors
-   * @param target path and query of what is asked for
+   * @param socket connected, with only an `error` listener
+   * @param target path and query of the request
    * @param fields {@link upgradeFields}
    */
   constructor(socket: Socket, target: string, fields: string, handler: UpgradeHandler) {
@@ -217,10 +218,10 @@ export class Upgrade implements Attempt {
   }
 }
 
-/** What is large takes turns with what other visitors send and get. */
+/** Large reads share the event loop fairly with other visitors. */
 const readInTurns: ReadSocket = (socket, onChunk) => new ScheduledReads(socket, () => socket, { onChunk });
 
-/** Why the answer is not the agreement RFC 6455 section 4.1 asks for; `undefined` when it is. */
+/** Why the response does not satisfy RFC 6455 section 4.1; `undefined` if it does. */
 function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {
   if (head === undefined) return notHttp();
   const { status, fields } = head;
@@ -230,7 +231,7 @@ function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | un
     fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
     listMembers(fields, 'connection').includes('upgrade') &&
     fieldValue(fields, 'sec-websocket-accept') === accept &&
-    // Nothing was offered, so nothing may be chosen.
+    // No extension or protocol was offered, so none may be chosen.
     fieldValue(fields, 'sec-websocket-extensions') === undefined &&
     fieldValue(fields, 'sec-websocket-protocol') === undefined;
   return agreed ? undefined : new MessageError(toMessage('network.noWebSocket'));
@@ -241,11 +242,11 @@ function notHttp(): Error {
 }
 
 const NONCE_BYTES = 16;
-/** Bytes drawn from the system's random source at a time: a draw costs the same for one nonce and for many. */
+/** Bytes drawn from the system's random source together: a draw costs the same for one nonce and for many. */
 const pool = Buffer.alloc(NONCE_BYTES * 256);
 let used = pool.length;
 
-/** A fresh Sec-WebSocket-Key. */
+/** A new Sec-WebSocket-Key. */
 function nextNonce(): string {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -255,7 +256,7 @@ function nextNonce(): string {
   return pool.toString('base64', used - NONCE_BYTES, used);
 }
 
-/* What visitors are served over, whoever opened it. */
+/* How visitors are served, independent of who opened the connection. */
 
 /** An open data socket. */
 export type DataSocket = Pick<
@@ -263,13 +264,13 @@ export type DataSocket = Pick<
   'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy' | 'lookForEnd'
 >;
 
-/** Told once what became of a data socket, never before it has been asked for. */
+/** Called once with the outcome of a data socket, never before the request for it has returned. */
 export interface DataHandler {
   /** Attaches to the stream before it returns. */
   opened(stream: DataSocket): void;
   /**
    * @param error {@link RelayRefusal} when the relay answers with an HTTP error: 404 when the visitor is gone, 429 when
-   *   enough sockets are offered
+   *   the relay has been offered enough sockets
    */
   failed(error: RelayRefusal | RelayUnreachable): void;
 }

@@ -31,7 +31,7 @@ function setUp(waited = 0) {
 }
 
 describe('RecordedStream', () => {
-  it('passes everything on, and tells of every byte in its order', () => {
+  it('passes everything on, and reports every byte in order', () => {
     const { inner, stream, told, received } = setUp();
     inner.receive('ask');
     stream.write(Buffer.from('answer'));
@@ -43,7 +43,7 @@ describe('RecordedStream', () => {
     assert.deepEqual([inner.sent, inner.ended], ['answer', 1000]);
   });
 
-  it('tells how long the visitor has waited, and when there is a local connection', () => {
+  it('reports how long the visitor waited, and when there is a local connection', () => {
     const late = setUp(7);
     late.inner.receive('ask');
     late.stream.connected();
@@ -56,7 +56,7 @@ describe('RecordedStream', () => {
     assert.deepEqual(ahead.told, ['open', 'connected', '> ask', 'end']);
   });
 
-  it('opens no recording for a socket that nothing came over', () => {
+  it('opens no recording for a socket without data', () => {
     const { inner, stream, told } = setUp();
     inner.closeByRelay(1000);
     stream.close(1000);
@@ -70,7 +70,7 @@ describe('RecordedStream', () => {
     ['it is cut', ({ stream }) => stream.destroy(), 'broken'],
   ];
   for (const [name, end, outcome] of endings) {
-    it(`tells once how it ended when ${name}`, () => {
+    it(`reports the end once when ${name}`, () => {
       const ends = setUp();
       ends.inner.receive('ask');
       end(ends);
@@ -112,7 +112,7 @@ describe('HostRewriter', () => {
     }
   });
 
-  it('finds the requests whatever the pieces they come in', () => {
+  it('finds the requests no matter how they are split', () => {
     check(
       property(array(integer({ min: 1, max: 200 }), { minLength: 1 }), (sizes) => {
         const { inner, got } = hostRewriterSetUp();
@@ -127,7 +127,7 @@ describe('HostRewriter', () => {
     );
   });
 
-  it('leaves what follows an upgrade alone', () => {
+  it('leaves the bytes after an upgrade alone', () => {
     const { inner, stream, got } = hostRewriterSetUp();
     inner.receive(upgrade('my.app'));
     stream.write(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 101 Swit'));
@@ -136,7 +136,7 @@ describe('HostRewriter', () => {
     assert.equal(got.text, upgrade('localhost:3000') + request('frame'));
   });
 
-  it('goes on after an upgrade that was not taken', () => {
+  it('continues after an upgrade that was not accepted', () => {
     const { inner, stream, got } = hostRewriterSetUp();
     inner.receive(upgrade('my.app') + request('my.app'));
     assert.equal(got.text, upgrade('localhost:3000'));
@@ -146,7 +146,7 @@ describe('HostRewriter', () => {
     assert.ok(got.text.endsWith(request('localhost:3000')));
   });
 
-  it('stops reading after 64 KiB behind an unanswered upgrade, and passes all of it on afterwards', () => {
+  it('stops reading 64 KiB after an unanswered upgrade, and passes all of it on later', () => {
     const { inner, stream, got } = hostRewriterSetUp();
     inner.receive(upgrade('my.app'));
     const piece = 'x'.repeat(16 * 1024);
@@ -156,7 +156,7 @@ describe('HostRewriter', () => {
       sent += piece.length;
     }
     assert.equal(sent, UPGRADE_EARLY_MAX_BYTES + piece.length);
-    // Its handler may take some, which changes nothing.
+    // Its handler may resume reading, which changes nothing.
     stream.pause();
     stream.resume();
     assert.ok(inner.paused);
@@ -165,7 +165,7 @@ describe('HostRewriter', () => {
     assert.ok(!inner.paused);
   });
 
-  it('stays paused after an upgrade if its handler takes nothing', () => {
+  it('stays paused after an upgrade if its handler is paused', () => {
     const { inner, stream } = hostRewriterSetUp();
     inner.receive(upgrade('my.app') + 'x'.repeat(UPGRADE_EARLY_MAX_BYTES + 1));
     stream.pause();
@@ -175,7 +175,7 @@ describe('HostRewriter', () => {
     assert.ok(!inner.paused);
   });
 
-  it('passes the body of a request that offers an upgrade on before that is answered', () => {
+  it('passes on the body of a request that offers an upgrade before the response', () => {
     const { inner, stream, got } = hostRewriterSetUp();
     inner.receive(offer('my.app') + request('my.app'));
     assert.equal(got.text, offer('localhost:3000'));
@@ -197,7 +197,7 @@ describe('HostRewriter', () => {
     });
   }
 
-  it('breaks the connection when the answer to an upgrade cannot be read', () => {
+  it('breaks the connection when the response to an upgrade is malformed', () => {
     const { inner, stream, got } = hostRewriterSetUp();
     inner.receive(upgrade('my.app'));
     stream.write(Buffer.from('hello\r\n\r\n'));
@@ -206,7 +206,7 @@ describe('HostRewriter', () => {
 });
 
 describe('replacementHost', () => {
-  it('is what the mode says', () => {
+  it('follows the mode', () => {
     assert.equal(replacementHost('keep', localPort(3000)), undefined);
     assert.equal(replacementHost('local', localPort(3000)), 'localhost:3000');
     assert.equal(replacementHost('local', { ...localPort(3000), host: '::1' }), '[::1]:3000');

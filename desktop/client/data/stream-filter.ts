@@ -12,7 +12,7 @@ import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/
 import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import type { DataSocket } from './data-dialer.ts';
 
-/** Stands between a data socket and its handler. This one passes everything on; others see or change what passes. */
+/** Sits between a data socket and its handler. This base passes everything on; subclasses observe or change it. */
 export class StreamFilter implements DataSocket, ByteStreamHandler {
   readonly #inner: DataSocket;
   #handler: ByteStreamHandler | undefined;
@@ -21,7 +21,7 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
     this.#inner = inner;
   }
 
-  /** There is a local connection for what comes from now on. */
+  /** A local connection exists for the data that follows. */
   connected(): void {
     if (this.#inner instanceof StreamFilter) this.#inner.connected();
   }
@@ -76,37 +76,38 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
  */
 export type FilterMaker = (inner: DataSocket, waitedMs: number) => StreamFilter;
 
-/** The seam between the path of visitors' bytes and whoever wants to see them. */
+/** The interface between the visitors' data path and observers of it. */
 
-/** Told of every visitor's connection. Without one, nothing is spent on it. */
+/** Observes every visitor's connection. Without a recorder, observing costs nothing. */
 export interface Recorder {
   /**
-   * A visitor's first bytes are about to come.
+   * Called before a visitor's first bytes.
    *
-   * @param waitedMs ms from the visitor's announcement until its data socket was open; 0 where it came through one that was
+   * @param waitedMs ms from the visitor's announcement until its data socket was open; 0 if the visitor came through an
+   *   open trunk
    */
   open(waitedMs: number): Recording;
 }
 
 /**
- * What one visitor's connection and the local service say to each other, piece by piece as it passes; an answer that
- * Culvert gives in place of the service counts as the service's. The bytes belong to others: what is kept is copied
+ * Receives the data of one visitor's connection and the local service, piece by piece as it passes. A response that
+ * Culvert sends instead of the service counts as the service's. The bytes belong to the caller: copy what you keep
  * before the call returns.
  */
 export interface Recording {
-  /** There is a local connection for what comes from now on; once more where another takes its place. */
+  /** A local connection exists for the data that follows. Called again when another one replaces it. */
   connected(): void;
   toLocal(bytes: Buffer): void;
   toVisitor(bytes: Buffer): void;
   /**
-   * Nothing follows. Called once.
+   * No more data follows. Called once.
    *
-   * @param isBroken the connection did not end as its two sides meant it to
+   * @param isBroken whether the connection ended other than as its two sides intended
    */
   end(isBroken: boolean): void;
 }
 
-/** Has a recorder see what passes over one data socket. */
+/** Passes the data of one data socket to a recorder. */
 export class RecordedStream extends StreamFilter {
   readonly #recorder: Recorder;
   readonly #waitedMs: number;
@@ -169,26 +170,27 @@ export class RecordedStream extends StreamFilter {
   }
 }
 
-/** The relay has refused what is longer. */
+/** The relay has already refused longer ones. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 /**
- * Gives every request of a data socket another Host, and leaves the rest as it came. The requests are followed to know
- * where each begins; one that cannot be followed breaks the connection, since what comes behind it could not be either.
+ * Replaces the Host of every request on a data socket, and leaves the rest unchanged. It parses each request to find
+ * the start of the next. A request that cannot be parsed breaks the connection, because nothing after it can be parsed
+ * either.
  */
 export class HostRewriter extends StreamFilter {
   readonly #host: string;
   readonly #requests = new HeadReader(REQUEST_HEAD_MAX_BYTES);
-  /** of the request under way; `undefined` between two */
+  /** of the current request; `undefined` between two */
   #body: BodyTracker | undefined;
-  /** reads the answer to an upgrade, until it is known whether what follows is HTTP */
+  /** reads the response to an upgrade, until it is known whether HTTP follows */
   #answers: HeadReader | undefined;
-  /** what came behind the offer of an upgrade, until then */
+  /** bytes after the offer of an upgrade, until its response is known */
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** whether its handler takes nothing at present */
+  /** whether the handler has paused the stream */
   #isPaused = false;
-  /** bytes are passed on unseen: after an upgrade, or after the end */
+  /** whether bytes pass through unparsed: after an upgrade, or after the end */
   #isThrough = false;
 
   /** @param host the Host to send */
@@ -212,7 +214,7 @@ export class HostRewriter extends StreamFilter {
     if (this.#heldBytes <= UPGRADE_EARLY_MAX_BYTES) super.resume();
   }
 
-  /** The other side decides how much it sends, and the local service how long it takes to answer. */
+  /** Bounded, because the other side decides how much it sends, and the local service how long it takes to respond. */
   #hold(piece: Buffer): void {
     this.#held.push(piece);
     this.#heldBytes += piece.length;
@@ -227,13 +229,13 @@ export class HostRewriter extends StreamFilter {
   #follow(piece: Buffer): void {
     let rest = piece;
     while (rest.length > 0 && !this.#isThrough) {
-      // The body of the request that offers it belongs to the request.
+      // The body belongs to the request that offers the upgrade.
       if (this.#answers !== undefined && this.#body === undefined) return this.#hold(rest);
       rest = this.#body === undefined ? this.#followHead(rest) : this.#followBody(this.#body, rest);
     }
   }
 
-  /** @returns the bytes behind what was taken */
+  /** @returns the bytes after the head */
   #followHead(bytes: Buffer): Buffer {
     const end = this.#requests.push(bytes);
     if (end === undefined) return bytes.subarray(bytes.length);
@@ -241,7 +243,7 @@ export class HostRewriter extends StreamFilter {
     const framing = typeof head === 'string' ? head : requestFraming(head);
     if (typeof end === 'string' || typeof head === 'string' || typeof framing === 'string')
       return this.#break(bytes);
-    // Each is replaced by a longer one, so a head with many would grow without a limit.
+    // Each Host is replaced by a longer one, so a head with many would grow without a limit.
     if (head.fields.filter((field) => field.is('host')).length > 1) return this.#break(bytes);
     const body = trackBody(framing);
     if (!body.done) this.#body = body;
@@ -278,7 +280,7 @@ export class HostRewriter extends StreamFilter {
   }
 
   #readAnswer(reader: HeadReader, chunk: Buffer): void {
-    // Whoever writes on may change the bytes.
+    // Receivers of the chunk may change its bytes.
     let rest: Buffer = Buffer.from(chunk);
     while (rest.length > 0) {
       const end = reader.push(rest);
@@ -290,7 +292,7 @@ export class HostRewriter extends StreamFilter {
     }
   }
 
-  /** It is known what follows the offer of an upgrade. */
+  /** The response to the offered upgrade is known. */
   #settle(isUpgraded: boolean): void {
     this.#answers = undefined;
     this.#isThrough = isUpgraded;

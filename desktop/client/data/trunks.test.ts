@@ -15,15 +15,15 @@ import { RetriedData, Trunks } from './trunks.ts';
 
 const TOO_MANY = new RelayRefusal(429, 'too many trunks');
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until all in-memory messages have arrived. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A trunk that is asked for, and the relay's end of it once it is taken. */
+/** A requested trunk, and the relay's end of it once it is accepted. */
 class Asked {
   isCancelled = false;
-  /** the codes with which it ended: one at most */
+  /** the codes with which it ended: at most one */
   readonly closed: number[] = [];
   readonly #handler: SocketHandler;
   #trunk: Trunk | undefined;
@@ -49,19 +49,19 @@ class Asked {
     this.#handler.failed(error);
   }
 
-  /** A visitor comes; how his stream ended. */
+  /** A visitor connects. @returns how the stream ended */
   visit(request: string): number[] {
     return this.ask(request).ends;
   }
 
-  /** A visitor comes. */
+  /** A visitor connects. */
   ask(request: string): Visitor {
     const visitor = new Visitor(this.#relayEnd.open());
     visitor.stream.write(Buffer.from(request));
     return visitor;
   }
 
-  /** Streams that the relay's end has not done with. */
+  /** Streams that the relay's end still has open. */
   get size(): number {
     return this.#relayEnd.size;
   }
@@ -83,7 +83,7 @@ class Asked {
 class Visitor {
   readonly stream: TrunkStream;
   received = '';
-  /** how it ended: one code at most */
+  /** how it ended: at most one code */
   readonly ends: number[] = [];
 
   constructor(stream: TrunkStream) {
@@ -96,7 +96,7 @@ class Visitor {
   }
 }
 
-/** A data socket that was asked for. */
+/** A requested data socket. */
 class AskedData {
   isCancelled = false;
   readonly connectionId: string;
@@ -124,7 +124,7 @@ describe('Trunks', () => {
   let asked: Asked[];
   let askedData: AskedData[];
   let served: string[];
-  /** what visitors are served over, and what has come there */
+  /** the streams that visitors are served over, and their received data */
   let streams: DataSocket[];
   let received: string;
   let ends: number[];
@@ -166,7 +166,7 @@ describe('Trunks', () => {
     return asked.at(index) ?? assert.fail('fewer were asked for');
   }
 
-  /** Takes all that were asked for, and closes them as the relay closes those that nobody uses. */
+  /** Accepts all requested trunks, and closes them as the relay closes unused ones. */
   async function takeAndClose(): Promise<void> {
     for (const one of asked.splice(0)) {
       one.take();
@@ -175,7 +175,7 @@ describe('Trunks', () => {
     await settled();
   }
 
-  it('keep what is before the end of a stream for 5 min for a relay that takes nothing of it', async () => {
+  it('keep the remaining bytes of an ended stream for 5 min for a relay that reads none of them', async () => {
     trunks.start();
     at(0).take();
     const visitor = at(0).ask('GET');
@@ -196,7 +196,7 @@ describe('Trunks', () => {
     assert.deepEqual(visitor.ends, [CloseCode.goingAway]);
   });
 
-  it('are one as soon as the tunnel is online, and two when visitors come', async () => {
+  it('open one when the tunnel is online, and a second with the first visitor', async () => {
     trunks.visited();
     assert.equal(asked.length, 0);
     trunks.start();
@@ -214,13 +214,13 @@ describe('Trunks', () => {
     assert.equal(asked.length, TRUNKS_WANTED);
   });
 
-  it('are two for visitors who are announced, too', () => {
+  it('open two for announced visitors as well', () => {
     trunks.start();
     trunks.visited();
     assert.equal(asked.length, TRUNKS_WANTED);
   });
 
-  it('are as many as the relay takes, until the next control connection', async () => {
+  it('open as many as the relay accepts, until the next control connection', async () => {
     trunks.start();
     trunks.visited();
     at(0).take();
@@ -234,7 +234,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, 2 + TRUNKS_WANTED);
   });
 
-  it('are tried again where the relay took none at all: those of before were not gone yet', () => {
+  it('try again if the relay accepted none at all, because the previous ones still existed', () => {
     trunks.start();
     at(0).refuse(TOO_MANY);
     trunks.visited();
@@ -244,7 +244,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('are none where the relay knows none, until the next control connection', () => {
+  it('open none for a relay without trunks, until the next control connection', () => {
     for (const status of [400, 401, 404, 426]) {
       asked.length = 0;
       trunks.start();
@@ -262,7 +262,7 @@ describe('Trunks', () => {
     'had no room': new RelayRefusal(503, 'too many client connections'),
     'was not reached': new RelayUnreachable('no data connection'),
   })) {
-    it(`are not asked for again for 5 s after the relay ${what}`, () => {
+    it(`wait 5 s before another request after the relay ${what}`, () => {
       trunks.start();
       at(0).refuse(error);
       clock.advance(TRUNK_RETRY_MS - 1);
@@ -274,7 +274,7 @@ describe('Trunks', () => {
     });
   }
 
-  it('are not asked for again for 5 s after one was lost', async () => {
+  it('wait 5 s before another request after one was lost', async () => {
     trunks.start();
     at(0).take();
     at(0).lose();
@@ -286,7 +286,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, 1 + TRUNKS_WANTED);
   });
 
-  it('are one again when the relay closes those that nobody uses, and none after a long quiet', async () => {
+  it('go back to one when the relay closes unused ones, and to none after a long quiet', async () => {
     trunks.start();
     trunks.visited();
     await takeAndClose();
@@ -301,7 +301,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, TRUNKS_WANTED);
   });
 
-  it('are not asked for again and again of a relay that closes each at once', async () => {
+  it('do not keep asking a relay that closes each immediately', async () => {
     trunks.start();
     await takeAndClose();
     assert.equal(asked.length, 1);
@@ -314,7 +314,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, 1);
   });
 
-  it('are opened anew when another control connection takes over; those of before serve on', async () => {
+  it('open new ones when another control connection takes over, while the previous ones keep serving', async () => {
     trunks.start();
     at(0).take();
     trunks.renew();
@@ -325,11 +325,11 @@ describe('Trunks', () => {
     at(1).take();
     at(0).close(CloseCode.normal);
     await settled();
-    // Two, because a visitor has come.
+    // Two, because a visitor has connected.
     assert.deepEqual([asked.length, trunks.size], [1 + TRUNKS_WANTED, TRUNKS_WANTED]);
   });
 
-  it('are no more than they were once the relay shuts down, and serve on', async () => {
+  it('open no more once the relay shuts down, and keep serving', async () => {
     trunks.start();
     at(0).take();
     trunks.pause();
@@ -341,7 +341,7 @@ describe('Trunks', () => {
     assert.deepEqual([asked.length, trunks.size], [1, 0]);
   });
 
-  it('serve on when the control connection has ended, and are no more', async () => {
+  it('keep serving when the control connection has ended, and open no more', async () => {
     trunks.start();
     at(0).take();
     trunks.leave();
@@ -353,7 +353,7 @@ describe('Trunks', () => {
     assert.deepEqual([asked.length, trunks.size], [1, 0]);
   });
 
-  it('are cut when the tunnel has ended, those of before and those that are only asked for, too', async () => {
+  it('are cut when the tunnel has ended, including previous and requested ones', async () => {
     trunks.start();
     at(0).take();
     const visitorEnds = at(0).visit('GET /old');
@@ -378,7 +378,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, before);
   });
 
-  it('are not counted against the next control connection when they fail late', () => {
+  it('do not count against the next control connection when they fail late', () => {
     trunks.start();
     trunks.renew();
     at(0).refuse(new RelayRefusal(404, 'tunnel not connected'));
@@ -401,7 +401,7 @@ describe('Trunks', () => {
       stream = streams[0] ?? assert.fail('nobody was served');
     });
 
-    it('open the data socket of the id that the relay has given, and go on there', async () => {
+    it('open the data socket with the id that the relay gave, and continue there', async () => {
       assert.deepEqual([askedData.length, data.connectionId], [1, 'the id']);
       stream.write(Buffer.from('a'));
       visitor.stream.write(Buffer.from('1'));
@@ -410,7 +410,7 @@ describe('Trunks', () => {
       visitor.stream.write(Buffer.from('2'));
       await settled();
       assert.deepEqual([at(0).size, visitor.received, received], [0, 'ab', '12']);
-      // The trunk is not needed for it any more.
+      // The trunk is no longer needed for it.
       at(0).lose();
       stream.write(Buffer.from('c'));
       await settled();
@@ -424,7 +424,7 @@ describe('Trunks', () => {
       new RelayRefusal(404, 'connection not found'),
       new RelayUnreachable('no data connection'),
     ]) {
-      it(`leave it where it is without one: ${error.message}`, async () => {
+      it(`keep the stream on the trunk without one: ${error.message}`, async () => {
         data.refuse(error);
         stream.write(Buffer.from('a'));
         visitor.stream.write(Buffer.from('1'));
@@ -434,12 +434,12 @@ describe('Trunks', () => {
         await settled();
         assert.deepEqual([visitor.ends, at(0).closed], [[CloseCode.normal], []]);
         trunks.visited();
-        // That is no reason to open no trunks.
+        // This failure is no reason to stop opening trunks.
         assert.equal(asked.length, TRUNKS_WANTED);
       });
     }
 
-    it('break it off where the relay has moved, and they cannot', async () => {
+    it('break the stream off if the relay has moved it and they cannot', async () => {
       const [near] = duplexPair();
       visitor.stream.moveTo(new WebSocketByteStream(near, 'server', Buffer.alloc(0)));
       await settled();
@@ -450,7 +450,7 @@ describe('Trunks', () => {
       assert.deepEqual([at(0).size, at(0).closed], [0, []]);
     });
 
-    it('close a data socket that is open when the stream is over', async () => {
+    it('close an open data socket when the stream has ended', async () => {
       visitor.stream.destroy();
       await settled();
       const closed: number[] = [];
@@ -461,7 +461,7 @@ describe('Trunks', () => {
       assert.deepEqual([closed, ends], [[CloseCode.goingAway], [CloseCode.goingAway]]);
     });
 
-    it('open none any more once the trunk has ended', async () => {
+    it('open no data socket once the trunk has ended', async () => {
       for (const end of [
         () => trunks.stop(),
         () => at(0).lose(),
@@ -480,7 +480,7 @@ describe('Trunks', () => {
       }
     });
 
-    it('cancel nothing that has come to its end', async () => {
+    it('cancel nothing that has already ended', async () => {
       visitor.stream.moveTo(data.open());
       visitor = at(0).ask('GET /other');
       visitor.stream.offerMove('other id');
@@ -531,7 +531,7 @@ describe('RetriedData', () => {
     new RelayRefusal(502, 'bad gateway'),
     new RelayRefusal(429, 'too many'),
   ]) {
-    it(`tries again every 250 ms after "${error.message}"`, () => {
+    it(`retries every 250 ms after "${error.message}"`, () => {
       open();
       tries[0]?.failed(error);
       assert.deepEqual([tries.length, results], [1, []]);
@@ -546,14 +546,14 @@ describe('RetriedData', () => {
   }
 
   for (const status of [400, 401, 404]) {
-    it(`takes ${status} for the relay's word about the visitor`, () => {
+    it(`accepts ${status} as the relay's answer about the visitor`, () => {
       open();
       tries[0]?.failed(new RelayRefusal(status, 'no'));
       assert.deepEqual([tries.length, results], [1, ['no']]);
     });
   }
 
-  it('gives up when the relay has given the visitor up, after 10 s', () => {
+  it('gives up after 10 s, when the relay has given up the visitor', () => {
     open();
     for (let at = 0; at < tries.length && results.length === 0; at += 1) {
       tries[at]?.failed(new RelayUnreachable('no connection'));
@@ -564,7 +564,7 @@ describe('RetriedData', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('tries nothing any more when it is cancelled, also while it waits', () => {
+  it('stops trying when cancelled, also between tries', () => {
     const attempt = open();
     tries[0]?.failed(new RelayUnreachable('no connection'));
     attempt.cancel();

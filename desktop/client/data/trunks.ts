@@ -1,6 +1,6 @@
 /**
- * The trunks of a tunnel (docs/protocol.md section 10): connections to the relay that visitors share, so that a new visitor
- * costs no connection and no round trip. Where the relay takes none, visitors are announced.
+ * The trunks of a tunnel (docs/protocol.md section 10): connections to the relay that visitors share, so that a new
+ * visitor needs no connection and no round trip. If the relay accepts no trunks, it announces visitors instead.
  */
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
@@ -19,25 +19,25 @@ export interface TrunksOptions {
   /**
    * Opens the data socket of a stream that has grown large.
    *
-   * @param connectionId that the relay has given
+   * @param connectionId the id that the relay gave
    */
   openData(connectionId: string, handler: SocketHandler): Attempt;
-  /** Serves the visitor who has come through one, with its first bytes. */
+  /** Serves a visitor of a trunk, starting with its first bytes. */
   serve(stream: DataSocket, first: Buffer): void;
 }
 
 export class Trunks {
   readonly #options: TrunksOptions;
-  /** opened under the present control connection, or being opened */
+  /** opened under the current control connection, or being opened */
   readonly #current = new Set<ClientTrunk>();
-  /** opened under an earlier one: the relay closes them behind their last visitor */
+  /** opened under an earlier control connection: the relay closes each after its last visitor */
   readonly #old = new Set<ClientTrunk>();
   #isOffering = false;
-  /** as many as the relay takes, as far as it has said */
+  /** the most the relay accepts, as far as known */
   #most = TRUNKS_WANTED;
-  /** until when none is opened, because one has come to nothing, monotonic ms */
+  /** no trunk is opened before this, because one has failed; monotonic ms */
   #restsUntil = 0;
-  /** until when none is opened in place of one that the relay has closed, monotonic ms */
+  /** a trunk closed by the relay is not replaced before this; monotonic ms */
   #replacesFrom = 0;
   #lastVisitor = 0;
 
@@ -45,12 +45,12 @@ export class Trunks {
     this.#options = options;
   }
 
-  /** All that are open or being opened. */
+  /** The number of trunks open or being opened. */
   get size(): number {
     return this.#current.size + this.#old.size;
   }
 
-  /** The tunnel is online: its visitors may come through trunks from now on. */
+  /** The tunnel is online: visitors may use trunks from now on. */
   start(): void {
     this.#isOffering = true;
     this.#most = TRUNKS_WANTED;
@@ -60,60 +60,60 @@ export class Trunks {
     this.#open(1);
   }
 
-  /** Another control connection has taken over: the trunks belong to the one before. */
+  /** Another control connection has taken over. Open trunks belong to the previous one. */
   renew(): void {
     this.leave();
     this.start();
   }
 
-  /** The relay shuts down: it uses those it has, and takes no more. */
+  /** The relay is shutting down: it keeps using its trunks, and accepts no more. */
   pause(): void {
     this.#isOffering = false;
   }
 
-  /** The control connection has ended: the relay closes its trunks, each behind its last visitor. */
+  /** The control connection has ended: the relay closes each trunk after its last visitor. */
   leave(): void {
     this.#isOffering = false;
     for (const trunk of this.#current) this.#old.add(trunk);
     this.#current.clear();
   }
 
-  /** The tunnel has ended: all of them are cut. */
+  /** The tunnel has ended: cuts all trunks. */
   stop(): void {
     this.leave();
     for (const trunk of this.#old) trunk.cut();
     this.#old.clear();
   }
 
-  /** A visitor has come, through a trunk or because it was announced. */
+  /** A visitor has connected, through a trunk or after an announcement. */
   visited(): void {
     this.#lastVisitor = this.#options.clock.monotonic();
     if (this.#lastVisitor >= this.#restsUntil) this.#open(this.#most);
   }
 
-  /** One was not taken, or not reached. The next visitor after a while, who is announced, makes for another try. */
+  /** A trunk was refused or could not be opened. The next visitor announced after a pause causes another try. */
   failed(trunk: ClientTrunk, error: Error): void {
     if (!this.#forget(trunk)) return;
     this.#rest();
     if (!(error instanceof RelayRefusal)) return;
     if (error.status === 429) this.#most = Math.max(1, this.#current.size);
-    // It knows no trunks, and will not before the next control connection.
+    // The relay has no trunks, at least until the next control connection.
     else if (error.status !== 503) this.#isOffering = false;
   }
 
-  /** The relay has closed one. It closes those that nobody uses: one is enough then, and after a long quiet none. */
+  /** The relay has closed a trunk. It closes unused ones: one is enough then, and none after a long quiet. */
   closed(trunk: ClientTrunk, code: number): void {
     if (!this.#forget(trunk)) return;
     const now = this.#options.clock.monotonic();
     if (code !== CloseCode.normal) return this.#rest();
     if (this.#current.size > 0 || now < this.#replacesFrom || now - this.#lastVisitor >= TRUNK_KEEP_MS)
       return;
-    // One that closes each at once is not to be asked again at once.
+    // Do not immediately ask a relay again that closes trunks immediately.
     this.#replacesFrom = now + TRUNK_RETRY_MS;
     this.#open(1);
   }
 
-  /** @returns whether it was one of the present control connection */
+  /** @returns whether it belonged to the current control connection */
   #forget(trunk: ClientTrunk): boolean {
     this.#old.delete(trunk);
     return this.#current.delete(trunk);
@@ -123,7 +123,7 @@ export class Trunks {
     this.#restsUntil = this.#options.clock.monotonic() + TRUNK_RETRY_MS;
   }
 
-  /** Opens as many as are missing. */
+  /** Opens the missing trunks. */
   #open(wanted: number): void {
     while (this.#isOffering && this.#current.size < wanted) {
       const trunk = new ClientTrunk(this, this.#options);
@@ -133,7 +133,7 @@ export class Trunks {
   }
 }
 
-/** One trunk, from its being asked for to its end. */
+/** One trunk, from its request to its end. */
 class ClientTrunk implements SocketHandler, TrunkOwner {
   readonly #trunks: Trunks;
   readonly #options: TrunksOptions;
@@ -177,7 +177,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
       },
       failed: () => {
         this.#moves.delete(attempt);
-        // It goes on here.
+        // The stream continues on the trunk.
         stream.moveFailed();
       },
     });
@@ -185,15 +185,16 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   closed(code: number): void {
-    // What had not moved has ended.
+    // Streams that had not moved have ended.
     for (const attempt of this.#moves) attempt.cancel();
     this.#trunks.closed(this, code);
   }
 }
 
 /*
- * Opens the data sockets of announced visitors, and tries again while their ids are good: a balancer or a relay that is
- * being restarted refuses some that the next one takes, and a refused attempt uses no id up (docs/protocol.md section 6.1).
+ * Opens the data sockets of announced visitors, and retries while their ids are valid: a load balancer or a restarting
+ * relay refuses attempts that succeed a moment later, and a refused attempt does not use up the id (docs/protocol.md
+ * section 6.1).
  */
 
 export class RetriedData implements DataSource {
@@ -237,7 +238,7 @@ class RetriedAttempt implements Attempt, DataHandler, Expiring {
     else this.#handler.failed(error);
   }
 
-  /** It is time for another try. */
+  /** The next try is due. */
   expire(): void {
     this.#attempt = this.#source.open(this.#id, this);
   }
@@ -248,7 +249,7 @@ class RetriedAttempt implements Attempt, DataHandler, Expiring {
   }
 }
 
-/** Whether the next try may have another answer: the relay has not said anything about the visitor. */
+/** Whether another try may succeed: the relay has not answered about the visitor. */
 function mayPass(error: RelayRefusal | RelayUnreachable): boolean {
   return !(error instanceof RelayRefusal) || error.status === 429 || error.status >= 500;
 }

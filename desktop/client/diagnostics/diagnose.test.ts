@@ -9,7 +9,7 @@ import { HopFailure } from './hop.ts';
 const REMEDIES = { noKey: '', badKey: '', certificate: '', noLocal: '', local: '' };
 
 describe('the last hop, to a folder', () => {
-  it('is whether it can be read, with what to do if not', async () => {
+  it('reports whether the folder can be read, and what to do if not', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'culvert-hop-'));
     const hop = localHop({ local: { folder }, remedies: REMEDIES });
     try {

@@ -8,7 +8,7 @@ import { relayHops } from './relay-hops.ts';
 import { TunnelHops } from './tunnel-hops.ts';
 
 /**
- * @param tell called with every result as it comes
+ * @param tell called with each result as it arrives
  * @returns whether no hop has failed; `false` if it was interrupted
  */
 export async function diagnose(
@@ -26,7 +26,7 @@ export async function diagnose(
   }
 }
 
-/** The port or folder that a tunnel would lead to. To a port only a connection is made: a request could do something. */
+/** The port or folder behind the tunnel. A port is only connected to, because a request could have effects. */
 export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'>): Hop {
   return {
     name: 'local',

@@ -25,7 +25,7 @@ async function walk(hops: Hop[], interrupted = new AbortController().signal) {
 }
 
 describe('checkHops', () => {
-  it('reports what was found and how long it took, hop by hop', async () => {
+  it('reports the result and duration of each hop', async () => {
     const skipped = hop('b', fail(new HopSkipped('nothing to check')));
     const { isGood, results } = await walk([hop('a', () => 'found'), skipped, hop('c', () => 'found too')]);
     assert.equal(isGood, true);
@@ -36,7 +36,7 @@ describe('checkHops', () => {
     ]);
   });
 
-  it('names the hop that fails and the fix, and after it checks only hops that do not depend on it', async () => {
+  it('names the failing hop and the fix, and after it checks only independent hops', async () => {
     const { isGood, results } = await walk([
       hop('a', fail(new HopFailure('nothing there', 'Start it.'))),
       hop('b', () => assert.fail('tried')),

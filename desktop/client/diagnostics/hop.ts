@@ -6,20 +6,20 @@ import type { Network } from '../network/network.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 
 export interface Hop {
-  /** stable, for `--json` */
+  /** stable name, for `--json` */
   readonly name: string;
-  /** whether it can be checked if a hop before it has failed */
+  /** whether it can be checked after an earlier hop has failed */
   readonly standsAlone: boolean;
   /**
-   * @returns what was found, in a few words
+   * @returns the result, in a few words
    * @throws HopFailure or HopSkipped
    */
   check(): Promise<MessageValue>;
 }
 
-/** The hop does not work. */
+/** The hop failed. */
 export class HopFailure extends MessageError {
-  /** what to do, in sentences */
+  /** what to do about it, in sentences */
   readonly fix: MessageValue;
 
   constructor(why: MessageValue, fix: MessageValue) {
@@ -28,7 +28,7 @@ export class HopFailure extends MessageError {
   }
 }
 
-/** There is nothing to check, or no way to. */
+/** The hop cannot be checked, or does not need to be. */
 export class HopSkipped extends MessageError {}
 
 export interface HopResult {
@@ -41,11 +41,11 @@ export interface HopResult {
 }
 
 /**
- * Checks hops one after the other. After the first that fails, only those are checked that can be checked on their own.
+ * Checks hops in order. After the first failure, only hops that are independent of it are checked.
  *
  * @param monotonic ms
- * @param tell called with every result as it comes
- * @returns whether none has failed
+ * @param tell called with each result as it arrives
+ * @returns whether no hop has failed
  */
 export async function checkHops(
   hops: readonly Hop[],
@@ -90,45 +90,45 @@ async function checkHop(hop: Hop, monotonic: () => number): Promise<HopResult> {
   }
 }
 
-/* What is checked hop by hop, and who asks: the command and the app name other remedies. */
+/* The subject of the diagnostics, and remedies, which differ between the command and the app. */
 
-/** A relay, a key for it, and the way there. */
+/** A relay, a key for it, and the network to reach it. */
 export interface RelayAccess {
   readonly relay: RelayAddress;
   readonly key: string;
   readonly network: Network;
 }
 
-/** A local port, or a folder whose files are served in place of one. */
+/** A local port, or a folder whose files are served instead. */
 export type LocalService = LocalTarget | { readonly folder: string };
 
 export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
-  /** where the relay's address is from, for people */
+  /** source of the relay's address, for people */
   readonly relayFrom: MessageValue;
-  /** `undefined` if there is none */
+  /** `undefined` without a key */
   readonly key: string | undefined;
-  /** where the key is from, for people */
+  /** source of the key, for people */
   readonly keyFrom: MessageValue;
-  /** @throws HopFailure if there is no key that could be one */
+  /** @throws HopFailure without a usable key */
   readonly requireKey: () => string;
-  /** what a tunnel leads to; `undefined` for none */
+  /** what the tunnel forwards to; `undefined` for none */
   readonly local: LocalService | undefined;
   readonly remedies: Remedies;
 }
 
-/** What to do, in sentences, where that depends on who asks. */
+/** Remedies that differ between the command and the app, in sentences. */
 export interface Remedies {
   readonly noKey: MessageValue;
   readonly badKey: MessageValue;
   readonly certificate: MessageValue;
-  /** why there is no local service to check */
+  /** why no local service is checked */
   readonly noLocal: MessageValue;
   readonly local: MessageValue;
 }
 
-/* Promises for what the engine does with handlers. */
+/* Promises around the engine's handlers. */
 
-/** Connects, and closes the connection again. Rejects with what the socket reports. */
+/** Connects and immediately closes the connection. Rejects with the error of the socket. */
 export function connectOnce(start: (handler: DialHandler) => Attempt): Promise<void> {
   return new Promise((resolve, reject) => {
     start({
@@ -152,9 +152,9 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Every limit of the checks of `culvert doctor`, with its reason. Times are in ms. */
+/** Limits of the checks of `culvert doctor`, with their reasons. Times are in ms. */
 
 /** One hop: as long as the client itself waits for it. @limit */
 export const DIAGNOSTICS_HOP_TIMEOUT_MS = 10_000;
-/** Pages that respond in place of a relay may be endless; what a relay says of itself takes some 60 KiB. @limit */
+/** Other servers may respond with endless pages; a relay describes itself in about 60 KiB. @limit */
 export const DIAGNOSTICS_RESPONSE_MAX_BYTES = 512 * 1024;

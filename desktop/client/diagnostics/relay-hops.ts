@@ -126,7 +126,7 @@ export function relayHops(subject: Subject): Hop[] {
   ];
 }
 
-/** The version of the relay whose own description this is; `undefined` if it is that of something else. */
+/** The relay's version, read from its API description; `undefined` if the description is of something else. */
 function versionOf(description: string): string | undefined {
   try {
     const { info } = JSON.parse(description) as { info?: { title?: unknown; version?: unknown } };

@@ -17,7 +17,7 @@ function accessTo(port: number): RelayAccess {
   return { relay, key: `cvt_${'k'.repeat(32)}`, network: new Network() };
 }
 
-/** What answers handshakes, and requests without one, with these statuses and bodies. */
+/** A server that answers upgrades and plain requests with these statuses and bodies. */
 async function startRefusing(upgrade: string, plain: [status: number, body: string]): Promise<RelayAccess> {
   const server = createServer((_request, response) => response.writeHead(plain[0]).end(plain[1]));
   server.on('upgrade', (_request, socket) => socket.end(`HTTP/1.1 ${upgrade}\r\nContent-Length: 0\r\n\r\n`));
@@ -40,7 +40,7 @@ describe('checkTrunk', () => {
     await new Promise((resolve) => socket.once('close', resolve));
   });
 
-  it('is content with a relay that has as many as it takes', async () => {
+  it('accepts a relay that already has its maximum of trunks', async () => {
     const access = await startRefusing('429 Too Many Requests', [426, UPGRADE_REQUIRED]);
     assert.equal(textOf(await checkTrunk(access, TUNNEL_ID)), 'visitors share connections to the relay');
   });
@@ -49,7 +49,7 @@ describe('checkTrunk', () => {
     'takes none': [426, UPGRADE_REQUIRED],
     'is older than trunks': [404, NOT_FOUND],
   } as const)) {
-    it(`finds nothing to check where the relay ${what}`, async () => {
+    it(`skips the check if the relay ${what}`, async () => {
       const access = await startRefusing('404 Not Found', [...plain]);
       await assert.rejects(checkTrunk(access, TUNNEL_ID), (error) => {
         assert.ok(error instanceof HopSkipped);
@@ -64,7 +64,7 @@ describe('checkTrunk', () => {
     ['403 Forbidden', [403, '<h1>Forbidden</h1>']],
     ['426 Upgrade Required', [426, UPGRADE_REQUIRED]],
   ] as const) {
-    it(`names the path where what is in front of the relay answers with ${upgrade}`, async () => {
+    it(`names the path if something in front of the relay answers with ${upgrade}`, async () => {
       const access = await startRefusing(upgrade, [...plain]);
       await assert.rejects(checkTrunk(access, TUNNEL_ID), (error) => {
         assert.ok(error instanceof HopFailure);
@@ -76,7 +76,7 @@ describe('checkTrunk', () => {
     });
   }
 
-  it('says why there is no connection', async () => {
+  it('reports why there is no connection', async () => {
     await assert.rejects(checkTrunk(accessTo(await closedPort()), TUNNEL_ID), (error) => {
       assert.ok(error instanceof HopFailure);
       assert.match(error.message, /^\/ws\/trunk: nothing is listening there$/);

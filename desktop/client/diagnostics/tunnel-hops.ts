@@ -1,4 +1,4 @@
-/** From the relay to a local port, through a tunnel that is opened for the check and closed again. */
+/** From the relay to a local port, through a test tunnel that is closed afterwards. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -32,7 +32,7 @@ export class TunnelHops {
   #opening: Promise<TestTunnel> | undefined;
   #test: TestTunnel | undefined;
 
-  /** @param access asked for once the hops before have shown that there is a key */
+  /** @param access called after earlier hops have shown that a key exists */
   constructor(access: () => RelayAccess) {
     this.#access = access;
   }
@@ -58,7 +58,7 @@ export class TunnelHops {
     } catch (error) {
       const why = messageOf(error);
       if (!(error instanceof RelayRefusal)) throw new HopFailure(why, toMessage('doctor.upgradeFix'));
-      // There may be no test tunnel now, for example after many creates: then only what needs none is checked.
+      // A test tunnel may be impossible now, for example after many creates: then only checks without one are made.
       await this.#controlWithoutTunnel(access);
       return toMessage('doctor.noTestTunnel', { why });
     }
@@ -87,7 +87,7 @@ export class TunnelHops {
     throw new HopFailure(toMessage('doctor.control', { why }), toMessage('doctor.upgradeFix'));
   }
 
-  /** A visit through the path address goes to the relay's own host, which is known to work by now. */
+  /** Visits the path address, on the relay's own host, which is known to work by now. */
   async #data(): Promise<MessageValue> {
     const { relay } = this.#access();
     const { tunnel } = this.#testTunnel();
@@ -109,7 +109,7 @@ export class TunnelHops {
     return toMessage('doctor.leads', { host: address.hostname });
   }
 
-  /** Asked for even where the addresses lead nowhere: it needs none of them. */
+  /** Needs none of the addresses, so it is checked even if they do not work. */
   async #trunk(): Promise<MessageValue> {
     const { tunnel } = this.#testTunnel();
     return await checkTrunk(this.#access(), tunnel.id);
@@ -149,28 +149,31 @@ function visitorAddress({ public_url, urls }: Tunnel): RelayAddress {
   return parseRelayAddress(public_url);
 }
 
-/** Browsers take names below localhost for this machine (RFC 6761); not every system does. */
+/** Browsers resolve names below localhost to this machine (RFC 6761), but not every system does. */
 function toLoopback(address: RelayAddress): RelayAddress {
   if (!address.hostname.endsWith('.localhost')) return address;
   if (address.secure) throw new HopSkipped(toMessage('doctor.browsersOnly', { host: address.hostname }));
   return { ...address, hostname: '127.0.0.1' };
 }
 
-/* Whether a trunk comes through: what is in front of a relay may let only the other WebSockets pass (docs/protocol.md section 10). */
+/*
+ * Whether trunks work: a proxy in front of the relay may let only the other WebSockets pass (docs/protocol.md section
+ * 10).
+ */
 
 /**
- * Opens a trunk, and cuts it.
+ * Opens a trunk and cuts it.
  *
  * @param tunnelId of a tunnel that is online
- * @returns what was found, in a few words
- * @throws HopFailure, or HopSkipped where the relay takes no trunks
+ * @returns the result, in a few words
+ * @throws HopFailure, or HopSkipped if the relay accepts no trunks
  */
 export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<MessageValue> {
   try {
     await openOnce(access, tunnelId);
   } catch (error) {
     const status = error instanceof RelayRefusal ? error.status : undefined;
-    // With those that the tunnel's client has open, there may be as many as the relay takes.
+    // Together with those of the tunnel's client, the relay may have its maximum of trunks.
     if (status !== API_ERRORS.tooManyTrunks.status) {
       if (status === API_ERRORS.notFound.status && (await isRelaysOwn(access)))
         throw new HopSkipped(toMessage('doctor.noTrunks'));
@@ -195,7 +198,7 @@ function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promi
   });
 }
 
-/** Whether the relay answers at that path itself: it asks for an upgrade or, where it is older, knows no such path. */
+/** Whether the relay itself answers at that path: it asks for an upgrade, or is too old to know the path. */
 async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
   const wanted = { method: 'GET', path: '/ws/trunk', headers: {}, body: undefined };
   const limits = { maxBytes: DIAGNOSTICS_RESPONSE_MAX_BYTES, timeoutMs: DIAGNOSTICS_HOP_TIMEOUT_MS };
@@ -204,16 +207,16 @@ async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
 }
 
 /*
- * A tunnel that lives for a minute and leads to a service of our own. It shows that the whole way works, without the user's
+ * A tunnel that lives for a minute and forwards to a builtin service. It checks the whole path without the user's
  * service.
  */
 
-/** A test tunnel that could not be closed is gone after that. */
+/** When a test tunnel expires that could not be closed. */
 const TTL = '1m';
 
 export class TestTunnel {
   readonly tunnel: Tunnel;
-  /** what the service answers to everything */
+  /** the response to every request */
   readonly answer: string;
   readonly #api: ApiClient;
   readonly #server: Server;
@@ -234,8 +237,8 @@ export class TestTunnel {
   }
 
   /**
-   * @returns when the relay has the control connection
-   * @throws what {@link ApiClient.createTunnel} throws, or an Error that says why it is not online in time
+   * @returns when the relay has accepted the control connection
+   * @throws the errors of {@link ApiClient.createTunnel}, or an Error that says why it is not online in time
    */
   static async open({ relay, key, network }: RelayAccess): Promise<TestTunnel> {
     const answer = randomUUID();
