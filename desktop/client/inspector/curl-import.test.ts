@@ -9,7 +9,7 @@ import { type RequestDetail, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 import { shellWords } from './shell-words.ts';
 
-/** What curl writes by itself when a command says nothing else. */
+/** What curl sends by default. */
 const USUAL = [
   ['User-Agent', 'curl'],
   ['Accept', '*/*'],
@@ -31,7 +31,7 @@ function recorded(request: Buffer): RequestDetail {
 }
 
 describe('the words of a command', () => {
-  it('are those that bash reads', () => {
+  it('are split as in bash', () => {
     const texts = [
       String.raw`a 'b c' "d \"e\" \\ \x f" $'g\n\t\'\\\101\x41\u00e4\U0001f600\q' h\ i ""`,
       'j\\\nk "l\\\nm"',
@@ -49,12 +49,12 @@ describe('the words of a command', () => {
     }
   });
 
-  it('stand behind comments and empty lines, and end with their line', () => {
+  it('may follow comments and empty lines, and end with their line', () => {
     assert.deepEqual(shellWords('\n# what it does\n\n  a b\r\n\n# more\n'), ['a', 'b']);
     assert.throws(() => shellWords('a\nb'), /more than one command/);
   });
 
-  it('are refused where a shell would do something', () => {
+  it('are rejected if a shell would execute something', () => {
     for (const text of [
       'a $(id)',
       'a `id`',
@@ -75,7 +75,7 @@ describe('the words of a command', () => {
 });
 
 describe('an imported curl command', () => {
-  it('is what curl sends', () => {
+  it('is the request that curl sends', () => {
     const commands: [command: string, request: object][] = [
       ['curl http://localhost:3000/a/b?x=1#part', plain({ target: '/a/b?x=1' })],
       ['curl localhost:3000', plain({})],
@@ -141,7 +141,7 @@ describe('an imported curl command', () => {
     for (const [command, request] of commands) assert.deepEqual(imported(command), request, command);
   });
 
-  it('may be as a browser copies it', () => {
+  it('may be copied from a browser', () => {
     const chrome =
       "curl 'https://shop.example/api/orders?page=2' \\\n  -X 'PUT' \\\n  -H 'accept: application/json' \\\n" +
       "  -H 'content-type: application/json' \\\n  -b 'sid=1; theme=dark' \\\n  -H 'user-agent: Mozilla/5.0' \\\n" +
@@ -161,7 +161,7 @@ describe('an imported curl command', () => {
     });
   });
 
-  it('reads no files and runs nothing, and says so', () => {
+  it('reads no files and executes nothing, with an error', () => {
     for (const command of [
       'curl -d @/etc/passwd http://x',
       'curl --data-binary @- http://x',
@@ -178,7 +178,7 @@ describe('an imported curl command', () => {
     assert.throws(() => importCurl('curl -F a=@f http://x'), /-F of curl is not taken here: give the body/);
   });
 
-  it('is refused with the reason when it is something else', () => {
+  it('is rejected with a reason when it is something else', () => {
     for (const [command, reason] of [
       ['', /begins with curl/],
       ['wget http://x', /begins with curl/],
@@ -196,7 +196,7 @@ describe('an imported curl command', () => {
       );
   });
 
-  it('is the request that was exported, whatever it contains', () => {
+  it('equals the request that was exported, with any content', () => {
     const name = fc.stringMatching(/^X-[A-Za-z\d-]{1,6}$/);
     const value = fc.string({ unit: 'binary-ascii', maxLength: 10 }).map((text) => trimBlanks(text));
     const edits = fc.record({
@@ -228,7 +228,7 @@ describe('an imported curl command', () => {
     assert.ok(count > 50, `${count} requests`);
   });
 
-  it('says that its body was cut when it was exported', () => {
+  it('reports that its body was cut when it was exported', () => {
     const cut = Buffer.from(
       `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`,
     );

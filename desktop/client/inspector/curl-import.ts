@@ -1,15 +1,15 @@
-/** Reads a `curl` command line, as browsers and {@link curlCommand} write it, as the request that curl would send. */
+/** Parses a `curl` command line, from a browser or {@link curlCommand}, into the request that curl would send. */
 import { toMessage, type MessageCode } from '../messages.ts';
 import { CUT_NOTICE } from './curl.ts';
 import { isOwnField, percentEncoded } from './edit.ts';
 import { type ImportedRequest, ImportRefused, targetOf } from './imported.ts';
 import { shellWords } from './shell-words.ts';
 
-/** How {@link curlCommand} carries a body that no word of a shell can. */
+/** How {@link curlCommand} passes a body that does not fit into a shell word. */
 const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl\b)/;
 
 /**
- * Reads no files and runs nothing.
+ * Reads no files and executes nothing.
  *
  * @throws ImportRefused
  */
@@ -92,7 +92,7 @@ function requestOf(
   };
 }
 
-/** The headers of a request: those that were given with -H stand for those that curl would write. */
+/** The headers of a request. Headers given with -H replace the defaults of curl. */
 class CurlHeaders {
   readonly #custom: (readonly [string, string])[] = [];
   readonly #named = new Set<string>();
@@ -103,19 +103,19 @@ class CurlHeaders {
     return [...this.#custom, ...usual].filter(([name]) => !isOwnField(name));
   }
 
-  /** `Name: value`; `Name:` leaves out what curl would write, `Name;` is one without a value. */
+  /** `Name: value`; `Name:` removes a default, and `Name;` is a header without a value. */
   custom(text: string): void {
     if (text.startsWith('@'))
       throw new ImportRefused(toMessage('import.optionFile', { option: '-H', value: text }));
     const end = text.search(/[:;]/);
-    // Pseudo-headers of HTTP/2 and anything without a colon are no headers; curl leaves them out, too.
+    // Skips pseudo-headers of HTTP/2 and anything without a colon, as curl does.
     if (end <= 0) return;
     const [name, value] = [text.slice(0, end).trim(), text.slice(end + 1).trim()];
     this.#named.add(name.toLowerCase());
     if (value !== '' || text.charAt(end) === ';') this.#custom.push([name, value]);
   }
 
-  /** What curl writes unless it was given; the first of a name counts. */
+  /** A default of curl, unless it was given; the first of a name counts. */
   usual(name: string, value: string): void {
     const lower = name.toLowerCase();
     if (!this.#usual.has(lower)) this.#usual.set(lower, [name, value]);
@@ -127,7 +127,7 @@ function methodOf(flags: ReadonlySet<CurlFlag>, hasBody: boolean): string {
   return hasBody && !flags.has('get') ? 'POST' : 'GET';
 }
 
-/** Brackets and braces would be a pattern for several addresses; browsers write a backslash before them. */
+/** Brackets and braces would be a pattern for several addresses; browsers escape them with a backslash. */
 function literal(url: string, flags: ReadonlySet<CurlFlag>): string {
   return flags.has('literal') ? url : url.replaceAll(/\\([[\]{}])/g, '$1');
 }
@@ -136,22 +136,22 @@ function withQuery(target: string, query: string): string {
   return target + (target.includes('?') ? '&' : '?') + percentEncoded(query);
 }
 
-/** curl would ask for a password that is missing. */
+/** curl would prompt for a missing password. */
 function withPassword(user: string): string {
   return user.includes(':') ? user : `${user}:`;
 }
 
-/* The words of a `curl` command, read in its order of options and their values. */
+/* Parses the options of a `curl` command and their values as curl does. */
 
 export interface CurlArguments {
-  /** in the order in which they were given; addresses are `url` */
+  /** in the given order; addresses are `url` */
   readonly values: readonly (readonly [option: CurlOption, value: string])[];
   readonly flags: ReadonlySet<CurlFlag>;
 }
 
 /**
- * @param words what follows `curl`
- * @throws ImportRefused for an option that is not known, or has no value
+ * @param words the words after `curl`
+ * @throws ImportRefused for an unknown option, or a missing value
  */
 export function readCurlArguments(words: readonly string[]): CurlArguments {
   const values: (readonly [CurlOption, string])[] = [];
@@ -172,7 +172,7 @@ export function readCurlArguments(words: readonly string[]): CurlArguments {
       }
     }
 
-    /** @returns whether it had a value */
+    /** @returns whether the option has a value */
     function readOption(name: string, attached: string | undefined): boolean {
       const flag = FLAGS.get(name);
       if (flag !== undefined) {
@@ -197,9 +197,9 @@ function notTaken(name: string): MessageCode {
   return name === '--next' || name === '-:' ? 'import.optionNext' : 'import.option';
 }
 
-/** The data of a `curl` command, put together as curl does; as bytes, a character each. */
+/** The data of a `curl` command, joined as curl does; one character per byte. */
 export class CurlBody {
-  /** what is piped into the command */
+  /** data piped into the command */
   readonly #input: Buffer | undefined;
   #text: string | undefined;
   #isJson = false;
@@ -220,7 +220,7 @@ export class CurlBody {
     return this.#text ?? '';
   }
 
-  /** @throws ImportRefused for data that is in a file */
+  /** @throws ImportRefused for data in a file */
   add(option: Extract<CurlOption, 'data' | 'raw-data' | 'url-data' | 'json'>, value: string): void {
     const text = this.#read(option, value);
     this.#isJson ||= option === 'json';
@@ -237,7 +237,7 @@ export class CurlBody {
   }
 }
 
-/** `content`, `=content` or `name=content`, of which the content is encoded; `@file` and `name@file` are not read. */
+/** `content`, `=content` or `name=content`, of which the content is encoded. `@file` and `name@file` are not read. */
 function urlEncoded(value: string): string {
   const at = value.search(/[=@]/);
   if (value.charAt(at) === '@') throw inFile(value);
@@ -253,9 +253,9 @@ function inFile(value: string): ImportRefused {
   return new ImportRefused(toMessage('import.dataFile', { value }));
 }
 
-/** Options of curl, by what they mean for the request that it sends. */
+/** Options of curl by their effect on the request. */
 
-/** What an option is for. `none`: nothing in the request follows from it. */
+/** The effect of an option. `none`: it does not affect the request. */
 export type CurlOption =
   | 'method'
   | 'header'
@@ -272,7 +272,7 @@ export type CurlOption =
   | 'none';
 export type CurlFlag = 'get' | 'head' | 'compressed' | 'literal' | 'none';
 
-/** They say how curl connects, and what it does with the response. */
+/** Options that affect only the connection, or the handling of the response. */
 const IGNORED_VALUED =
   '-o --output -m --max-time --connect-timeout --resolve --connect-to -w --write-out --retry -x --proxy --noproxy --cacert ' +
   '--max-redirs --limit-rate';
@@ -281,7 +281,7 @@ const IGNORED_FLAGS =
   '--fail-with-body -N --no-buffer -# --progress-bar --no-progress-meter -0 --http1.0 --http1.1 --http2 --http3 ' +
   '--path-as-is -4 --ipv4 -6 --ipv6 -O --tlsv1.2 --tlsv1.3';
 
-/** Options that have a value. */
+/** Options with a value. */
 export const VALUED: ReadonlyMap<string, CurlOption> = new Map<string, CurlOption>([
   ['-X', 'method'],
   ['--request', 'method'],
@@ -307,7 +307,7 @@ export const VALUED: ReadonlyMap<string, CurlOption> = new Map<string, CurlOptio
   ...IGNORED_VALUED.split(' ').map((name): [string, CurlOption] => [name, 'none']),
 ]);
 
-/** Options that have none. */
+/** Options without a value. */
 export const FLAGS: ReadonlyMap<string, CurlFlag> = new Map<string, CurlFlag>([
   ['-G', 'get'],
   ['--get', 'get'],

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { curlCommand, quoteBytes, quoteWord, type Shell, shellOf } from './curl.ts';
 import { RequestLog } from './request-log.ts';
 
-/** The words a shell reads from a command, as bytes. */
+/** The words that a shell reads from a command, as bytes. */
 function shellWords(command: string): Buffer[] {
   const script = `printf '%s\\0' ${command}`;
   const out = execFileSync('bash', ['--norc'], { env: { LC_ALL: 'C' }, input: script });
@@ -25,12 +25,12 @@ function commandFor(request: string | Buffer, reveal = false, shell: Shell = 'po
 }
 
 describe('a shell word', () => {
-  it('means what was given, whatever it contains, and has nothing that a terminal obeys', () => {
+  it('means exactly the given text, and contains nothing that a terminal obeys', () => {
     const every = Array.from({ length: 0x2ff }, (_, index) => String.fromCodePoint(index + 1));
     const special = ['\u202e', '\u2028', '\ufeff', '\u{1f600}', '\u{e0041}', '', '-'];
     const given = [...every, ...special].flatMap((character) => [character, `a${character}0'"`]);
     const quoted = given.map(quoteWord);
-    // One shell for all: starting one takes longer than everything else.
+    // One shell for all, because starting it takes longest.
     assert.deepEqual(shellWords(quoted.join(' ')).map(String), given);
     assert.doesNotMatch(quoted.join(''), /[\p{Cc}\p{Cf}]/u);
   });
@@ -47,7 +47,7 @@ describe('a shell word', () => {
 });
 
 describe('a request as a curl command', () => {
-  it('has method, address and fields, and leaves out what the relay writes, and what curl would write itself', () => {
+  it('has method, address and fields, without those that the relay or curl adds', () => {
     const command = commandFor(
       'DELETE /a/../b?x=[1]&y HTTP/1.1\r\nHost: demo.example.com\r\nX-Forwarded-For: 1\r\n' +
         "X-Name: O'Brien\r\nX-Empty:\r\nAccept-Encoding: gzip\r\n\r\n",
@@ -68,31 +68,31 @@ describe('a request as a curl command', () => {
     );
   });
 
-  it('carries a body of text as it is, and any other through a pipe', () => {
+  it('contains a text body unchanged, and pipes any other', () => {
     const head = 'POST / HTTP/1.1\r\nContent-Length: 6\r\n\r\n';
     assert.match(commandFor(`${head}{"ä":1`), /--header Content-Type: \\\n {2}--data-raw '\{"ä":1'$/);
     const binary = commandFor(Buffer.concat([Buffer.from(head), Buffer.from([0, 1, 0xff, 4, 5, 6])]));
     assert.match(binary, /^echo AAH\/BAUG \| base64 -d \| curl [^]* --data-binary @-$/);
   });
 
-  it('asks for no body with HEAD, and for no path with *', () => {
+  it('requests no body with HEAD, and no path with *', () => {
     assert.match(commandFor('HEAD / HTTP/1.1\r\n\r\n'), / --head /);
     assert.match(commandFor('OPTIONS * HTTP/1.1\r\n\r\n'), /--request OPTIONS [^]*--request-target '\*' /);
   });
 
-  it('has no secrets unless they are asked for', () => {
+  it('has no secrets unless requested', () => {
     const request = 'GET /?token=abc HTTP/1.1\r\nAuthorization: Bearer abc\r\nCookie: sid=abc\r\n\r\n';
     assert.doesNotMatch(commandFor(request), /abc/);
     assert.equal(commandFor(request, true).match(/abc/g)?.length, 3);
   });
 
-  it('says that a body is longer than what was kept', () => {
+  it('notes that the recorded body is incomplete', () => {
     const request = `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`;
     assert.match(commandFor(request), /^# The body is longer/);
   });
 });
 
-/** What curl reads from a PowerShell command: its configuration, and the body beside it. */
+/** The configuration and the body that curl reads from a PowerShell command. */
 function powershellParts(command: string): {
   options: [string, string | undefined][];
   body: Buffer | undefined;
@@ -102,7 +102,7 @@ function powershellParts(command: string): {
       ([, name = '', base64 = '']) => [name, Buffer.from(base64, 'base64')] as const,
     ),
   );
-  // A text in single quotes ends at the first line that begins with the mark, whatever is in it.
+  // A text in single quotes ends at the first line that begins with the mark.
   const [, text = ''] = /\n@'\n([^]*?\n)'@ \| curl\.exe --config -/.exec(command) ?? [];
   const configuration = files.get('$config') ?? Buffer.from(text);
   const options = configuration
@@ -120,13 +120,13 @@ function powershellParts(command: string): {
 describe('a request as a curl command for PowerShell', () => {
   const HEAD = 'POST /a?b=%20c&d HTTP/1.1\r\nContent-Length: 5\r\n';
 
-  it('is what people on Windows get', () => {
+  it('is used on Windows', () => {
     assert.equal(shellOf('win32'), 'powershell');
     assert.equal(shellOf('linux'), 'posix');
     assert.equal(shellOf('darwin'), 'posix');
   });
 
-  it('has everything in a configuration of curl, in which nothing means anything to PowerShell or cmd', () => {
+  it('puts everything into a configuration of curl, without special characters of PowerShell or cmd', () => {
     const values = [
       '%PATH%',
       '$env:PATH $(id) `id`',
@@ -160,7 +160,7 @@ describe('a request as a curl command for PowerShell', () => {
     assert.deepEqual(powershellParts(command).options.at(-1), ['data-raw', text]);
   });
 
-  it('takes from a file what is no text, and removes it', () => {
+  it('reads a binary body from a file, and removes the file', () => {
     const bytes = Buffer.from([0, 1, 0xff, 4, 0x1b]);
     const command = commandFor(Buffer.concat([Buffer.from(`${HEAD}\r\n`), bytes]), false, 'powershell');
     assert.deepEqual(powershellParts(command).body, bytes);
@@ -175,7 +175,7 @@ describe('a request as a curl command for PowerShell', () => {
     assert.doesNotMatch(odd, /[^\n\x20-\x7e]/);
   });
 
-  it('has no secrets unless they are asked for, and says that a body is longer', () => {
+  it('has no secrets unless requested, and notes that the recorded body is incomplete', () => {
     const request = `POST /?token=abc HTTP/1.1\r\nAuthorization: Bearer abc\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`;
     const command = commandFor(request, false, 'powershell');
     assert.doesNotMatch(command, /abc/);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hasUnprintable } from '../../../shared/unprintable.ts';
 import type { RequestDetail } from './records.ts';
 
-/** Fields that curl writes itself, or that a relay or a proxy adds. */
+/** Fields that curl generates, or that a relay or a proxy adds. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -16,23 +16,23 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'x-forwarded-prefix',
 ]);
 
-/** Fields that curl writes unless it is told not to. */
+/** Fields that curl sends by default. */
 const USUAL_FIELDS = ['User-Agent', 'Accept'];
-/** Before a command whose body is not all that there was. */
+/** Precedes a command with an incomplete body. */
 export const CUT_NOTICE = '# The body is longer than what was kept of it.\n';
 
-/** What a command is written for: any POSIX shell, or PowerShell, which every Windows has. */
+/** The target of a command: any POSIX shell, or PowerShell, which every Windows has. */
 export type Shell = 'posix' | 'powershell';
 
-/** @returns the shell that people use on a system */
+/** @returns the usual shell of a system */
 export function shellOf(platform: NodeJS.Platform): Shell {
   return platform === 'win32' ? 'powershell' : 'posix';
 }
 
 /**
- * A `curl` command that sends a recorded request again. What is redacted in `detail` is redacted in it.
+ * A `curl` command that sends a recorded request again. Values redacted in `detail` stay redacted.
  *
- * @param origin scheme and authority to send it to, such as the tunnel's `public_url`
+ * @param origin scheme and authority of the new request, such as the tunnel's `public_url`
  */
 export function curlCommand(detail: RequestDetail, origin: string, shell: Shell): string {
   const options = curlOptions(detail, origin);
@@ -49,7 +49,7 @@ function curlOptions({ method, request }: RequestDetail, origin: string): CurlOp
   const isPath = target.startsWith('/');
   const hasBody = request.body.length > 0;
   const options: CurlOption[] = [
-    // Brackets and dots in the address are meant literally.
+    // Brackets and dots in the address are literal.
     ['globoff'],
     ['path-as-is'],
     ...methodOptions(method, hasBody),
@@ -91,15 +91,15 @@ function posixCommand(options: readonly CurlOption[], body: Buffer): string {
   return `echo ${body.toString('base64')} | base64 -d | ${lines([...command, '--data-binary @-'])}`;
 }
 
-/** One command, spread over several lines. */
+/** One command over several lines. */
 function lines(words: readonly string[]): string {
   return words.join(' \\\n  ');
 }
 
 /**
- * Everything goes into a configuration of curl's, because versions of PowerShell disagree on how they pass quotation marks to a
- * program. Nothing in a text between `@'` and a line with `'@` means anything to PowerShell, `curl` alone would be an alias of
- * another command, and what is not text comes from a file.
+ * Puts everything into a configuration of curl, because versions of PowerShell disagree on how they pass quotation
+ * marks to a program. PowerShell interprets nothing in a text between `@'` and a line with `'@`. The command is
+ * `curl.exe`, because `curl` may be an alias of another one. Binary data comes from a file.
  */
 function powershellCommand(options: readonly CurlOption[], body: Buffer): string {
   const isTextBody = isPrintable(body.toString().replaceAll(/[\r\n\t]/g, '')) && isUtf8(body);
@@ -123,11 +123,14 @@ function powershellCommand(options: readonly CurlOption[], body: Buffer): string
       : `curl.exe --config $config${data}`,
     ...(files.length === 0 ? [] : [`Remove-Item ${files.map(([name]) => name).join(', ')}`]),
   ];
-  // A block of its own, so that what it sets is not set afterwards.
+  // Runs in a block, so that its variables are not set afterwards.
   return `& {\n${steps.join('\n')}\n}`;
 }
 
-/** As `curl --config` reads it: after a backslash `n`, `r` and `t` stand for what they always do, anything else for itself. */
+/**
+ * In the syntax of `curl --config`: after a backslash `n`, `r` and `t` have their usual meaning, and any other
+ * character stands for itself.
+ */
 function configurationLine([name, value]: CurlOption): Buffer {
   if (value === undefined) return Buffer.from(`${name}\n`);
   const escaped = value
@@ -143,14 +146,14 @@ function isPrintable(text: string): boolean {
   return !hasUnprintable(text);
 }
 
-/* Words of a POSIX shell command that mean exactly what was given, whatever it contains. */
+/* Quotes any text as words of a POSIX shell command. */
 
 /** Characters that have no special meaning in any shell. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
- * Quotes a text as one word. Control characters are written as escapes (`$'…'`, POSIX.1-2024), so that the word can be
- * shown on a terminal.
+ * Quotes a text as one word. Control characters are written as escapes (`$'…'`, POSIX.1-2024), so that the word is safe
+ * to show on a terminal.
  */
 export function quoteWord(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -158,7 +161,7 @@ export function quoteWord(text: string): string {
   return escapedWord(Buffer.from(text));
 }
 
-/** Quotes bytes that may not be text; NUL, which no word can contain, is left out. */
+/** Quotes bytes that may not be text. NUL, which no word can contain, is left out. */
 export function quoteBytes(bytes: Buffer): string {
   return bytes.every((byte) => byte >= 0x20 && byte < 0x7f)
     ? quoteWord(bytes.toString())

@@ -25,7 +25,7 @@ function zstdFrame(n: number): Buffer {
 }
 
 describe('a compressed body', () => {
-  it('is shown without its codings, the last one first', () => {
+  it('is decoded, starting with the last coding', () => {
     for (const [coding, body] of [
       ['gzip', gzipSync(TEXT)],
       ['BR', brotliCompressSync(TEXT)],
@@ -41,7 +41,7 @@ describe('a compressed body', () => {
     }
   });
 
-  it('says which codings are gone', () => {
+  it('lists the codings that were removed', () => {
     assert.deepEqual(decode(gzipSync(brotliCompressSync(TEXT)), 'br, gzip').removed, ['gzip', 'br']);
     assert.deepEqual(decode(gzipSync(TEXT), 'aes128gcm, gzip'), {
       bytes: TEXT,
@@ -51,7 +51,7 @@ describe('a compressed body', () => {
     });
   });
 
-  it('is shown as far as it was recorded', () => {
+  it('is decoded as far as it was recorded', () => {
     const text = Buffer.from(Array.from({ length: 10_000 }, (_, n) => `${n} `).join(''));
     const gzip = gzipSync(text);
     const { bytes } = decode(gzip.subarray(0, gzip.length / 2), 'gzip');
@@ -59,7 +59,7 @@ describe('a compressed body', () => {
     assert.ok(text.subarray(0, bytes.length).equals(bytes));
   });
 
-  it('is left as it is when it decodes to more than the limit, or not at all', () => {
+  it('stays encoded if it decodes to more than the limit, or is damaged', () => {
     const bomb = gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1));
     const asItIs = (bytes: Uint8Array, coding: string, problem: DecodedBody['problem']) =>
       assert.deepEqual(decode(bytes, coding), { bytes, removed: [], codings: [coding], problem });
@@ -71,7 +71,7 @@ describe('a compressed body', () => {
     for (const coding of ['gzip', 'br', 'zstd']) asItIs(TEXT, coding, 'damaged');
   });
 
-  it('is left as it is when it has more than 4 codings', () => {
+  it('stays encoded if it has more than 4 codings', () => {
     const packed = (times: number): Uint8Array =>
       Array.from({ length: times }).reduce<Uint8Array>((body) => gzipSync(body), TEXT);
     const most = decode(packed(DECODED_CODINGS_MAX), gzipTimes(DECODED_CODINGS_MAX));
@@ -80,7 +80,7 @@ describe('a compressed body', () => {
     assert.deepEqual([over.problem, over.codings.length], ['too-many', DECODED_CODINGS_MAX + 1]);
   });
 
-  it('makes zstd hold no larger window than 8 MiB', () => {
+  it('must not need a zstd window larger than 8 MiB', () => {
     assert.deepEqual(Buffer.from(decode(zstdFrame(13), 'zstd').bytes).toString(), 'x');
     assert.equal(decode(zstdFrame(14), 'zstd').problem, 'damaged');
   });

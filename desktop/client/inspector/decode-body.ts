@@ -2,13 +2,13 @@ import zlib, { brotliDecompressSync, constants, gunzipSync, inflateRawSync, infl
 import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
 import type { DecodedBody, RecordedMessage } from './records.ts';
 
-/** Beyond this a decoder of zstd refuses (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
+/** The largest window of a conforming zstd decoder (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
 /**
- * The body without its content coding (RFC 9110 section 8.4), for showing: as far as it was recorded, and at most
- * {@link DECODED_BODY_MAX_BYTES} of it. One that decodes to more, or has more than {@link DECODED_CODINGS_MAX} codings, is left
- * as it is.
+ * Decodes the content coding of a body (RFC 9110 section 8.4) to show it, as far as it was recorded. A body that
+ * decodes to more than {@link DECODED_BODY_MAX_BYTES}, or has more than {@link DECODED_CODINGS_MAX} codings, is left
+ * unchanged.
  */
 export function decodeBody({ fields, body, isTruncated }: RecordedMessage): DecodedBody {
   const codings = fields
@@ -27,7 +27,7 @@ export function decodeBody({ fields, body, isTruncated }: RecordedMessage): Deco
     if (decoder === undefined) return left('unknown');
     try {
       const decoded = decoder(bytes);
-      // Of what was cut there may be nothing whole.
+      // The recorded part of a cut body may be too short to decode.
       if (decoded.length === 0 && bytes.length > 0 && isTruncated) return left('damaged');
       bytes = decoded;
     } catch (error) {
@@ -41,11 +41,11 @@ export function decodeBody({ fields, body, isTruncated }: RecordedMessage): Deco
 type Decoder = (bytes: Uint8Array) => Uint8Array;
 
 const maxOutputLength = DECODED_BODY_MAX_BYTES;
-// What was recorded may end early.
+// The recorded data may be incomplete.
 const FLUSH = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
 const gunzip: Decoder = (bytes) => gunzipSync(bytes, FLUSH);
 
-/** The low half of its first byte: of a zlib stream it is the method, deflate (RFC 1950 section 2.2). */
+/** The low half of a zlib stream's first byte is the method, deflate (RFC 1950 section 2.2). */
 const METHOD = 0x0f;
 const DEFLATE = 8;
 
@@ -54,7 +54,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['x-gzip', gunzip],
   [
     'deflate',
-    // Some servers leave the zlib wrapper out (RFC 9110 section 8.4.1.2).
+    // Some servers omit the zlib wrapper (RFC 9110 section 8.4.1.2).
     (bytes) => (((bytes[0] ?? 0) & METHOD) === DEFLATE ? inflateSync : inflateRawSync)(bytes, FLUSH),
   ],
   [
@@ -65,7 +65,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ...zstd(),
 ]);
 
-/** Node has it since 22.15. */
+/** Node supports zstd since 22.15. */
 function zstd(): [string, Decoder][] {
   if (!('zstdDecompressSync' in zlib)) return [];
   const options = {

@@ -45,7 +45,7 @@ function parsed(bytes: Buffer): { lines: unknown; fields: [string, string][]; bo
 }
 
 describe('an edited request', () => {
-  it('keeps the Host that it had, and says how long its body is', () => {
+  it('keeps its Host, and updates the length of its body', () => {
     const original = recorded(RECORDED);
     const edit = { ...PLAIN, body: Buffer.from('three') };
     assert.equal(
@@ -54,7 +54,7 @@ describe('an edited request', () => {
     );
   });
 
-  it('is what was recorded, but for what culvert writes, if nothing is changed, whether its secrets were shown or not', () => {
+  it('equals the recorded one without changes, apart from what culvert generates, with secrets shown or not', () => {
     for (const reveal of [true, false]) {
       const { lines, fields, body } = parsed(
         editedRequest(recorded(RECORDED), editable(recorded(RECORDED, reveal))),
@@ -71,7 +71,7 @@ describe('an edited request', () => {
     }
   });
 
-  it('has a secret again where it was and nowhere else, though what is around it has changed', () => {
+  it('restores a secret only where it was, even if its surroundings have changed', () => {
     const { fields } = parsed(
       editedRequest(recorded(RECORDED), {
         ...editable(recorded(RECORDED, false)),
@@ -96,12 +96,12 @@ describe('an edited request', () => {
     }
   });
 
-  it('begins as ASCII that means the same where the address was recorded with other bytes', () => {
+  it('starts in ASCII with the same meaning if the recorded address has other bytes', () => {
     const log = recorded('GET /caf\xc3\xa9?\xff HTTP/1.1\r\nHost: x\r\n\r\n');
     assert.equal(editable(log).target, '/caf%C3%A9?%FF');
   });
 
-  it('is refused with a word for each part that it may not have', () => {
+  it('is rejected with a message for each invalid part', () => {
     assert.deepEqual(faults({}), {});
     assert.deepEqual(faults({ method: 'OPTIONS', target: '*' }), {});
     const wrong: [Partial<RequestEdit>, part: string, text: RegExp][] = [
@@ -165,7 +165,7 @@ describe('an edited request', () => {
     assert.deepEqual(faults(edit), {});
   });
 
-  it('is exactly one request, with what was written in it and nothing else', () => {
+  it('is exactly one request with exactly the given content', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 12 }),
       fc.string({ maxLength: 12 }),

@@ -1,4 +1,4 @@
-/** What a request may be that somebody has written: what the relay would hand on, and what is recorded whole. */
+/** Validates edited requests: the relay must be able to forward them, and the log to record them completely. */
 import { isUtf8 } from 'node:buffer';
 import { tokenEnd, valueEnd } from '../../../shared/http1/characters.ts';
 import { REDACTED } from '../../../shared/version.ts';
@@ -15,7 +15,7 @@ import { redactField, redactTarget } from './redaction.ts';
 
 const KIB = 1024;
 
-/** Everything that is wrong with a request, in the order in which it is written; none: it can be sent. */
+/** All problems of a request, in the order of its parts. Without problems, it can be sent. */
 export function checkEdit(edit: RequestEdit): EditProblem[] {
   const { fields, body } = edit;
   const problems = [
@@ -31,7 +31,7 @@ export function checkEdit(edit: RequestEdit): EditProblem[] {
   return problems.filter((found) => found !== undefined);
 }
 
-/** Whether a header can be written so. */
+/** Whether a header is valid. */
 export function isWritable(name: string, value: string): boolean {
   return nameFault(name) === undefined && valueFault(name, value) === undefined;
 }
@@ -92,19 +92,19 @@ function isToken(text: string): boolean {
   return text !== '' && tokenEnd(bytes, 0) === bytes.length;
 }
 
-/** A name that is not one may be long, and anything. */
+/** An invalid name may be long, and contain anything. */
 function shown(name: string): string {
   return name.length > 40 ? `${name.slice(0, 40)}…` : name;
 }
 
-/** Methods whose requests say that they have no body when they have none (RFC 9110 section 8.6). */
+/** Methods whose requests declare a missing body with a length of 0 (RFC 9110 section 8.6). */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const NOTHING = Buffer.alloc(0);
 
 /**
- * An HTTP/1.1 request as bytes. What {@link checkEdit} finds no fault with is exactly one request.
+ * An HTTP/1.1 request as bytes. A request without {@link checkEdit} problems becomes exactly one request.
  *
- * @param host value of its `Host`
+ * @param host value of the `Host` field
  */
 export function composeRequest({ method, target, fields, body }: RequestEdit, host: string): Buffer {
   const pieces: Buffer[] = [Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n`, 'latin1')];
@@ -116,9 +116,9 @@ export function composeRequest({ method, target, fields, body }: RequestEdit, ho
 }
 
 /**
- * The bytes of a recorded request as somebody has edited it, with the Host that it had.
+ * The bytes of an edited request, with the Host of the recorded one.
  *
- * @param original with its secrets, which stand where the edited one says `[redacted]`
+ * @param original with its secrets, which replace `[redacted]` in the edited request
  * @throws EditRefused
  */
 export function editedRequest(original: RequestDetail, edit: RequestEdit): Buffer {
@@ -130,7 +130,7 @@ export function editedRequest(original: RequestDetail, edit: RequestEdit): Buffe
   return composeRequest({ ...restored, body: edit.body ?? body }, host);
 }
 
-/** A recorded request as it is before anybody edits it: without what culvert writes by itself, and with the body it has. */
+/** A recorded request in the form it has before editing: without generated fields, and with its body. */
 export function editable({ method, target, request }: RequestDetail): RequestEdit {
   return {
     method,
@@ -140,13 +140,13 @@ export function editable({ method, target, request }: RequestDetail): RequestEdi
   };
 }
 
-/** The body as text that can be edited; `undefined` for one that is not text. */
+/** The body as editable text; `undefined` if it is not text. */
 export function editableText(body: Uint8Array): string | undefined {
   const isText = isUtf8(body) && !body.includes(0);
   return isText ? Buffer.from(body).toString() : undefined;
 }
 
-/** The same address in visible ASCII: a recorded target has a character for each byte. */
+/** The same address in visible ASCII: a recorded target has one character per byte. */
 export function percentEncoded(target: string): string {
   return target.replace(
     /[^!-~]/g,
@@ -155,30 +155,30 @@ export function percentEncoded(target: string): string {
 }
 
 /**
- * The value of a field as it is sent: recorded values have a character for each byte; a value with characters that no byte
- * holds was written by a person, and is sent as UTF-8.
+ * The bytes of a field value. Recorded values have one character per byte. A value with characters above U+00FF was
+ * typed by a user, and is sent as UTF-8.
  */
 export function fieldBytes(value: string): Buffer {
   const isBytes = !/[^\0-\u00ff]/.test(value);
   return Buffer.from(value, isBytes ? 'latin1' : 'utf8');
 }
 
-/* Values of fields as people read and write them: UTF-8. Recorded ones have a character for each byte. */
+/* Field values for people are UTF-8; recorded ones have one character per byte. */
 
-/** The value as a text; one that is not UTF-8 stays as it is, and is UTF-8 when it is written again. */
+/** The value as text. A value that is not UTF-8 stays unchanged, and is sent as UTF-8 if it is edited. */
 export function shownValue(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString() : value;
 }
 
-/** The value that a text means. */
+/** The value with one character per byte for a text. */
 export function writtenValue(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
 /**
- * Fields that say where a message goes, where it ends, or what its connection is for: they follow from the rest of a request,
- * so whoever edits one does not write them (RFC 9110 sections 7.2, 7.6.1 and 8.6, RFC 9112 section 6).
+ * Fields about routing, framing or the connection of a message. They are derived from the rest of the request, so users
+ * do not edit them (RFC 9110 sections 7.2, 7.6.1 and 8.6, RFC 9112 section 6).
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'host',
@@ -193,32 +193,32 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-/** Whether culvert writes this field of an edited request by itself. */
+/** Whether culvert generates this field of an edited request. */
 export function isOwnField(name: string): boolean {
   return OWN_FIELDS.has(name.toLowerCase());
 }
 
-/* A request as somebody has written it, to be sent to the local service. */
+/* A request written by a user, to be sent to the local service. */
 
 export interface RequestEdit {
   readonly method: string;
   /** path and query */
   readonly target: string;
-  /** in order; values as bytes, a character each, or with characters above U+00FF as text, which is sent as UTF-8 */
+  /** in order; values with one character per byte, or with characters above U+00FF as text, which is sent as UTF-8 */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** `undefined`: the body of the request that was edited */
+  /** `undefined` keeps the body of the original request */
   readonly body: Uint8Array | undefined;
 }
 
-/** What is wrong with one part of a request. */
+/** A problem with one part of a request. */
 export interface EditProblem {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
   readonly part: string;
-  /** a sentence that names the part, its limit and what it takes */
+  /** a sentence that names the part, its limit and what it accepts */
   readonly said: Message;
 }
 
-/** Thrown for a request that is not sent because of how it is written. */
+/** Thrown for an invalid request, which is not sent. */
 export class EditRefused extends Error {
   readonly problems: readonly EditProblem[];
 
@@ -229,15 +229,15 @@ export class EditRefused extends Error {
   }
 }
 
-/** The request with its secrets, or what in it stands for a secret that nobody knows. */
+/** The request with its secrets, or the placeholder of an unknown secret. */
 export interface Restored {
   readonly edit: RequestEdit;
   readonly problems: readonly EditProblem[];
 }
 
 /**
- * Puts the secrets of a recorded request back where an edited one says `[redacted]`: whoever edits it need not see them. One is
- * put back only where it was, in the field and under the key that it had.
+ * Replaces `[redacted]` in an edited request with the secrets of the recorded one, so that users need not see them. A
+ * secret is restored only in the field and under the key that it had.
  *
  * @param original with its secrets
  */
@@ -266,7 +266,7 @@ export function restoreSecrets(edit: RequestEdit, original: RequestDetail): Rest
   return { edit: { ...edit, target, fields }, problems };
 }
 
-/** Secrets of a request by where they are, in the order in which they are there. */
+/** Secrets of a request by position, in their order. */
 class KnownSecrets {
   readonly #secrets = new Map<string, string[]>();
 

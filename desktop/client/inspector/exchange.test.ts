@@ -5,7 +5,7 @@ const request = (fields: string, body = ''): Buffer =>
   Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}`);
 
 describe('visitorOf', () => {
-  it('reads who came, as the relay writes it', () => {
+  it('returns the visitor as the relay identifies it', () => {
     assert.equal(visitorOf(request('Culvert-Visitor: basic:ann\r\n')), 'basic:ann');
     assert.equal(
       visitorOf(request('A: b\r\nCulvert-Visitor: link:f%C3%BCr Ann 100%25\r\nC: d\r\n')),
@@ -14,7 +14,7 @@ describe('visitorOf', () => {
     assert.equal(visitorOf(request('Culvert-Visitor: link:%zz\r\n')), 'link:%zz');
   });
 
-  it('takes nothing else for it', () => {
+  it('returns nothing for anything else', () => {
     assert.equal(visitorOf(Buffer.alloc(0)), undefined);
     assert.equal(visitorOf(request('')), undefined);
     assert.equal(visitorOf(request('X-Culvert-Visitor: ann\r\n')), undefined);

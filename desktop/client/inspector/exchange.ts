@@ -4,7 +4,7 @@ import { recogniseWebhook, type WebhookProvider } from '../webhooks/provider.ts'
 import type { RequestSummary, Timing } from './records.ts';
 import { redactTarget } from './redaction.ts';
 
-/** The two captures of one exchange, which pass to another exchange when it is dropped. */
+/** The two captures of one exchange, which another exchange reuses when it is dropped. */
 export interface Captures {
   readonly request: Capture;
   readonly response: Capture;
@@ -12,7 +12,7 @@ export interface Captures {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Whether values of secrets are shown. */
+/** Whether secrets are shown. */
 export interface Visibility {
   readonly reveal: boolean;
 }
@@ -35,12 +35,12 @@ export class Exchange {
   bytesIn = 0;
   bytesOut = 0;
   isBroken = false;
-  /** the recorded request, apart from what is beyond the limit, is one whole message */
+  /** the recorded request, up to the limit, is one complete message */
   isRequestComplete = false;
-  /** the change of its log that was the last of this exchange; 0 until its head has come */
+  /** revision of its log at the last change of this exchange; 0 until its head has arrived */
   revision = 0;
   #captures: Captures | undefined;
-  /** once the head is complete */
+  /** set once the head is complete */
   #line: RequestLine | undefined;
 
   constructor(
@@ -62,14 +62,14 @@ export class Exchange {
     return this.#captures;
   }
 
-  /** Memory that its messages take up, in bytes. */
+  /** Memory used by its messages, in bytes. */
   get capturedBytes(): number {
     return this.#captures === undefined
       ? 0
       : this.#captures.request.capacity + this.#captures.response.capacity;
   }
 
-  /** Gives the captures, if there still are any, to another exchange. */
+  /** Hands over the captures, if any are left, to another exchange. */
   release(): Captures | undefined {
     const captures = this.#captures;
     this.#captures = undefined;
@@ -83,11 +83,11 @@ export class Exchange {
     return { waitedMs, connectedMs, answeredMs };
   }
 
-  /** Forgets both messages; what its line says stays, with as much of the address as that has room for. */
+  /** Forgets both messages. Its line stays, with a shortened address. */
   forgetMessages(): void {
     const line = this.#readLine();
     const target = line.target.slice(0, RECORDED_TARGET_MAX_CHARS);
-    // A text of its own: a part of the longer one would keep all of it in memory.
+    // A copy, because a substring would keep all of the longer one in memory.
     this.#line = target === line.target ? line : { ...line, target: Buffer.from(target).toString() };
     this.#captures = undefined;
   }
@@ -120,9 +120,9 @@ export class Exchange {
   }
 }
 
-/** Room for a usual head, so that most captures never grow. */
+/** Enough for a usual head, so that most captures never grow. */
 const INITIAL_BYTES = 1024;
-/** A larger buffer is not kept for the next message. */
+/** A larger buffer is not reused for the next message. */
 const REUSED_MAX_BYTES = 4096;
 
 export class Capture {
@@ -133,20 +133,20 @@ export class Capture {
     return this.#length;
   }
 
-  /** Memory it holds, in bytes. */
+  /** Memory allocated, in bytes. */
   get capacity(): number {
     return this.#buffer.length;
   }
 
-  /** What has been captured; valid until the next call of {@link clear} or {@link append}. */
+  /** The captured bytes; valid until the next call of {@link clear} or {@link append}. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
 
   /**
-   * Copies `chunk` from `start` to `end`, as far as there is room.
+   * Copies `chunk` from `start` to `end`, as far as the limit allows.
    *
-   * @param max bytes that the capture may have then
+   * @param max limit of the captured bytes
    * @returns bytes by which its memory has grown
    */
   append(chunk: Buffer, start: number, end: number, max: number): number {
@@ -159,7 +159,7 @@ export class Capture {
     return this.#buffer.length - before;
   }
 
-  /** Forgets everything, for another message. */
+  /** Clears the capture for another message. */
   clear(): void {
     this.#length = 0;
     if (this.#buffer.length > REUSED_MAX_BYTES) this.#buffer = NOTHING;
@@ -168,14 +168,14 @@ export class Capture {
   #grow(needed: number, max: number): void {
     let capacity = Math.max(INITIAL_BYTES, this.#buffer.length);
     while (capacity < needed) capacity *= 2;
-    // Not from Node's pool: a captured byte would hold a whole page of it.
+    // Not from Node's pool, where a captured byte would keep a whole page in memory.
     const larger = Buffer.allocUnsafeSlow(Math.min(capacity, max));
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }
 }
 
-/* What the line of a request in the log says, read from what was recorded of it. */
+/* The line of a request in the log, parsed from its recorded bytes. */
 
 export interface RequestLine {
   readonly method: string;
@@ -188,19 +188,22 @@ const END_OF_HEAD = '\r\n\r\n';
 const END_OF_LINE = '\r\n';
 const SPACE = 0x20;
 
-/** Whether all that {@link readRequestLine} looks at has come. @param request what was recorded, from its first byte on */
+/**
+ * Whether everything that {@link readRequestLine} parses has arrived. @param request recorded bytes, from the first one
+ * on
+ */
 export function hasHead(request: Buffer): boolean {
   return request.includes(END_OF_HEAD);
 }
 
-/** @param request what was recorded, from its first byte on; its head may be incomplete */
+/** @param request recorded bytes, from the first one on; the head may be incomplete */
 export function readRequestLine(request: Buffer): RequestLine {
   const headEnd = indexOr(request, END_OF_HEAD, request.length);
   const lineEnd = indexOr(request, END_OF_LINE, headEnd);
   const methodEnd = Math.min(lineEnd, indexOr(request, SPACE, lineEnd));
   const targetEnd = Math.min(lineEnd, indexOr(request, SPACE, lineEnd, methodEnd + 1));
   return {
-    // Texts of their own: a part of a longer one would keep all of it in memory.
+    // Copies, because substrings would keep all of a longer text in memory.
     method: request.toString('latin1', 0, methodEnd),
     target: request.toString('latin1', methodEnd + 1, targetEnd),
     visitor: visitorOf(request),
@@ -223,10 +226,10 @@ function indexOr(bytes: Buffer, what: string | number, otherwise: number, from =
 const FIELD = `\r\n${VISITOR_FIELD}: `;
 
 /**
- * Who sent a recorded request, as the relay says it (docs/protocol.md section 11.1): it removes such a field of visitors, and
- * writes its own always in the same way.
+ * The sender of a recorded request according to the relay (docs/protocol.md section 11.1). The relay removes such a
+ * field from visitors' requests, and always writes its own in the same form.
  *
- * @param request what was recorded, from its first byte on
+ * @param request recorded bytes, from the first one on
  */
 export function visitorOf(request: Buffer): string | undefined {
   const end = request.indexOf('\r\n\r\n');
@@ -236,7 +239,7 @@ export function visitorOf(request: Buffer): string | undefined {
   return decoded(request.toString('latin1', start, request.indexOf('\r\n', start)));
 }
 
-/** What is not visible ASCII is percent-encoded UTF-8 there. */
+/** Characters other than visible ASCII are percent-encoded UTF-8. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

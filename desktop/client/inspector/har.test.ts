@@ -31,7 +31,7 @@ function entry(change: object, response?: object): string {
 }
 
 describe('an exported HAR', () => {
-  it('has what was exchanged, in the words of HAR 1.2', () => {
+  it('describes the exchanges in HAR 1.2', () => {
     const log = logOf(
       'POST /a?x=1&y=%20 HTTP/1.1\r\nHost: demo.example.com\r\nCookie: a=1; b=2\r\n' +
         'Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{"ä":1',
@@ -69,18 +69,18 @@ describe('an exported HAR', () => {
     assert.deepEqual(content, { size: 2, mimeType: 'application/octet-stream', text: 'no' });
   });
 
-  it('has no secrets unless they are asked for, and says so', () => {
+  it('has no secrets unless requested, and notes that', () => {
     const log = logOf(
       'GET /?token=s3cret HTTP/1.1\r\nAuthorization: Bearer s3cret\r\nCookie: sid=s3cret\r\n\r\n',
     );
     const hidden = exported(log);
     assert.doesNotMatch(JSON.stringify(hidden), /s3cret/);
     assert.match(hidden.log.comment ?? '', /written as \[redacted\]/);
-    // Address, query, two headers and the cookie by itself.
+    // In the address, the query, two headers, and the list of cookies.
     assert.equal(JSON.stringify(exported(log, true)).match(/s3cret/g)?.length, 5);
   });
 
-  it('has bodies as text, or in base64, without their content coding where they are shown', () => {
+  it('has bodies as text or in base64, without content coding if they are shown decoded', () => {
     const log = logOf(
       Buffer.concat([Buffer.from('POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n'), Buffer.from([0, 0xff, 1])]),
       Buffer.concat([
@@ -97,7 +97,7 @@ describe('an exported HAR', () => {
     assert.equal(only.response.content.text, '{"a":1}');
   });
 
-  it('marks bodies that were cut, and what has no response', () => {
+  it('marks bodies that were cut, and requests without a response', () => {
     const log = new RequestLog();
     log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
     const [only] = exported(log).log.entries;
@@ -108,7 +108,7 @@ describe('an exported HAR', () => {
 });
 
 describe('an imported HAR', () => {
-  it('is the request and the response that were exported, whatever they contain', () => {
+  it('equals the exported request and response, with any content', () => {
     const value = fc.string({ unit: 'binary-ascii', maxLength: 10 }).map((text) => trimBlanks(text));
     const edits = fc.record({
       method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PURGE'),
@@ -160,7 +160,7 @@ describe('an imported HAR', () => {
     assert.ok(count > 50, `${count} requests`);
   });
 
-  it('may be from a browser: HTTP/2, forms by their parameters, entries without an answer', () => {
+  it('may come from a browser: HTTP/2, forms with parameters, entries without a response', () => {
     const [request] = importHar(
       entry(
         {
@@ -189,7 +189,7 @@ describe('an imported HAR', () => {
     );
   });
 
-  it('is refused with the place and the reason when it is something else', () => {
+  it('is rejected with place and reason when it is something else', () => {
     for (const [text, reason] of [
       ['{', /not JSON/],
       ['[]', /: log is not of the type object\.$/],
@@ -209,7 +209,7 @@ describe('an imported HAR', () => {
       );
   });
 
-  it('leaves out what cannot be sent, and says why', async () => {
+  it('leaves out what cannot be sent, with a reason', async () => {
     const text = JSON.stringify({
       log: {
         entries: [
@@ -241,7 +241,7 @@ describe('an imported HAR', () => {
 });
 
 describe('an imported request in the log', () => {
-  it('is there with its response, and was not sent', () => {
+  it('appears with its response, and was not sent', () => {
     const log = new RequestLog();
     const response = {
       status: 200,
@@ -272,7 +272,7 @@ describe('an imported request in the log', () => {
     assert.deepEqual(log.pulse, [], 'no visitor has come');
   });
 
-  it('is cut when it was', () => {
+  it('is marked as cut if it was', () => {
     const log = new RequestLog();
     const body = Buffer.from('half');
     addImported(

@@ -1,4 +1,4 @@
-/** Recorded requests as an HTTP archive. */
+/** Exports recorded requests as an HTTP archive. */
 import { isUtf8 } from 'node:buffer';
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
 import { REDACTED, VERSION } from '../../../shared/version.ts';
@@ -12,16 +12,16 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 const CUT = 'There was more of this body than was kept.';
 
 /**
- * Secrets are written as `details` have them; if any are redacted, the archive says so.
+ * Secrets are written as `details` have them. If any are redacted, the archive notes that.
  *
- * @param details in the order in which they came
+ * @param details in the order of arrival
  * @param origin scheme and authority that visitors use, such as the tunnel's `public_url`
  */
 export function harOf(details: readonly RequestDetail[], origin: string): Har {
   return harOfEntries(details.map((detail) => harEntry(detail, origin)));
 }
 
-/** The archive of entries that {@link harEntry} has made, in their order. */
+/** The archive of entries made by {@link harEntry}, in that order. */
 export function harOfEntries(entries: readonly HarEntry[]): Har {
   const hasRedacted = JSON.stringify(entries).includes(REDACTED);
   const comment = `Secrets are written as ${REDACTED}.`;
@@ -35,7 +35,7 @@ export function harOfEntries(entries: readonly HarEntry[]): Har {
   };
 }
 
-/** One request as it stands in an archive. @param origin as for {@link harOf} */
+/** One request as an entry of an archive. @param origin as for {@link harOf} */
 export function harEntry(detail: RequestDetail, origin: string): HarEntry {
   const { connectedMs, answeredMs } = detail.timing;
   const time = detail.durationMs ?? 0;
@@ -47,7 +47,7 @@ export function harEntry(detail: RequestDetail, origin: string): HarEntry {
     request: requestOf(detail, origin.replace(/\/$/, '')),
     response: responseOf(detail.response),
     cache: {},
-    // Together they are the time; to send takes none, as bytes are taken as they come.
+    // They must add up to the total time; sending counts as 0, because it overlaps with waiting.
     timings: {
       connect: connectedMs === undefined ? -1 : connected,
       send: 0,
@@ -149,7 +149,7 @@ function cookieOf(pair: string): HarPair {
     : { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
 }
 
-/* Reads an HTTP archive, of whichever program, as requests with their responses. */
+/* Reads an HTTP archive of any program as requests with their responses. */
 
 const word = () => string().strict().defined();
 const pairList = () => array(object({ name: word(), value: word() })).strict();
@@ -176,16 +176,17 @@ const ENTRY = object({
 });
 const HAR = object({ log: object({ entries: array().strict().required() }).required() });
 
-/** What yup calls a field that is not there. */
+/** yup's error types for a missing field. */
 const MISSING = new Set<string | undefined>(['optionality', 'nullable', 'required']);
 
 type Entry = InferType<typeof ENTRY>;
 type Body = InferType<typeof BODY>;
 
 /**
- * Custom fields tell what HAR has no words for (har.ts); others' are ignored. Files that it may name are not read.
+ * Reads custom fields of har.ts for what HAR does not cover, and ignores those of other programs. Reads no files that
+ * the archive names.
  *
- * Reads one request after the other, in their order.
+ * Yields the requests in their order.
  *
  * @throws ImportRefused
  */
@@ -208,7 +209,7 @@ function checked<T>(place: string, schema: { validateSync(value: unknown): T }, 
     return schema.validateSync(value);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    // Not its message, which shows the value, however large.
+    // Without its message, which contains the value, however large.
     const field = `${place}${error.path ?? ''}`.replace(/\.$/, '') || 'log';
     if (MISSING.has(error.type)) throw new ImportRefused(toMessage('import.harMissing', { field }));
     const wanted = error.params?.['type'];
@@ -247,7 +248,7 @@ function harImportResponseOf(
   };
 }
 
-/** Without the pseudo-headers of HTTP/2, which browsers write among the others. */
+/** Without the pseudo-headers of HTTP/2, which browsers list among the others. */
 function fieldsOf(pairs: readonly { name: string; value: string }[]): [string, string][] {
   return pairs.filter(({ name }) => !name.startsWith(':')).map(({ name, value }) => [name, value]);
 }
@@ -258,14 +259,14 @@ function bytesOf(content: Body | null | undefined): Uint8Array | undefined {
   return Uint8Array.from(Buffer.from(content.text, encoding === 'base64' ? 'base64' : 'utf8'));
 }
 
-/** A form of which only the parameters were written down. */
+/** The body of a form that is recorded only as parameters. */
 function formOf(params: readonly { name: string; value: string }[]): Uint8Array {
   return new TextEncoder().encode(
     new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString(),
   );
 }
 
-/** An HTTP archive, HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), as far as it is written here. */
+/** The written part of the HTTP archive format, HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). */
 
 export interface Har {
   readonly log: {
@@ -286,7 +287,7 @@ export interface HarEntry {
   readonly cache: Record<string, never>;
   /** ms */
   readonly timings: {
-    /** -1: not known */
+    /** -1: unknown */
     readonly connect: number;
     readonly send: number;
     readonly wait: number;
@@ -303,7 +304,7 @@ interface HarMessage {
   readonly httpVersion: string;
   readonly cookies: readonly HarPair[];
   readonly headers: readonly HarPair[];
-  /** bytes; -1: not known */
+  /** bytes; -1: unknown */
   readonly headersSize: number;
   readonly bodySize: number;
 }
@@ -315,18 +316,18 @@ export interface HarRequest extends HarMessage {
   readonly postData?: HarBody;
 }
 
-/** HAR has no encoding for bodies of requests; names of additions begin with an underscore. */
+/** HAR has no encoding for request bodies; names of extensions begin with an underscore. */
 export interface HarBody {
   readonly mimeType: string;
   readonly text: string;
   readonly _encoding?: 'base64';
-  /** there was more */
+  /** the body was longer */
   readonly _truncated?: true;
   readonly comment?: string;
 }
 
 export interface HarResponse extends HarMessage {
-  /** 0: there was none */
+  /** 0: no response */
   readonly status: number;
   readonly statusText: string;
   readonly redirectURL: string;

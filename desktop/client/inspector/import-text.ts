@@ -8,17 +8,17 @@ import { importHar } from './har.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused } from './imported.ts';
 import type { RequestLog } from './request-log.ts';
 
-/** What a text has to import, and why not all of it can be. */
+/** The requests found in a text, and why some are left out. */
 export interface ImportedText {
   readonly requests: readonly ImportedRequest[];
-  /** a sentence for each that is left out */
+  /** a sentence for each request that is left out */
   readonly leftOut: readonly Message[];
 }
 
 /**
- * Reads a HAR, or a `curl` command. No files are read and nothing is run. Visitors are served meanwhile.
+ * Reads a HAR or a `curl` command. Reads no files and executes nothing. Yields to visitors' requests in between.
  *
- * @param most requests that it may have; the others are not even looked at
+ * @param most limit of requests; the rest is not even parsed
  * @throws ImportRefused for a text that is neither
  */
 export async function importText(text: string, most = Infinity): Promise<ImportedText> {
@@ -39,11 +39,12 @@ export async function importText(text: string, most = Infinity): Promise<Importe
 }
 
 /**
- * Puts a request into a log as if it had been recorded, so that it can be looked at, repeated and edited. Nothing is sent.
+ * Adds a request to a log as if it had been recorded, so that it can be inspected, repeated and edited. Nothing is
+ * sent.
  *
- * @param request that {@link checkEdit} finds no fault with
- * @param host the Host that the local service gets
- * @returns its number
+ * @param request one without {@link checkEdit} problems
+ * @param host the Host that the local service receives
+ * @returns the request's number
  */
 export function addImported(log: RequestLog, request: ImportedRequest, host: string): number {
   const exchange = log.begin({ isImported: true });
@@ -60,7 +61,7 @@ export function addImported(log: RequestLog, request: ImportedRequest, host: str
   return exchange.id;
 }
 
-/** @returns how many bytes there were; of what was cut, at least one more than there are */
+/** @returns the length of the message in bytes; if it was cut, at least one more than recorded */
 function keep(log: RequestLog, capture: Capture | undefined, bytes: Buffer, isCut: boolean): number {
   log.grew(capture?.append(bytes, 0, bytes.length, RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES) ?? 0);
   return bytes.length + (isCut ? 1 : 0);

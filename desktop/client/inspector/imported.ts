@@ -1,28 +1,28 @@
 import { MessageError, type MessageValue } from '../messages.ts';
 import type { RequestEdit } from './edit.ts';
 
-/** A request that was written down elsewhere, as it goes into the request log. */
+/** A request from elsewhere, in the form in which it is added to the request log. */
 export interface ImportedRequest extends RequestEdit {
   readonly body: Uint8Array;
-  /** there was more body than this */
+  /** the body was longer than this */
   readonly isCut: boolean;
-  /** what came back then, if that is known */
+  /** the response it got, if known */
   readonly response: ImportedResponse | undefined;
 }
 
 export interface ImportedResponse {
   readonly status: number;
   readonly reason: string;
-  /** without those that say where the message ends */
+  /** without fields about the message's framing */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** as it was shown: without content coding */
+  /** as shown: without content coding */
   readonly body: Uint8Array;
   readonly isCut: boolean;
-  /** ms until it had come */
+  /** ms until the response was complete */
   readonly durationMs: number;
 }
 
-/** Thrown for a text that is not what it should be; the message says where and what is taken, for people. */
+/** Thrown for a malformed text. The message for people describes where, and what is accepted. */
 export class ImportRefused extends MessageError {
   constructor(said: MessageValue) {
     super(said);
@@ -30,7 +30,7 @@ export class ImportRefused extends MessageError {
   }
 }
 
-/** Path and query of an address, without its fragment, in visible ASCII; nothing else of it is changed. */
+/** Path and query of an address in visible ASCII, without its fragment and otherwise unchanged. */
 export function targetOf(url: string): string {
   const [, rest = ''] = /^(?:[a-z][a-z\d+.-]*:)?(?:\/\/)?[^/?#]*([^#]*)/i.exec(url) ?? [];
   const target = rest.replace(/[^!-~]+/g, (text) => encode(text));

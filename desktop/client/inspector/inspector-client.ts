@@ -14,7 +14,7 @@ import {
 } from './inspector-protocol.ts';
 import type { RequestDetail, RequestSummary } from './records.ts';
 
-/** The process that was asked refused; the message is for people. */
+/** The inspected process refused. The message is for people. */
 export class InspectRefused extends Error {
   readonly code: string;
 
@@ -25,16 +25,16 @@ export class InspectRefused extends Error {
   }
 }
 
-/** Nobody is listening at a path any more. */
+/** No process listens at that path any longer. */
 class NobodyThere extends Error {}
 
-/** A tunnel that a process of this user serves. */
+/** A tunnel served by a process of this user. */
 export interface FoundTunnel extends TunnelEntry {
-  /** where its process listens */
+  /** where the process listens */
   readonly path: string;
 }
 
-/** The tunnels of all processes of this user. Removes the sockets that ended processes have left behind. */
+/** The tunnels of all processes of this user. Removes sockets left behind by processes that have ended. */
 export async function findTunnels(folder: RuntimeFolder): Promise<FoundTunnel[]> {
   const found = await Promise.all(folder.paths().map((path) => tunnelsAt(folder, path)));
   return found.flat();
@@ -51,7 +51,7 @@ async function tunnelsAt(folder: RuntimeFolder, path: string): Promise<FoundTunn
   }
 }
 
-/** Looks at one tunnel of a running process. Every call that fails throws {@link InspectRefused} with the reason. */
+/** Inspects one tunnel of a running process. Every failed call throws {@link InspectRefused} with the reason. */
 export class Inspector {
   readonly #path: string;
   readonly #tunnel: string;
@@ -77,20 +77,20 @@ export class Inspector {
     return (value as { readonly id: number }).id;
   }
 
-  /** Sends a request as it was edited. @returns like {@link Inspector.replay} */
+  /** Sends an edited request. @returns like {@link Inspector.replay} */
   async replayEdited(id: number, edit: RequestEdit): Promise<number> {
     const value = await ask(this.#path, { op: 'edit', tunnel: this.#tunnel, id, edit });
     return (value as { readonly id: number }).id;
   }
 
-  /** Puts a request into the log, without sending it. @returns its number */
+  /** Adds a request to the log without sending it. @returns its number */
   async add(request: ImportedRequest): Promise<number> {
     const value = await ask(this.#path, { op: 'import', tunnel: this.#tunnel, request });
     return (value as { readonly id: number }).id;
   }
 
   /**
-   * Tells of requests as they come, until `ended` aborts, or the tunnel or its process ends.
+   * Reports requests as they arrive, until `ended` aborts, or the tunnel or its process ends.
    *
    * @param onRequest called when a request's head has arrived, when its response begins and when it ends
    */
@@ -114,7 +114,7 @@ async function ask(path: string, request: Exclude<InspectRequest, { op: 'watch' 
   return value;
 }
 
-/** @param idleMs ms of silence after which we give up on the process; 0 for never */
+/** @param idleMs ms of silence after which the client gives up on the process; 0 for never */
 async function converse(
   path: string,
   request: InspectRequest,

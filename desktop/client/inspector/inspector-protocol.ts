@@ -1,6 +1,6 @@
 /**
- * What `culvert inspect` and a running `culvert` say to each other: on each connection one request as a line of JSON, and
- * one line as the answer, or one for each event of a watch.
+ * The protocol between `culvert inspect` and a running `culvert`: each connection carries one request as a line of
+ * JSON, and one line as the answer, or one for each event of a watch.
  */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -20,7 +20,7 @@ export type InspectRequest =
   | { readonly op: 'import'; readonly tunnel: string; readonly request: ImportedRequest }
   | { readonly op: 'watch'; readonly tunnel: string; readonly reveal: boolean };
 
-/** A tunnel that the process serves. */
+/** A tunnel served by the process. */
 export interface TunnelEntry {
   readonly id: string;
   readonly slug: string;
@@ -78,12 +78,12 @@ export function parseRequest(line: string): InspectRequest | undefined {
   return isValid ? reviveRequest(value as InspectRequest) : undefined;
 }
 
-/** One line; the bytes of bodies are base64. */
+/** One line; bodies are base64. */
 export function formatLine(said: InspectRequest | InspectAnswer): string {
   return `${JSON.stringify(said, (key, value: unknown) => (key === 'body' ? base64(value) : value))}\n`;
 }
 
-/** Buffers come as what they say of themselves in JSON. */
+/** Buffers arrive in their JSON form. */
 function base64(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   const { data } = (value ?? {}) as { readonly data?: readonly number[] };
@@ -96,7 +96,7 @@ export function parseAnswer(line: string): InspectAnswer | undefined {
   return typeof value === 'object' && value !== null && 'ok' in value ? (value as InspectAnswer) : undefined;
 }
 
-/** Turns bodies back into bytes. */
+/** Decodes bodies to bytes. */
 function reviveRequest(request: InspectRequest): InspectRequest {
   switch (request.op) {
     case 'edit':
@@ -120,7 +120,7 @@ function reviveRequest(request: InspectRequest): InspectRequest {
   }
 }
 
-/** Turns bodies back into bytes. */
+/** Decodes bodies to bytes. */
 export function reviveDetail(value: unknown): RequestDetail {
   const detail = value as RequestDetail;
   const { request, response } = detail;
@@ -131,7 +131,7 @@ function revive<T extends { readonly body: Uint8Array }>(message: T): T {
   return { ...message, body: bytes(message.body) };
 }
 
-/** What {@link formatLine} has written as base64. */
+/** Decodes base64 written by {@link formatLine}. */
 function bytes(text: Uint8Array): Uint8Array;
 function bytes(text: Uint8Array | undefined): Uint8Array | undefined;
 function bytes(text: Uint8Array | undefined): Uint8Array | undefined {
@@ -147,9 +147,9 @@ function parseJson(line: string): unknown {
 }
 
 /**
- * Tells of each complete line that a socket brings.
+ * Calls back with each complete line received on a socket.
  *
- * @param maxBytes of one line; a peer that sends a longer one is cut
+ * @param maxBytes of one line; a peer that sends a longer one is cut off
  */
 export function readLines(socket: Socket, maxBytes: number, onLine: (line: string) => void): void {
   let held: Buffer[] = [];
@@ -171,24 +171,24 @@ export function readLines(socket: Socket, maxBytes: number, onLine: (line: strin
   });
 }
 
-/* Where processes of `culvert` can be found by `culvert inspect`: one socket each, for this user alone. */
+/* Where `culvert inspect` finds processes of `culvert`: one socket each, private to this user. */
 
-/** Windows has no sockets in folders that Node listens on; its named pipes are for the user that made them. */
+/** On Windows Node cannot listen on sockets in folders; named pipes are private to the user who created them. */
 const PIPES = '\\\\.\\pipe\\';
 const NAME = /^(\d+)\.sock$/;
 
 export interface RuntimeFolder {
-  /** Where the process of that number listens. @throws Error when no socket can be created there for this user alone */
+  /** Where the process with that id listens. @throws Error if no private socket can be created there */
   pathOf(pid: number): string;
-  /** where processes listen, or did before they were killed */
+  /** where processes listen, or listened before they were killed */
   paths(): string[];
-  /** whether a path is a file, which a killed process leaves behind */
+  /** whether paths are files, which a killed process leaves behind */
   readonly hasFiles: boolean;
 }
 
 /**
- * The folder of this user. A process that was started without a login session has no XDG_RUNTIME_DIR, so sockets are
- * looked for in both places, and made in the first that can be used.
+ * The folder of this user. A process started without a login session has no XDG_RUNTIME_DIR, so sockets are found in
+ * both places, and created in the first usable one.
  */
 export function runtimeFolder(
   env: Readonly<Record<string, string | undefined>>,
@@ -211,7 +211,7 @@ export function runtimeFolder(
 /**
  * Creates the folder with mode 0700 if it is missing.
  *
- * @throws Error when it cannot be created, or somebody else could have created it
+ * @throws Error if it cannot be created, or another user may have created it
  */
 function firstUsable(folders: readonly string[]): string {
   const problems: string[] = [];
@@ -228,7 +228,7 @@ function firstUsable(folders: readonly string[]): string {
   throw new Error(problems.join('; '));
 }
 
-/** In a folder that everybody may write to, another user may have been first, or have put a link there. */
+/** In a world-writable folder, another user may have been first, or have placed a link. */
 function isOwn(folder: string): boolean {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   return stat !== undefined && stat.isDirectory() && stat.uid === userInfo().uid;

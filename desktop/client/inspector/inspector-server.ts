@@ -23,15 +23,15 @@ import type { RequestSummary } from './records.ts';
 import { type Replayer, ReplayRefused } from './replay.ts';
 import type { RequestLog } from './request-log.ts';
 
-/** A tunnel whose requests can be looked at. */
+/** A tunnel that can be inspected. */
 export interface InspectedTunnel extends TunnelEntry {
   readonly log: RequestLog;
   readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
-  /** the Host that the local service gets with requests that no visitor has sent */
+  /** the Host that the local service receives with requests that no visitor has sent */
   readonly host: string;
 }
 
-/** Lets `culvert inspect` look at the tunnels of this process, over a socket that only this user can open. */
+/** Lets `culvert inspect` inspect the tunnels of this process, over a socket that only this user can open. */
 export class InspectorServer {
   readonly #folder: RuntimeFolder;
   readonly #tunnels = new Set<InspectedTunnel>();
@@ -49,18 +49,18 @@ export class InspectorServer {
   }
 
   /**
-   * Listens, and removes the sockets of processes that have ended without doing so.
+   * Listens, and removes sockets left behind by processes that have ended.
    *
-   * @throws Error when it cannot listen
+   * @throws Error if it cannot listen
    */
   async start(): Promise<void> {
-    // Left by an earlier process with the same number.
+    // Left by an earlier process with the same id.
     if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.#path, () => {
         this.#server.off('error', reject);
-        // A failed accept concerns one inspector only, and ends nothing.
+        // A failed accept affects only one inspector.
         this.#server.on('error', () => {});
         resolve();
       });
@@ -145,7 +145,7 @@ function importAnswer({ log, host }: InspectedTunnel, request: ImportedRequest):
 
 function watch(socket: Socket, log: RequestLog, reveal: boolean): void {
   const tell = (summary: RequestSummary): void => {
-    // A peer that does not read is sent no more, instead of filling the memory.
+    // Cut off a peer that does not read, instead of buffering without limit.
     if (socket.writableLength > INSPECT_BACKLOG_MAX_BYTES) socket.destroy();
     else socket.write(formatLine({ ok: true, value: summary }));
   };
@@ -157,7 +157,7 @@ function refusal(code: string, message: string): InspectAnswer {
 }
 
 function end(socket: Socket, answer: InspectAnswer): void {
-  // A peer that asks and does not read must not hold the answer for ever.
+  // A peer that asks but does not read must not occupy the memory of the answer indefinitely.
   socket.setTimeout(INSPECT_REQUEST_TIMEOUT_MS);
   socket.end(formatLine(answer));
 }

@@ -6,7 +6,7 @@ describe('readableTarget', () => {
   const cases: [string, string][] = [
     ['/caf%C3%A9', '/café'],
     ['/%F0%9F%A6%86?q=%E9%B9%AD', '/🦆?q=鹭'],
-    // What divides an address stays as it was sent.
+    // Delimiters of an address stay encoded.
     ['/a%2Fb%3Fc%26d%25e', '/a%2Fb%3Fc%26d%25e'],
     ['/100%', '/100%'],
     ['/%ff%C3%A9', '/%ff%C3%A9'],
@@ -14,12 +14,12 @@ describe('readableTarget', () => {
     ['*', '*'],
   ];
   for (const [target, expected] of cases) {
-    it(`${target} is ${expected}`, () => assert.equal(readableTarget(target), expected));
+    it(`shows ${target} as ${expected}`, () => assert.equal(readableTarget(target), expected));
   }
 });
 
 describe('utf8Text', () => {
-  it('reads bytes as UTF-8, and leaves what is not', () => {
+  it('decodes UTF-8, and leaves other bytes unchanged', () => {
     assert.equal(utf8Text('Ã¼ber'), 'über');
     assert.equal(utf8Text('\xfcber'), '\xfcber');
     assert.equal(utf8Text('plain'), 'plain');
@@ -28,7 +28,7 @@ describe('utf8Text', () => {
 });
 
 describe('an imported request', () => {
-  it('is unsent until it is sent from here, or came with a response', () => {
+  it('counts as unsent until it is sent from here, unless it came with a response', () => {
     const unsent = { isImported: true, status: undefined, durationMs: 0, isBroken: false };
     assert.equal(isUnsent(unsent), true);
     for (const change of [
@@ -42,7 +42,7 @@ describe('an imported request', () => {
 });
 
 describe('indentJson', () => {
-  it('lays out as JSON.stringify does', () => {
+  it('formats like JSON.stringify', () => {
     check(
       property(oneof(array(jsonValue()), dictionary(string(), jsonValue())), (value) => {
         const text = JSON.stringify(value);
@@ -60,7 +60,7 @@ describe('indentJson', () => {
     );
   });
 
-  it('does so in pieces where it is long', () => {
+  it('formats long texts in pieces', () => {
     const value = Array.from({ length: 20_000 }, (_, id) => ({ id, name: 'cup' }));
     const pieces = laidOutInPieces(JSON.stringify(value));
     let count = 0;
@@ -70,13 +70,13 @@ describe('indentJson', () => {
     assert.equal(piece.value, JSON.stringify(value, undefined, 2));
   });
 
-  it('stays short for what is nested deeply', () => {
+  it('limits the output for deep nesting', () => {
     const laidOut = indentJson('['.repeat(10_000) + ']'.repeat(10_000));
     assert.ok((laidOut?.length ?? 0) < 1_500_000);
     assert.equal(indentJson('['.repeat(500_000) + ']'.repeat(500_000)), undefined);
   });
 
-  it('leaves alone what is no JSON, and what needs no layout', () => {
+  it('leaves other text alone, and JSON that needs no formatting', () => {
     for (const text of ['', 'x', '3', '"{}"', '{"a":', '{a: 1}', '<p>{}</p>'])
       assert.equal(indentJson(text), undefined);
   });

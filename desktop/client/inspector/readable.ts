@@ -1,8 +1,8 @@
 import type { RequestSummary } from './records.ts';
 
-/** Addresses and fields as people read them. What is recorded has one character for each byte. */
+/** Addresses and fields in readable form. Recorded ones have one character per byte. */
 
-/** A text of bytes as the UTF-8 that it is; unchanged if it is not. */
+/** Decodes a text of bytes as UTF-8. Unchanged if it is not UTF-8. */
 export function utf8Text(text: string): string {
   if (!/[\u{80}-\u{ff}]/u.test(text) || /[^\0-\u{ff}]/u.test(text)) return text;
   try {
@@ -13,12 +13,12 @@ export function utf8Text(text: string): string {
   }
 }
 
-/** The target of a request with its percent codes read, but for those that would then divide it: `/caf%C3%A9%2F1` is `/café%2F1`. */
+/** A request target with its percent codes decoded, except delimiters: `/caf%C3%A9%2F1` is `/café%2F1`. */
 export function readableTarget(target: string): string {
   const text = utf8Text(target);
   return text.replace(/(?:%[\da-f]{2})+/gi, (codes) => {
     try {
-      // A percent sign of its own would look like the beginning of another code.
+      // A decoded percent sign would look like the beginning of another code.
       return decodeURI(codes.replaceAll('%25', '%2525'));
     } catch {
       return codes;
@@ -26,7 +26,7 @@ export function readableTarget(target: string): string {
   });
 }
 
-/** Whether a request is only written down here: it was not sent, and no response came with it. */
+/** Whether an imported request has never been sent from here, and has no response. */
 export function isUnsent({
   isImported,
   status,
@@ -36,42 +36,44 @@ export function isUnsent({
   return isImported && status === undefined && durationMs !== undefined && !isBroken;
 }
 
-/** Lays JSON out for reading. */
+/** Formats JSON for reading. */
 
-/** How a line of each level begins. Deeper ones do as the last: the white space of a body of brackets grows with the square of its length. */
+/**
+ * Line starts by level. Deeper levels use the last: indentation of nested brackets would grow with the square of their
+ * length.
+ */
 const LINES = Array.from({ length: 33 }, (_, level) => `\n${'  '.repeat(level)}`);
-/** A text that is longer when it is laid out is not: more than this nobody reads. */
+/** Limit of the formatted text. Nobody reads more. */
 const LAID_OUT_MAX_CHARS = 4_000_000;
-/** What takes a millisecond or two to lay out. */
+/** Takes a millisecond or two to format. */
 const PIECE_CHARS = 32 * 1024;
-/** The blanks of JSON are at most that, and nothing else outside of strings is. */
+/** White space in JSON is at most this, and no other character outside strings is. */
 const LAST_BLANK = 0x20;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** 1 for what is neither blank nor a part of a number or a word, by code. */
+/** By character code: 1 for anything but white space and parts of numbers or words. */
 const STRUCTURE = new Uint8Array(0x80);
 for (const code of [COMMA, COLON, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY]) STRUCTURE[code] = 1;
 
 /**
- * The same JSON with one value a line. Values are written as they were: numbers keep every digit, names that are there twice
- * stay.
+ * The same JSON with one value per line. Values stay as written: numbers keep every digit, and repeated names stay.
  *
- * @returns `undefined` for what is no JSON object or array, or too long
+ * @returns `undefined` if it is not a JSON object or array, or too long
  */
 export function indentJson(text: string): string | undefined {
   return /^\s*[[{]/.test(text) && isJson(text) ? inOneGo(laidOutInPieces(text)) : undefined;
 }
 
 /**
- * The same of a text that is known to be JSON, in pieces, between which something else may be done.
+ * Formats a text that is known to be JSON, in pieces, so that other work can be done in between.
  *
- * @returns `undefined` for what is too long
+ * @returns `undefined` if it is too long
  */
 export function* laidOutInPieces(text: string): Generator<void, string | undefined> {
   let depth = 0;
   let pieceEnd = PIECE_CHARS;
   let laidOut = '';
-  /** where what is taken over as it is begins */
+  /** start of the text to be copied unchanged */
   let from = 0;
   let at = 0;
   const take = (): void => {
@@ -117,7 +119,7 @@ export function* laidOutInPieces(text: string): Generator<void, string | undefin
   return laidOut;
 }
 
-/** What work in pieces comes to. */
+/** Runs work in pieces to its end. */
 export function inOneGo<T>(work: Generator<void, T>): T {
   for (;;) {
     const { done, value } = work.next();
@@ -125,14 +127,14 @@ export function inOneGo<T>(work: Generator<void, T>): T {
   }
 }
 
-/** Where a string ends that begins there. */
+/** The end of the string that starts there. */
 function stringEnd(text: string, start: number): number {
   let at = text.indexOf('"', start + 1);
   while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
   return at === -1 ? text.length : at + 1;
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;

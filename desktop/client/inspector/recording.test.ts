@@ -12,7 +12,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const CHUNKED_OK = 'HTTP/1.1 201 Created\r\ntransfer-encoding: gzip, Chunked \r\n\r\n2\r\nok\r\n0\r\n\r\n';
 const EMPTY = 'HTTP/1.1 204 No Content\r\n\r\n';
 
-/** What a log says about a conversation, oldest request first: `>` to the local service, `<` to the visitor. */
+/** The log of a conversation, oldest request first: `>` to the local service, `<` to the visitor. */
 function record(conversation: readonly string[], ending: 'open' | 'clean' | 'broken' = 'open'): string[] {
   const log = new RequestLog(new FakeClock());
   const recording = log.open();
@@ -64,7 +64,7 @@ describe('a recorded connection', () => {
     );
   });
 
-  it('knows that HEAD, 204 and 304 have no body', () => {
+  it('expects no body for HEAD, 204 and 304', () => {
     const notModified = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n';
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n';
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('a recorded connection', () => {
     );
   });
 
-  it('skips interim responses, and takes a body that comes after them', () => {
+  it('skips informational responses, and accepts a body after them', () => {
     const [head, body] = [POST.slice(0, -5), POST.slice(-5)];
     assert.deepEqual(record([`>${head}`, '<HTTP/1.1 100 Continue\r\n\r\n', `>${body}`, `<${OK}`]), [
       `POST /b 200 ${POST.length}/${25 + OK.length} done`,
@@ -90,7 +90,7 @@ describe('a recorded connection', () => {
     ]);
   });
 
-  it('is one exchange after a 101, both ways, until its end', () => {
+  it('is one exchange after a 101, in both directions, until its end', () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
     const conversation = [`>${GET}`, `<${upgrade}GET / `, `>${GET}`, `<${OK}`];
     assert.deepEqual(record(conversation), [
@@ -106,13 +106,13 @@ describe('a recorded connection', () => {
     assert.match(record([`>${GET}`, `<${until}`], 'broken').join(), /broken$/);
   });
 
-  it('calls a response broken that ends early or never comes', () => {
+  it('marks a response that ends early or never comes as broken', () => {
     assert.match(record([`>${GET}`, `<${OK.slice(0, -1)}`], 'clean').join(), / 200 .*broken$/);
     assert.match(record([`>${GET}`], 'clean').join(), / - .*broken$/);
     assert.match(record([`>${GET}`, `<${OK}`], 'broken').join(), /done$/);
   });
 
-  it('counts the rest as one exchange if messages cannot be followed', () => {
+  it('counts the rest as one exchange if messages cannot be parsed', () => {
     const broken = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n';
     assert.equal(record([`>${GET}`, `<${broken}`, `>${GET}`, `<${OK}`], 'clean').length, 1);
     assert.equal(record([`>${GET}${GET}`, `<${OK}${OK}`], 'clean').length, 1);
@@ -124,7 +124,7 @@ describe('a recorded connection', () => {
     assert.deepEqual(record([`<${OK}`], 'broken'), []);
   });
 
-  it('says what a request spent its time on, from its first byte', () => {
+  it('breaks down the time of a request, from its first byte', () => {
     const clock = new FakeClock();
     const log = new RequestLog(clock);
     const recording = log.open(30);
@@ -143,7 +143,7 @@ describe('a recorded connection', () => {
     assert.equal(log.detail(1)?.durationMs, 19);
   });
 
-  it('has a data socket and a local connection for the next request already', () => {
+  it('already has a data socket and a local connection for the next request', () => {
     const clock = new FakeClock();
     const log = new RequestLog(clock);
     const recording = log.open(30);

@@ -8,34 +8,34 @@ import type { Exchange } from './exchange.ts';
 const SWITCHING_PROTOCOLS = 101;
 const FIRST_FINAL_STATUS = 200;
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Origin {
-  /** number of the request that it repeats */
+  /** number of the repeated request */
   readonly replayOf?: number;
-  /** whether it was written down elsewhere */
+  /** whether it was imported */
   readonly isImported?: boolean;
 }
 
 const VISITOR: Origin = {};
 
-/** Where exchanges are kept. */
+/** Stores exchanges. */
 export interface ExchangeStore {
   begin(origin: Origin): Exchange;
   /** ms since the exchange began */
   elapsed(exchange: Exchange): number;
-  /** Its messages take up so many bytes more. */
+  /** Its messages need that many more bytes of memory. */
   grew(bytes: number): void;
-  /** Something worth showing is known about the exchange: its request line, its status. */
+  /** Something new to show is known about the exchange: its request line, or its status. */
   changed(exchange: Exchange): void;
-  /** Its response is complete, or broke off. */
+  /** The response is complete, or broke off. */
   finish(exchange: Exchange, isBroken: boolean): void;
 }
 
 /**
- * Splits what passes on one visitor's connection into requests and their responses.
+ * Splits the data of one visitor's connection into requests and their responses.
  *
- * A relay hands on a request when the response before it is complete. On a connection where it is not, or whose messages
- * cannot be followed, all the rest is one exchange; after a 101, too.
+ * A relay forwards a request when the previous response is complete. On a connection that violates this, or whose
+ * messages cannot be parsed, all the rest is one exchange. So is everything after a 101.
  */
 export class ConnectionRecording implements Recording {
   readonly #store: ExchangeStore;
@@ -46,18 +46,18 @@ export class ConnectionRecording implements Recording {
   #isAnswered = false;
   #isOpaque = false;
   #isConnected = false;
-  /** of the first exchange; later ones found a data socket */
+  /** of the first exchange; later ones already had a data socket */
   #waitedMs: number;
   #expecting: Expecting = 'response';
 
-  /** @param waitedMs what {@link Recorder.open} was told */
+  /** @param waitedMs as in {@link Recorder.open} */
   constructor(store: ExchangeStore, origin = VISITOR, waitedMs = 0) {
     this.#store = store;
     this.#waitedMs = waitedMs;
     this.#origin = origin;
   }
 
-  /** The request that is passing or has passed last. */
+  /** The current or last request. */
   get exchange(): Exchange | undefined {
     return this.#exchange;
   }
@@ -92,15 +92,15 @@ export class ConnectionRecording implements Recording {
     if (exchange === undefined) return;
     let at = 0;
     while (at < bytes.length && !this.#isAnswered && !this.#isOpaque) at = this.#follow(exchange, bytes, at);
-    // After a complete response, or on a connection that is not followed.
+    // After a complete response, or on a connection that is not parsed.
     if (at < bytes.length) this.#keep(exchange, bytes, at, bytes.length);
   }
 
-  /** @param isBroken the connection did not come to a clean end */
+  /** @param isBroken whether the connection ended uncleanly */
   end(isBroken: boolean): void {
     const exchange = this.#exchange;
     if (exchange === undefined || this.#isAnswered) return;
-    // A response without a length ends with its connection; any other had more to come.
+    // A response without a length ends with its connection; any other is incomplete.
     const isComplete = this.#isOpaque || this.#response.isUntilClose;
     this.#finish(exchange, isBroken || !isComplete);
   }
@@ -162,40 +162,40 @@ export class ConnectionRecording implements Recording {
   }
 }
 
-/** Bytes that are kept of a message with that head; 0 for one whose head is incomplete. */
+/** Bytes kept of a message with that head; 0 for one whose head is incomplete. */
 function captureMax(headLength: number): number {
   if (headLength === 0) return RECORDED_HEAD_MAX_BYTES;
   return Math.min(headLength, RECORDED_HEAD_MAX_BYTES) + RECORDED_BODY_MAX_BYTES;
 }
 
-/** Which body follows a head: that of a request, or of a response that may have one or (to HEAD) has none. */
+/** The body that follows a head: of a request, of a response, or none (response to HEAD). */
 export type Expecting = 'request' | 'response' | 'response-without-body';
 
 const LETTER_H = 0x48;
 const METHOD_HEAD_LENGTH = 4;
-/** Where the status is in `HTTP/1.1 200`. */
+/** Position of the status in `HTTP/1.1 200`. */
 const STATUS_AT = 9;
 
-/** Follows one message after another in one direction of a connection, to know where each ends. */
+/** Finds the end of each message in one direction of a connection. */
 export class MessageTracker {
   /** bytes of the head; 0 until it is complete */
   headLength = 0;
   /** of a response whose head is complete, else 0 */
   status = 0;
-  /** the message is complete */
+  /** whether the message is complete */
   isDone = false;
-  /** of a request whose head is complete: its method is HEAD */
+  /** of a request whose head is complete: whether its method is HEAD */
   isHead = false;
-  /** of a response: only the end of the connection ends it */
+  /** of a response: whether only the end of the connection ends it */
   isUntilClose = false;
-  /** the message cannot be followed: it lasts as long as the connection does */
+  /** whether the message cannot be parsed: it lasts as long as the connection */
   isLost = false;
   readonly #scan = new HeadScan();
-  /** the beginning of a head that comes in pieces */
+  /** the beginning of a head that arrives in pieces */
   #held: Buffer | undefined;
   #body: BodyTracker | undefined;
 
-  /** Starts on another message. */
+  /** Starts another message. */
   reset(): void {
     this.headLength = 0;
     this.status = 0;
@@ -208,9 +208,9 @@ export class MessageTracker {
   }
 
   /**
-   * Takes the next bytes.
+   * Consumes the next bytes.
    *
-   * @param start where in the chunk the message goes on
+   * @param start where the message continues in the chunk
    * @returns one past the last byte that belongs to the message
    */
   advance(chunk: Buffer, start: number, expecting: Expecting): number {
@@ -223,7 +223,7 @@ export class MessageTracker {
     const held = this.#held;
     const bytes = held === undefined ? part : joined(held, part);
     if (!this.#scan.scan(bytes)) {
-      // A copy: the chunk is changed by whoever passes it on.
+      // A copy, because receivers of the chunk may change it.
       this.#held = held === undefined ? Buffer.from(part) : bytes;
       this.isLost = bytes.length > RECORDED_HEAD_MAX_BYTES;
       return chunk.length;
@@ -279,9 +279,9 @@ function readStatus(head: Buffer): number {
 }
 
 /*
- * Finds the end of a message head, and in it what says how long the body is. The relay has already read the request strictly
- * (shared/http1) and will read the response the same way; nothing is decided here, and looking at each byte once instead of
- * reading fields saves four fifths of the time.
+ * Finds the end of a message head, and the length of its body. The relay has already parsed the request strictly
+ * (shared/http1), and will parse the response the same way. Nothing is decided here, and looking at each byte once
+ * instead of parsing fields saves four fifths of the time.
  */
 
 const CONTENT_LENGTH = 'content-length';
@@ -291,16 +291,16 @@ const LOWER_C = 0x63;
 const LOWER_T = 0x74;
 
 export class HeadScan {
-  /** bytes of the head, its empty line included; 0 until it is complete */
+  /** bytes of the head, including its empty line; 0 until it is complete */
   end = 0;
-  /** what `Content-Length` says, in bytes */
+  /** the value of `Content-Length`, in bytes */
   length: number | undefined = undefined;
   isChunked = false;
   #line = 0;
-  /** how many of the bytes have been looked at */
+  /** bytes scanned so far */
   #looked = 0;
 
-  /** Starts on another head. */
+  /** Starts another head. */
   reset(): void {
     this.end = 0;
     this.length = undefined;
@@ -310,7 +310,7 @@ export class HeadScan {
   }
 
   /**
-   * @param bytes what there is of the message; the same as in the call before, and more
+   * @param bytes the message so far; starts with the bytes of the previous call
    * @returns whether the head is complete
    */
   scan(bytes: Buffer): boolean {
@@ -318,7 +318,7 @@ export class HeadScan {
     let line = this.#line;
     for (let at = this.#looked; at < length; at++) {
       if (bytes[at] !== LF) continue;
-      // Nothing, or a CR, before it: the empty line.
+      // Empty, or only a CR: the empty line.
       if (at - line < 2 && line > 0) {
         this.end = at + 1;
         return true;

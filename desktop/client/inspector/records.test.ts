@@ -3,8 +3,8 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { matching, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 
-describe('the white space around a value', () => {
-  it('is spaces and tabs, and no byte of a character in UTF-8', () => {
+describe('trimBlanks', () => {
+  it('removes spaces and tabs, but no byte of a UTF-8 character', () => {
     assert.equal(trimBlanks(' \ta b\t '), 'a b');
     assert.equal(trimBlanks('\xc3\xa0'), '\xc3\xa0');
     assert.equal(trimBlanks(' \t '), '');

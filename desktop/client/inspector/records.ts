@@ -1,4 +1,4 @@
-/** What is recorded of the requests that visitors make, as the command and the window show it. */
+/** Recorded requests as the command and the window show them. */
 import type { SignatureView, WebhookProvider } from '../webhooks/provider.ts';
 
 /** One line of the request log. */
@@ -8,47 +8,47 @@ export interface RequestSummary {
   /** wall-clock ms */
   readonly startedAt: number;
   readonly method: string;
-  /** as received, query included */
+  /** as received, including the query */
   readonly target: string;
-  /** `undefined` until there is a response */
+  /** `undefined` until a response begins */
   readonly status: number | undefined;
   /** ms from the first byte of the request to the last byte of the response; `undefined` until then */
   readonly durationMs: number | undefined;
-  /** bytes of the request, head included */
+  /** bytes of the request, including its head */
   readonly bytesIn: number;
-  /** bytes of the response, head included */
+  /** bytes of the response, including its head */
   readonly bytesOut: number;
-  /** the response broke off, or the visitor left */
+  /** whether the response broke off, or the visitor left */
   readonly isBroken: boolean;
-  /** who came, such as `link:for the review`, where the tunnel is not open to everybody */
+  /** who sent it, such as `link:for the review`, if the tunnel has an access policy */
   readonly visitor: string | undefined;
-  /** the request that this one repeats */
+  /** the repeated request */
   readonly replayOf: number | undefined;
-  /** it was written down elsewhere, and brought here; without a status it was never sent from here */
+  /** whether it was imported; without a status it was never sent from here */
   readonly isImported: boolean;
-  /** who says to have sent it, if it is a webhook */
+  /** the claimed sender, if it is a webhook */
   readonly webhook: WebhookProvider | undefined;
-  /** of a webhook, where somebody checks that */
+  /** of a webhook whose signature is checked */
   readonly signature?: SignatureView;
 }
 
-/** What happened to a tunnel in one second. */
+/** The traffic of a tunnel in one second. */
 export interface TrafficSecond {
   /** wall-clock s */
   readonly id: number;
-  /** requests of visitors that came */
+  /** new requests of visitors */
   readonly requests: number;
-  /** those that failed: with a status from 400 on, or broken off */
+  /** failed requests: with a status from 400 on, or broken off */
   readonly errors: number;
 }
 
-/** What has changed in a log since somebody looked. */
+/** Changes of a log since an earlier revision. */
 export interface LogChanges {
-  /** up to which change this is: where to ask for more from */
+  /** the last change included: ask for more from here */
   readonly revision: number;
-  /** number of the oldest request that is kept: those before it are gone */
+  /** number of the oldest request that is kept */
   readonly oldest: number;
-  /** as they are now, the one that changed last at the end */
+  /** in their current state, the one that changed last at the end */
   readonly requests: readonly RequestSummary[];
 }
 
@@ -58,13 +58,13 @@ export interface RecordedMessage {
   readonly startLine: string;
   /** in order, names as sent; values of secrets are replaced */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** without chunked coding, as far as it is kept */
+  /** without chunked coding, as far as recorded */
   readonly body: Uint8Array;
-  /** whether there was more body than is kept */
+  /** whether the body was longer than recorded */
   readonly isTruncated: boolean;
 }
 
-/** A body, and what became of its content codings. */
+/** A body, with its content codings. */
 export interface DecodedBody {
   readonly bytes: Uint8Array;
   /** codings that were removed, in that order */
@@ -75,13 +75,13 @@ export interface DecodedBody {
   readonly problem: 'unknown' | 'damaged' | 'too-large' | 'too-many' | undefined;
 }
 
-/** What a request has spent its time on, in ms. Those of the other end count, too: its bytes are taken as they come. */
+/** How a request spent its time, in ms. Includes delays of the peer, because its bytes are forwarded as they arrive. */
 export interface Timing {
-  /** before its first byte: from the visitor's announcement until there was a data socket; 0 where there was one */
+  /** before its first byte: from the visitor's announcement until its data socket was open; 0 if it already was */
   readonly waitedMs: number;
-  /** from its first byte until there was a local connection for it; `undefined` until then */
+  /** from its first byte until it had a local connection; `undefined` until then */
   readonly connectedMs: number | undefined;
-  /** from its first byte until the head of the response had come; `undefined` until then */
+  /** from its first byte until the head of the response had arrived; `undefined` until then */
   readonly answeredMs: number | undefined;
 }
 
@@ -93,8 +93,8 @@ export interface RequestDetail extends RequestSummary {
 }
 
 /**
- * A value without the white space of HTTP around it (RFC 9110 section 5.6.3). JavaScript would also trim 0xa0, a byte of many
- * characters in UTF-8. Looks at each character once, however many blanks there are.
+ * Removes the white space of HTTP around a value (RFC 9110 section 5.6.3). JavaScript would also trim 0xa0, a byte of
+ * many UTF-8 characters. Looks at each character once, no matter how many blanks there are.
  */
 export function trimBlanks(value: string): string {
   let start = 0;
@@ -108,19 +108,19 @@ function isBlank(character: string): boolean {
   return character === ' ' || character === '\t';
 }
 
-/* Finds recorded requests by words. */
+/* Searches recorded requests. */
 
-/** What words are looked for in. */
+/** The searched fields. */
 export type Matched = Pick<
   RequestSummary,
   'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook'
 >;
 
 /**
- * Whether every one of the words is in the request's method, address, status, visitor or sender, in any case. No words are in every
- * request.
+ * Whether the request's method, address, status, visitor or sender contain every word, in any case. Without words,
+ * every request matches.
  *
- * @param typed words with spaces between them
+ * @param typed words separated by spaces
  */
 export function matches(
   { method, target, status, isBroken, visitor, webhook }: Matched,
@@ -133,7 +133,7 @@ export function matches(
   return words.every((word) => text.includes(word));
 }
 
-/** Those that match; the order stays. */
+/** The matching requests, in the same order. */
 export function matching(summaries: readonly RequestSummary[], typed: string): readonly RequestSummary[] {
   return summaries.filter((summary) => matches(summary, typed));
 }

@@ -1,10 +1,10 @@
 /**
- * Which values of a recorded request are secrets, and what is shown in their place. Bodies are shown as they are.
+ * Decides which values of a recorded request are secrets, and what replaces them. Bodies are shown unchanged.
  * docs/inspector.md has these lists for users.
  */
 import { REDACTED } from '../../../shared/version.ts';
 
-/** Fields whose value is a secret; a scheme such as `Bearer` in front of it is shown. */
+/** Fields whose value is a secret. A scheme such as `Bearer` in front of it is shown. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -27,7 +27,10 @@ export const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'proxy-authentication-info',
 ]);
 
-/** Words in the name of a field whose value is a secret: `signature`, and so `stripe-signature` and `x-slack-signature`. */
+/**
+ * Words in the name of a field whose value is a secret: `signature` includes `stripe-signature` and
+ * `x-slack-signature`.
+ */
 export const SECRET_FIELD_WORDS: ReadonlySet<string> = new Set([
   'signature',
   'sig',
@@ -46,7 +49,7 @@ export const SECRET_FIELD_WORDS: ReadonlySet<string> = new Set([
   'sid',
 ]);
 
-/** Words in the name of a parameter whose value is a secret: `token`, and so `refresh_token` and `idToken`. */
+/** Words in the name of a parameter whose value is a secret: `token` includes `refresh_token` and `idToken`. */
 export const SECRET_WORDS: ReadonlySet<string> = new Set([
   'token',
   'accesstoken',
@@ -79,22 +82,25 @@ export const SECRET_WORDS: ReadonlySet<string> = new Set([
 ]);
 
 const SCHEME = /^(?:Basic|Bearer|Digest|DPoP|Negotiate|NTLM|Token|AWS4-HMAC-SHA256|ApiKey)(?= )/i;
-/** A token in a field of any name; WebSocket clients write `bearer, abc` and `base64url.bearer.authorization.k8s.io.abc`. */
+/**
+ * A token in a field of any name. WebSocket clients write `bearer, abc` and
+ * `base64url.bearer.authorization.k8s.io.abc`.
+ */
 const BEARER = /\bBearer[ \t,:.=]+/gi;
 const BASIC = /\bBasic[ \t]+/gi;
-/** What these ask for is shown: `Bearer realm="x"` is no secret. */
+/** Challenges are shown: `Bearer realm="x"` contains no secret. */
 const CHALLENGE_FIELDS: ReadonlySet<string> = new Set(['www-authenticate', 'proxy-authenticate']);
 
 /**
- * Says what to write in place of a secret.
+ * Returns the replacement of a secret.
  *
- * @param key what the secret belongs to within its field or address: a scheme, or the name of a cookie or parameter
+ * @param key the scheme, or the name of the cookie or parameter, that the secret belongs to in its field or address
  */
 export type WriteSecret = (key: string, secret: string) => string;
 
 const redacted: WriteSecret = () => REDACTED;
 
-/** Where a secret is in a text. */
+/** The position of a secret in a text. */
 interface Secret {
   readonly key: string;
   readonly start: number;
@@ -102,8 +108,8 @@ interface Secret {
 }
 
 /**
- * The address with its secrets replaced: values of secret parameters in its query and in its fragment, user information, and
- * JSON Web Tokens wherever they are.
+ * Replaces the secrets of an address: values of secret parameters in its query and fragment, user information, and JSON
+ * Web Tokens anywhere.
  */
 export function redactTarget(target: string, write = redacted): string {
   return replaceSecrets(
@@ -114,7 +120,7 @@ export function redactTarget(target: string, write = redacted): string {
 }
 
 /**
- * The value of a field with its secrets replaced.
+ * Replaces the secrets in the value of a field.
  *
  * @param name in any case
  */
@@ -124,10 +130,10 @@ export function redactField(name: string, value: string, write = redacted): stri
   if (SECRET_FIELDS.has(lower) || hasWord(lower, SECRET_FIELD_WORDS)) return redactCredentials(value, write);
   const redactPair = (pair: string): string => redactCookie(pair, write);
   if (lower === 'cookie') return value.split(';').map(redactPair).join(';');
-  // Name and attributes tell what a cookie is for; only its value is a secret.
+  // Only the value of a cookie is a secret; its name and attributes explain it.
   if (lower === 'set-cookie') return value.replace(/^[^;]*/, redactPair);
   if (SCHEME.test(value)) return redactCredentials(value, write);
-  // Many fields have addresses in them (`Link`, `Referer`, `X-Original-URL`), and anybody may invent more.
+  // Many fields contain addresses (`Link`, `Referer`, `X-Original-URL`), including custom ones.
   const secrets = [
     ...parameters(value),
     ...userInformation(value),
@@ -151,8 +157,8 @@ function redactCookie(pair: string, write: WriteSecret): string {
 }
 
 /**
- * Of secrets that overlap, the one that begins first is replaced as far as any of them reaches; of those that begin together,
- * the first one given. So `[redacted]` in place of a secret is found as what the secret was found as.
+ * Of overlapping secrets, the one that begins first is replaced up to the end of the longest; of those that begin
+ * together, the first one given. So `[redacted]` is later recognised as the same kind of secret.
  */
 function replaceSecrets(text: string, secrets: readonly Secret[], write: WriteSecret): string {
   let shown = '';
@@ -169,7 +175,10 @@ function replaceSecrets(text: string, secrets: readonly Secret[], write: WriteSe
   return shown + text.slice(from);
 }
 
-/** The values of secret parameters. Reads each character at most twice, because visitors decide how many there are. */
+/**
+ * The values of secret parameters. Reads each character at most twice, because visitors control the number of
+ * parameters.
+ */
 function* parameters(text: string): Generator<Secret> {
   let name = -1;
   for (let at = 0; at < text.length; at += 1) {
@@ -210,7 +219,7 @@ function* userInformation(text: string): Generator<Secret> {
 
 const ENDS_AUTHORITY = /[/?#\s"'<>\\]|$/g;
 
-/** JSON Web Tokens (RFC 7519 section 3), which begin with `{"` in base64url, and the marks that stand for them. */
+/** JSON Web Tokens (RFC 7519 section 3), which begin with `{"` in base64url, and their placeholders. */
 function* webTokens(text: string): Generator<Secret> {
   for (let at = text.indexOf(REDACTED); at !== -1; at = text.indexOf(REDACTED, at + REDACTED.length))
     yield { key: 'jwt', start: at, end: at + REDACTED.length };
@@ -233,7 +242,9 @@ function* tokensAfter(scheme: RegExp, text: string): Generator<Secret> {
 
 const ENDS_TOKEN = /[\s,;"']|$/g;
 
-/** @returns where a pattern, which is global and matches at the end at the latest, first matches from a place on */
+/**
+ * @returns the first position of a match from `start` on; the pattern must be global, and match at the end of the text
+ */
 function indexFrom(pattern: RegExp, text: string, start: number): number {
   pattern.lastIndex = start;
   return pattern.exec(text)?.index ?? text.length;

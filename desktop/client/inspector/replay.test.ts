@@ -41,7 +41,7 @@ describe('a repeated request', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  it('is sent as it was, secrets included, and recorded as the repetition', async () => {
+  it('is sent unchanged, including secrets, and recorded as the repetition', async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
       const chunks: Buffer[] = [];
@@ -64,7 +64,7 @@ describe('a repeated request', () => {
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
   });
 
-  it('is sent as it was written down elsewhere, and recorded as that, once', async () => {
+  it('is sent once as it was imported, and recorded as imported', async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
       seen.push([request.method, request.url, request.headers.host]);
@@ -88,7 +88,7 @@ describe('a repeated request', () => {
     assert.deepEqual(log.pulse, [], 'no visitor has come');
   });
 
-  it('is sent as it was edited, with its body and its secrets where they are left alone', async () => {
+  it('is sent as edited, with its original body and secrets if they were not changed', async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
       const chunks: Buffer[] = [];
@@ -120,7 +120,7 @@ describe('a repeated request', () => {
     await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
   });
 
-  it('is refused with the reason if it cannot be edited', async () => {
+  it('is rejected with a reason if the edit is invalid', async () => {
     const log = new RequestLog();
     recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
     recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
@@ -133,7 +133,7 @@ describe('a repeated request', () => {
     await assert.rejects(send(4), refusal('unknown-request'));
   });
 
-  it('is refused with the reason if it would not be the same', async () => {
+  it('is rejected with a reason if it would not be the same', async () => {
     const log = new RequestLog();
     recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
     recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
@@ -146,7 +146,7 @@ describe('a repeated request', () => {
     assert.equal(log.list().length, 3);
   });
 
-  it('is refused when nothing listens on the local port', async () => {
+  it('is rejected when nothing listens on the local port', async () => {
     const port = await serve(() => undefined);
     servers.splice(0).forEach((server) => server.close());
     const log = new RequestLog();
@@ -154,7 +154,7 @@ describe('a repeated request', () => {
     await assert.rejects(replayer(log, port).replay(1), refusal('local-refused'));
   });
 
-  it('is broken when the response breaks off, or does not come within 60 s', async () => {
+  it('is broken when the response breaks off, or takes more than 60 s', async () => {
     const clock = new FakeClock();
     const asked = Promise.withResolvers<void>();
     const port = await serve((request, response) => {
@@ -176,7 +176,7 @@ describe('a repeated request', () => {
     assert.deepEqual([hang?.status, hang?.isBroken], [undefined, true]);
   });
 
-  it('is one of 8 at a time: the ninth is refused', async () => {
+  it('is one of at most 8 at a time; the ninth is rejected', async () => {
     const clock = new FakeClock();
     let asked = 0;
     const all = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ import type { RequestLog } from './request-log.ts';
 const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
-/** Thrown when a request cannot be repeated; the message says why, for people. */
+/** Thrown when a request cannot be repeated. The message explains why, for people. */
 export class ReplayRefused extends MessageError {
   readonly code:
     'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
@@ -30,12 +30,12 @@ export class ReplayRefused extends MessageError {
   }
 }
 
-/** Changes a whole request before it is repeated. What it throws, the repetition throws. */
+/** Changes a complete request before it is repeated. Its errors become those of the repetition. */
 export type PrepareReplay = (request: Buffer) => Buffer;
 
 const asItIs: PrepareReplay = (request) => request;
 
-/** Repeats recorded requests of one tunnel, each over a local connection of its own. */
+/** Repeats recorded requests of one tunnel, each over a new local connection. */
 export class Replayer {
   readonly #log: RequestLog;
   readonly #local: LocalDialer;
@@ -49,11 +49,11 @@ export class Replayer {
   }
 
   /**
-   * Sends a request to the local service once more, byte for byte unless it is prepared, secrets included.
+   * Sends a request to the local service again, byte for byte unless `prepare` changes it, including secrets.
    *
-   * @param prepare makes what is sent of what was recorded
-   * @returns the number under which the repetition is recorded, once its response is complete, broken off, or has not come
-   *   within {@link REPLAY_TIMEOUT_MS}
+   * @param prepare changes the recorded request before it is sent
+   * @returns the number under which the repetition is recorded, once its response is complete, has broken off, or has
+   *   taken more than {@link REPLAY_TIMEOUT_MS}
    * @throws ReplayRefused
    */
   async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
@@ -62,9 +62,9 @@ export class Replayer {
   }
 
   /**
-   * Sends a request once more as somebody has edited it; it is recorded like a repetition.
+   * Sends an edited request, which is recorded like a repetition.
    *
-   * @param prepare makes what is sent of what was edited
+   * @param prepare changes the edited request before it is sent
    * @returns like {@link Replayer.replay}
    * @throws ReplayRefused, EditRefused
    */
@@ -74,11 +74,11 @@ export class Replayer {
   }
 
   /**
-   * Sends a request that was written down elsewhere; it is recorded as an imported one.
+   * Sends an imported request, which is recorded as such.
    *
-   * @param request that {@link checkEdit} finds no fault with
-   * @param host the Host that the local service gets
-   * @param prepare makes what is sent of what was written down
+   * @param request one without {@link checkEdit} problems
+   * @param host the Host that the local service receives
+   * @param prepare changes the request before it is sent
    * @returns like {@link Replayer.replay}
    * @throws ReplayRefused
    */
@@ -115,7 +115,7 @@ function repeatable(log: RequestLog, id: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The bytes of a request as it was edited. */
+/** The bytes of an edited request. */
 function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
   http(log.find(id), id);
   const original = log.detail(id, { reveal: true });
@@ -124,7 +124,7 @@ function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
   return editedRequest(original, edit);
 }
 
-/** What is kept of a request and its response, unless they are something else than that. */
+/** The recorded exchange, unless it is not HTTP or was dropped. */
 function http(exchange: Exchange | undefined, id: number): Exchange {
   if (exchange?.captures === undefined) {
     throw new ReplayRefused('unknown-request', toMessage('replay.unknown', { id }));

@@ -26,7 +26,7 @@ function exchange(log: RequestLog, bytes: Buffer, response: string | Buffer = OK
 }
 
 describe('the request log', () => {
-  it('keeps the last 200 requests, newest first, whatever came before', () => {
+  it('keeps the last 200 requests, newest first', () => {
     const log = new RequestLog();
     const open = log.open();
     open.toLocal(requestLogRequest('/0'));
@@ -45,7 +45,7 @@ describe('the request log', () => {
     assert.equal(log.detail(52)?.target, '/51');
   });
 
-  it('holds no more memory than 200 times two heads and bodies, and releases it', () => {
+  it('uses at most the memory of 200 times two heads and bodies, and releases it', () => {
     const log = new RequestLog();
     const body = Buffer.alloc(100 * 1024);
     const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;
@@ -62,7 +62,7 @@ describe('the request log', () => {
     assert.deepEqual(log.list(), []);
   });
 
-  it('keeps as many as it is told to, whose messages make room once all take 50 MiB', () => {
+  it('keeps the configured number of requests, but drops the oldest messages beyond 50 MiB', () => {
     const log = new RequestLog(undefined, 1000);
     const body = Buffer.alloc(RECORDED_BODY_MAX_BYTES);
     const target = `/${'a'.repeat(2 * RECORDED_TARGET_MAX_CHARS)}`;
@@ -82,7 +82,7 @@ describe('the request log', () => {
     assert.equal(log.detail(1100)?.request.body.length, body.length);
   });
 
-  it('goes on with a request whose messages had to make room', () => {
+  it('continues a request whose messages were dropped', () => {
     const log = new RequestLog(undefined, 2000);
     const stream = log.open();
     stream.toLocal(requestLogRequest('/stream'));
@@ -94,7 +94,7 @@ describe('the request log', () => {
     assert.deepEqual([line?.target, line?.status, line?.bytesOut], ['/stream', 200, OK.length]);
   });
 
-  it('says what has changed since, the latest change last, in parts that miss nothing', () => {
+  it('returns changes since a revision, the latest last, in parts without gaps', () => {
     const log = new RequestLog();
     const open = log.open();
     open.toLocal(requestLogRequest('/slow'));
@@ -121,7 +121,7 @@ describe('the request log', () => {
     assert.equal(log.changes(second.revision, 1).oldest, 7);
   });
 
-  it('keeps 64 KiB of a body, and says that there was more', () => {
+  it('keeps 64 KiB of a body, and notes that there was more', () => {
     const log = new RequestLog();
     exchange(log, requestLogRequest('/a', Buffer.alloc(RECORDED_BODY_MAX_BYTES, 'a')));
     exchange(log, requestLogRequest('/b', Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1, 'b')));
@@ -155,7 +155,7 @@ describe('the request log', () => {
     assert.deepEqual(revealed?.request.fields[1], ['authorization', 'Bearer abc']);
   });
 
-  it('has no response until its head is complete, and then as much of it as has come', () => {
+  it('has no response until its head is complete, and then what has arrived of it', () => {
     const log = new RequestLog();
     const recording = log.open();
     recording.toLocal(requestLogRequest('/'));
@@ -166,7 +166,7 @@ describe('the request log', () => {
     assert.deepEqual([response?.startLine, response?.body.length], ['HTTP/1.1 200 OK', 2]);
   });
 
-  it('tells subscribers about a request, its response and its end', () => {
+  it('notifies subscribers of a request, its response and its end', () => {
     let ms = 0;
     const log = new RequestLog({ now: () => 1000, monotonic: () => ms });
     const seen: RequestSummary[] = [];
@@ -189,8 +189,8 @@ describe('the request log', () => {
   });
 });
 
-describe('the pulse of a tunnel', () => {
-  it('counts requests and errors by the second', () => {
+describe('the sparkline of a tunnel', () => {
+  it('counts requests and errors per second', () => {
     const pulse = new Pulse();
     for (const now of [1000, 1999, 2000]) pulse.count(now);
     pulse.countError(2500);
@@ -200,7 +200,7 @@ describe('the pulse of a tunnel', () => {
     ]);
   });
 
-  it('is of the last 60 s, whatever came before', () => {
+  it('covers only the last 60 s', () => {
     const pulse = new Pulse();
     for (let second = 0; second < 200; second += 1) pulse.count(second * 1000);
     const ids = pulse.list(199_000).map(({ id }) => id);
@@ -208,7 +208,7 @@ describe('the pulse of a tunnel', () => {
     assert.deepEqual(pulse.list(300_000), []);
   });
 
-  it('is that of visitors: what fails counts when it ends, what is sent by hand does not', () => {
+  it("counts only visitors' requests, and failures when they end", () => {
     const clock = new FakeClock();
     const log = new RequestLog(clock);
     const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

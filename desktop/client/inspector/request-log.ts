@@ -18,46 +18,46 @@ const REDACTED: Visibility = { reveal: false };
 
 const FIRST_ERROR_STATUS = 400;
 
-/** Told of a request when its head has arrived, when its response begins and when it ends. */
+/** Called when a request's head has arrived, when its response begins and when it ends. */
 export type LogListener = (summary: RequestSummary) => void;
 
 /**
- * The last requests of one tunnel, in memory only. When they are shown, the values of secrets are replaced (redaction.ts),
- * unless `reveal` asks for them. The messages of the oldest make room once all take {@link RECORDED_BYTES_MAX}: of those only
- * the line stays.
+ * The last requests of one tunnel, in memory only. Values of secrets are replaced when they are shown (redaction.ts),
+ * unless `reveal` is set. Once all messages need {@link RECORDED_BYTES_MAX}, those of the oldest requests are dropped,
+ * which keep only their line.
  */
 export class RequestLog implements Recorder, ExchangeStore {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #max: number;
-  /** by number, modulo the size of the ring */
+  /** by number modulo the size of the ring */
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
   readonly #pulse = new Pulse();
   #lastId = 0;
   #clearedUpTo = 0;
-  /** counts what {@link RequestLog.changed} is told */
+  /** counts the calls of {@link RequestLog.changed} */
   #revision = 0;
   #capturedBytes = 0;
-  /** the messages of all before it are forgotten */
+  /** the messages of all earlier requests are dropped */
   #oldestWithMessages = 1;
 
-  /** @param max requests that are kept */
+  /** @param max number of requests to keep */
   constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock, max = RECORDED_REQUESTS_MAX) {
     this.#clock = clock;
     this.#max = max;
   }
 
-  /** The traffic of visitors in the last seconds. */
+  /** The visitors' traffic in the last seconds. */
   get pulse(): readonly TrafficSecond[] {
     return this.#pulse.list(this.#clock.now());
   }
 
-  /** Memory that the recorded bytes take up. */
+  /** Memory used by recorded bytes. */
   get capturedBytes(): number {
     return this.#capturedBytes;
   }
 
-  /** Moves with every change. */
+  /** Increases with every change. */
   get revision(): number {
     return this.#revision;
   }
@@ -67,20 +67,20 @@ export class RequestLog implements Recorder, ExchangeStore {
     return new ConnectionRecording(this, undefined, waitedMs);
   }
 
-  /** Records the connection over which a request is repeated. */
+  /** Records the connection of a repeated request. */
   openReplay(replayOf: number): ConnectionRecording {
     return new ConnectionRecording(this, { replayOf });
   }
 
-  /** Records the connection over which a request is sent that was written down elsewhere. */
+  /** Records the connection of an imported request. */
   openImported(): ConnectionRecording {
     return new ConnectionRecording(this, { isImported: true });
   }
 
   /**
-   * What has been recorded, newest first.
+   * The recorded requests, newest first.
    *
-   * @param count of summaries, at most
+   * @param count limit of summaries
    */
   list(visibility = REDACTED, count = this.#max): RequestSummary[] {
     const summaries: RequestSummary[] = [];
@@ -92,10 +92,10 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /**
-   * What has changed, the earliest change first, so that asking again from where the result ends misses nothing.
+   * Changes since a revision, the earliest first. Asking again from the end of the result misses nothing.
    *
-   * @param since revision that is known; 0 for everything
-   * @param count of summaries, at most
+   * @param since the last known revision; 0 for everything
+   * @param count limit of summaries
    */
   changes(since: number, count: number, visibility = REDACTED): LogChanges {
     const changed = this.#ring.filter(
@@ -110,7 +110,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     };
   }
 
-  /** Everything about one request; `undefined` when there is none of that number, or no longer. */
+  /** Everything about one request; `undefined` if the number is unknown or was dropped. */
   detail(id: number, visibility = REDACTED): RequestDetail | undefined {
     const exchange = this.find(id);
     return exchange && requestDetail(exchange, visibility);
@@ -121,7 +121,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     return exchange?.id === id ? exchange : undefined;
   }
 
-  /** Forgets every request up to a number. Numbering goes on. */
+  /** Drops every request up to a number. Numbering continues. */
   clear(upTo = Infinity): void {
     for (const [slot, exchange] of this.#ring.entries()) {
       if (exchange === undefined || exchange.id > upTo) continue;
@@ -132,7 +132,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     this.#clearedUpTo = Math.max(this.#clearedUpTo, Math.min(upTo, this.#lastId));
   }
 
-  /** @returns what ends the subscription */
+  /** @returns a function that ends the subscription */
   subscribe(listener: LogListener, visibility = REDACTED): () => void {
     this.#listeners.set(listener, visibility);
     return () => void this.#listeners.delete(listener);
@@ -187,7 +187,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     return exchange;
   }
 
-  /** Number of the oldest that is kept. */
+  /** Number of the oldest request that is kept. */
   get #oldest(): number {
     return Math.max(this.#clearedUpTo, this.#lastId - this.#max) + 1;
   }
@@ -197,7 +197,7 @@ function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
   return replayOf === undefined && !isImported;
 }
 
-/* Recorded bytes as messages, read when somebody looks at them. */
+/* Recorded bytes as messages, parsed when they are shown. */
 
 export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
   const { captures } = exchange;
@@ -213,8 +213,8 @@ export function requestDetail(exchange: Exchange, visibility: Visibility): Reque
 /**
  * Reads one message.
  *
- * @param bytes what was kept of it
- * @param total bytes that it had
+ * @param bytes the recorded bytes
+ * @param total length of the message in bytes
  * @returns `undefined` without a complete head
  */
 export function readMessage(
@@ -238,14 +238,14 @@ export function readMessage(
   };
 }
 
-/** Takes a line as it is: whatever passed is shown, even what shared/http1 would refuse. */
+/** Accepts any line: everything that passed is shown, even if shared/http1 would reject it. */
 function readField(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   if (colon === -1) return [trimBlanks(line), ''];
   return [trimBlanks(line.slice(0, colon)), trimBlanks(line.slice(colon + 1))];
 }
 
-/** The body as a copy, without chunked coding. */
+/** A copy of the body, without chunked coding. */
 function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhole: boolean } {
   if (!isChunked) return { body: Uint8Array.from(bytes), isWhole: true };
   const pieces: Buffer[] = [];
@@ -260,24 +260,24 @@ function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhol
 
 const SECOND_MS = 1000;
 
-/** How many requests came to a tunnel in each of the last {@link SPARKLINE_SECONDS} seconds, and how many failed. */
+/** Counts requests and failures of a tunnel in each of the last {@link SPARKLINE_SECONDS} seconds. */
 export class Pulse {
   /** by second, modulo their number */
   readonly #seconds: (TrafficSecond | undefined)[] = Array.from({ length: SPARKLINE_SECONDS });
 
-  /** A request has come. @param now wall-clock ms */
+  /** Counts a request. @param now wall-clock ms */
   count(now: number): void {
     const { id, requests, errors } = this.#at(now);
     this.#seconds[id % SPARKLINE_SECONDS] = { id, requests: requests + 1, errors };
   }
 
-  /** A request has failed. @param now wall-clock ms */
+  /** Counts a failure. @param now wall-clock ms */
   countError(now: number): void {
     const { id, requests, errors } = this.#at(now);
     this.#seconds[id % SPARKLINE_SECONDS] = { id, requests, errors: errors + 1 };
   }
 
-  /** Those of the last seconds in which something happened, earliest first. @param now wall-clock ms */
+  /** The last seconds with any traffic, earliest first. @param now wall-clock ms */
   list(now: number): readonly TrafficSecond[] {
     const after = Math.floor(now / SECOND_MS) - SPARKLINE_SECONDS;
     return this.#seconds

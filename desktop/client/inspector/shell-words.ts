@@ -1,4 +1,4 @@
-/** Reads a command as a POSIX shell would, and bash where it writes `$'…'`, and does nothing of what it says. */
+/** Splits a command into words like a POSIX shell, with bash's `$'…'`, but executes nothing. */
 import { toMessage } from '../messages.ts';
 import { ImportRefused } from './imported.ts';
 
@@ -21,8 +21,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /**
  * The words of one command.
  *
- * @returns bytes, one character each: a quoted word can carry any
- * @throws ImportRefused for what only a shell can know, such as variables and other programs, and for a second command
+ * @returns bytes, one character each, because a quoted word can contain any
+ * @throws ImportRefused for anything that only a shell can evaluate, such as variables and other programs, and for a
+ *   second command
  */
 export function shellWords(text: string): string[] {
   return new ShellReader(Buffer.from(text).toString('latin1')).read();
@@ -32,7 +33,7 @@ class ShellReader {
   readonly #text: string;
   readonly #words: string[] = [];
   #at = 0;
-  /** the word that is being read; `undefined` between two */
+  /** the current word; `undefined` between two */
   #word: string | undefined;
 
   constructor(text: string) {
@@ -97,14 +98,14 @@ class ShellReader {
     this.#at = end === -1 ? this.#text.length : end;
   }
 
-  /** Behind the command. */
+  /** Skips what follows the command. */
   #skipRest(): void {
     const rest = this.#text.slice(this.#at).replaceAll(/^[ \t]*#[^\n]*$/gm, '');
     if (rest.trim() !== '') throw new ImportRefused(toMessage('import.severalCommands'));
     this.#at = this.#text.length;
   }
 
-  /** What stands before the next such character, which is taken too. */
+  /** The text before the next such character, which is consumed as well. */
   #until(end: string): string {
     const to = this.#text.indexOf(end, this.#at);
     if (to === -1) throw new ImportRefused(toMessage('import.openQuote', { quote: end }));
@@ -126,7 +127,7 @@ class ShellReader {
     }
   }
 
-  /** Only these are escaped there; before any other character a backslash is one. */
+  /** A backslash escapes only these characters there; before any other it is literal. */
   #readEscapedInDouble(): void {
     const next = this.#text.charAt(this.#at);
     if (next === '\n') this.#at += 1;
@@ -172,7 +173,7 @@ class ShellReader {
   }
 }
 
-/** As the bytes of UTF-8. */
+/** Encodes a code point as UTF-8 bytes. */
 function codePoint(code: number): string {
   if (code > 0x10_ffff)
     throw new ImportRefused(toMessage('import.largeCharacter', { escape: String.raw`\U` }));

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 6, 10);
 const SECRET = 'whsec_c2VjcmV0';
 const BODY = '{"id":"evt_1","name":"caf\u00e9"}';
 
-/** A webhook as the relay hands it on. */
+/** A webhook as the relay forwards it. */
 function stripeRequest(signedAt: number, body: Buffer, fields = `Content-Length: ${body.length}`): Buffer {
   const time = String(Math.floor(signedAt / 1000));
   const signature = hmac('sha256', SECRET, `${time}.`, Buffer.from(BODY)).toString('hex');
@@ -39,7 +39,7 @@ const chunked = (text: string): Buffer => {
 };
 
 describe('the signature of a recorded webhook', () => {
-  it('is about the bytes of the body as sent, not as they are shown', () => {
+  it('is computed from the body as sent, not as shown', () => {
     assert.equal(verdict(stripeRequest(NOW, Buffer.from(BODY))), 'valid');
     assert.equal(
       verdict(stripeRequest(NOW, Buffer.from(JSON.stringify(JSON.parse(BODY), undefined, 1)))),
@@ -47,11 +47,11 @@ describe('the signature of a recorded webhook', () => {
     );
   });
 
-  it('is about the body without its chunks', () => {
+  it('is computed from the body without chunked coding', () => {
     assert.equal(verdict(stripeRequest(NOW, chunked(BODY), 'Transfer-Encoding: chunked')), 'valid');
   });
 
-  it('cannot be checked without a secret, without all of the body, or while it comes', () => {
+  it('cannot be checked without a secret, or without the complete body', () => {
     const request = stripeRequest(NOW, Buffer.from(BODY));
     assert.equal(verdict(request, request.length, []), 'no-secret');
     assert.equal(verdict(request, request.length + 1), 'body-cut');
@@ -60,15 +60,15 @@ describe('the signature of a recorded webhook', () => {
     assert.equal(verdict(pieces.subarray(0, -3)), 'body-cut');
   });
 
-  it('is not there for what is no webhook', () => {
+  it('is missing from a request that is not a webhook', () => {
     assert.equal(verdict(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')), undefined);
   });
 
-  it("compares its time with the request's arrival", () => {
+  it("is checked against the request's arrival time", () => {
     assert.equal(verdict(stripeRequest(NOW - 301_000, Buffer.from(BODY))), 'too-old');
   });
 
-  it('is about the address that the sender called, which the relay tells', () => {
+  it('covers the address that the sender called, which the relay reports', () => {
     const twilio = VECTORS.find(({ provider }) => provider === 'twilio');
     assert.ok(twilio);
     const head = [
@@ -95,7 +95,7 @@ const again = (request: Buffer) => signAgain(request, () => SECRET, NOW);
 const without = (request: Buffer) => request.toString('latin1').replace(/Stripe-Signature: .*/, '');
 
 describe('signing a webhook again', () => {
-  it('makes an old one right, and leaves every other byte', () => {
+  it('makes an old one valid, and keeps every other byte', () => {
     const old = stripeRequest(NOW - 86_400_000, Buffer.from(BODY));
     const signed = again(old);
     assert.ok(signed);
@@ -111,7 +111,7 @@ describe('signing a webhook again', () => {
     assert.equal(verdict(signed), 'valid');
   });
 
-  it('writes a signature that is there several times once', () => {
+  it('writes a repeated signature field once', () => {
     const twice = stripeRequest(
       0,
       Buffer.from(BODY),
@@ -123,7 +123,7 @@ describe('signing a webhook again', () => {
     assert.equal(verdict(signed), 'valid');
   });
 
-  it("writes the body's hash into the address where that is signed", () => {
+  it('writes the hash of the body into the address if that is signed', () => {
     const request = Buffer.from(
       'POST /in?bodySHA256=00&x=1 HTTP/1.1\r\nX-Forwarded-Prefix: /t/a\r\nX-Forwarded-Host: r.example\r\nX-Twilio-Signature: x\r\nContent-Length: 2\r\n\r\n{}',
     );
@@ -136,7 +136,7 @@ describe('signing a webhook again', () => {
     assert.equal(verdict(signed), 'valid');
   });
 
-  it('needs a signature, a secret and a whole head', () => {
+  it('requires a signature, a secret and a complete head', () => {
     assert.equal(again(Buffer.from('GET / HTTP/1.1\r\n\r\n')), undefined);
     assert.equal(again(Buffer.from('POST / HTTP/1.1\r\nStripe-Signature: t')), undefined);
     assert.equal(

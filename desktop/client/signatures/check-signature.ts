@@ -4,11 +4,11 @@ import { recogniseWebhook, type SignatureView, type WebhookProvider } from '../w
 import { SCHEMES, type SignedRequest } from './schemes.ts';
 
 /**
- * What the signature of a recorded webhook says; `undefined` for any other request.
+ * The result of checking a recorded webhook's signature; `undefined` for any other request.
  *
- * @param request with the values of its secrets
- * @param arrivedAt when it came, wall-clock ms: what its time is compared with
- * @param secretsOf the secrets that were set for a service
+ * @param request with the real values of its secrets
+ * @param arrivedAt arrival time that its timestamp is compared with, in wall-clock ms
+ * @param secretsOf the secrets set for a service
  */
 export function checkSignature(
   request: RecordedMessage,
@@ -23,18 +23,18 @@ export function checkSignature(
   return { provider, verdict: SCHEMES[provider].check(signedRequest(request), secrets, arrivedAt) };
 }
 
-/** A recorded request as its sender has signed it. @param message with the values of its secrets */
+/** A recorded request as its sender signed it. @param message with the real values of its secrets */
 export function signedRequest({ startLine, fields, body }: RecordedMessage): SignedRequest {
   const field = (name: string): string | undefined =>
     fields.find(([other]) => other.toLowerCase() === name)?.[1];
   const [, target = ''] = startLine.split(' ');
-  // What the relay says of where the request came to; of several proxies, the first was nearest to the visitor.
+  // The relay reports the visited address; of several proxies, the first was nearest to the visitor.
   const scheme = field('x-forwarded-proto')?.split(',')[0]?.trim() ?? 'http';
   const host = field('x-forwarded-host')?.split(',')[0]?.trim() ?? field('host') ?? '';
   return { url: `${scheme}://${host}${field('x-forwarded-prefix') ?? ''}${target}`, field, body };
 }
 
-/** Whether all of the body is there: not cut, and nothing of it still on its way. */
+/** Whether the body is complete: not cut, and fully received. */
 export function hasWholeBody({ fields, body, isTruncated }: RecordedMessage): boolean {
   const length = fields.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
   return !isTruncated && (length === undefined || Number(length) === body.length);
@@ -44,12 +44,12 @@ const LINE_END = '\r\n';
 const HEAD_END = `${LINE_END}${LINE_END}`;
 
 /**
- * A webhook with a new signature, so that its receiver accepts it now; everything else stays as it is, byte for byte.
+ * A webhook with a new signature that its receiver accepts now. Every other byte stays the same.
  *
- * @param request a whole request, head and body
- * @param secretOf the secret that a service signs with; `undefined` if none was set
+ * @param request a complete request, head and body
+ * @param secretOf the secret that a service signs with; `undefined` if none is set
  * @param now wall-clock ms
- * @returns `undefined` for what is no webhook, and without a secret
+ * @returns `undefined` if the request is not a webhook, or without a secret
  */
 export function signAgain(
   request: Buffer,
@@ -75,7 +75,7 @@ function retargeted(startLine: string, { url: before }: SignedRequest, after = b
   return `${method} ${after.slice(before.length - target.length)} ${version}`;
 }
 
-/** A field that is there several times has the new value at the place of the first. */
+/** A repeated field is written once, with the new value at the place of the first. */
 function replaced(
   lines: readonly string[],
   fields: readonly (readonly [name: string, value: string])[],

@@ -26,7 +26,7 @@ function changed(
 }
 
 describe('signatures of webhooks', () => {
-  it('of each service have a documented example', () => {
+  it('include a documented example for each service', () => {
     assert.deepEqual(
       new Set(VECTORS.map(({ provider }) => provider)),
       new Set(Object.keys(WEBHOOK_PROVIDERS)),
@@ -38,29 +38,29 @@ describe('signatures of webhooks', () => {
     describe(`${provider}: ${source}`, () => {
       const scheme = SCHEMES[provider];
 
-      it('is right with its secret, also among others, and takes that for a secret', () => {
+      it('is valid with its secret, also among others, and accepts that text as a secret', () => {
         assert.equal(scheme.check(request, [secret], at), 'valid');
         assert.equal(scheme.check(request, ['b3RoZXI=', secret], at), 'valid');
         assert.equal(scheme.secretProblem(secret), undefined);
       });
 
-      it('is not right with another secret', () => {
+      it('is invalid with another secret', () => {
         assert.equal(scheme.check(request, ['b3RoZXI='], at), 'mismatch');
       });
 
-      it('is not right for another body', () => {
+      it('is invalid for another body', () => {
         const verdict = scheme.check(changed(request, { body: `${String(request.body)} ` }), [secret], at);
         assert.equal(verdict, request.url.includes('bodySHA256') ? 'body-changed' : 'mismatch');
       });
 
-      it('signed again now it is right now, and only with that secret', () => {
+      it('is valid now after signing again, and only with that secret', () => {
         const { fields, url } = scheme.sign(request, secret, NOW);
         const again = changed(request, { fields: Object.fromEntries(fields), url: url ?? request.url });
         assert.equal(scheme.check(again, [secret], NOW), 'valid');
         assert.equal(scheme.check(again, ['b3RoZXI='], NOW), 'mismatch');
       });
 
-      it('signed again after its body was changed it is right', () => {
+      it('is valid after changing the body and signing again', () => {
         const edited = changed(request, { body: 'Digits=1' });
         const { fields, url } = scheme.sign(edited, secret, NOW);
         const again = changed(edited, { fields: Object.fromEntries(fields), url: url ?? edited.url });
@@ -80,7 +80,7 @@ describe('signatures of webhooks', () => {
   }
 });
 
-describe('signatures that are none', () => {
+describe('requests without a signature that can be checked', () => {
   const malformed: [provider: WebhookProvider, fields: Record<string, string>][] = [
     ...[
       '',
@@ -115,11 +115,11 @@ describe('signatures that are none', () => {
     });
   }
 
-  it('GitHub: a webhook for which no secret was set there has none', () => {
+  it('GitHub: a webhook without a configured secret is unsigned', () => {
     assert.equal(SCHEMES.github.check(signed({ 'x-github-event': 'ping' }, '{}'), ['s'], NOW), 'unsigned');
   });
 
-  it('Stripe: any of several signatures of a rotation counts', () => {
+  it('Stripe: any of several signatures during a rotation is enough', () => {
     const [vector] = VECTORS;
     assert.ok(vector);
     const field = vector.request.field('stripe-signature') ?? '';
@@ -139,7 +139,7 @@ describe('signatures that are none', () => {
     }
   });
 
-  it('secrets that cannot be any are told why', () => {
+  it('rejects an unusable secret with a reason', () => {
     assert.match(SCHEMES.stripe.secretProblem('whsec a') ?? '', /spaces/);
     assert.match(SCHEMES.standard.secretProblem('whsec_not base64') ?? '', /whsec_/);
     assert.match(SCHEMES.standard.secretProblem('whsec_') ?? '', /whsec_/);

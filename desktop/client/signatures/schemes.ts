@@ -3,8 +3,8 @@ import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import type { Verdict, WebhookProvider } from '../webhooks/provider.ts';
 
 /**
- * @param key a text is taken as UTF-8
- * @param parts what is signed, one after the other
+ * @param key a string is encoded as UTF-8
+ * @param parts the signed data, concatenated
  */
 export function hmac(
   algorithm: 'sha1' | 'sha256',
@@ -17,9 +17,9 @@ export function hmac(
 }
 
 /**
- * Whether one of the given signatures is the expected one. How long that takes depends on their lengths alone.
+ * Whether one of the given signatures is the expected one. The time depends only on their lengths.
  *
- * @param given as they were sent, in the coding of `expected`
+ * @param given as sent, encoded like `expected`
  */
 export function isAmong(given: readonly string[], expected: string): boolean {
   const wanted = Buffer.from(expected);
@@ -28,14 +28,14 @@ export function isAmong(given: readonly string[], expected: string): boolean {
     .some((bytes) => bytes.length === wanted.length && timingSafeEqual(bytes, wanted));
 }
 
-/** For services whose secrets are texts of any kind. @returns what to say about one that is none */
+/** For services whose secrets may be any text. @returns the problem with one that cannot be a secret */
 export function textSecretProblem(secret: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(secret)
     ? undefined
     : 'A secret has no spaces, and only letters, digits and signs.';
 }
 
-/** A time in whole seconds since 1970, as services write it; `undefined` for anything else. */
+/** A time in whole seconds since 1970, as services write it; `undefined` for any other text. */
 export function readSeconds(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined;
 }
@@ -46,7 +46,7 @@ export function writeSeconds(now: number): string {
 }
 
 /**
- * Whether a signature was made near enough to the time at which it came.
+ * Whether a signature was made close enough to its arrival.
  *
  * @param signedAt seconds since 1970
  * @param now wall-clock ms
@@ -93,7 +93,7 @@ const FIELD = 'x-hub-signature-256';
 const PREFIX = 'sha256=';
 
 export const GITHUB: SignatureScheme = {
-  // Whoever sets up the webhook makes it up: even a sentence.
+  // The user who sets up the webhook chooses the secret, which may be any text.
   secretProblem: () => undefined,
   check(request, secrets) {
     const given = request.field(FIELD);
@@ -165,7 +165,7 @@ const TWILIO_FIELD = 'x-twilio-signature';
 const BODY_HASH = /([?&]bodySHA256=)([^&]*)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 
-/** Forms are signed with their fields, other bodies by a hash of them in the address. */
+/** Signs forms with their fields, and other bodies through a hash in the address. */
 export const TWILIO: SignatureScheme = {
   secretProblem: textSecretProblem,
   check(request, secrets) {
@@ -192,7 +192,7 @@ function bodyHash({ body }: SignedRequest): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** Names and values of a form, sorted, without anything between them; a pair that is there twice counts once. */
+/** Names and values of a form, sorted and concatenated. A repeated pair counts once. */
 function formText(request: SignedRequest): string {
   if (!FORM.test(request.field('content-type') ?? '')) return '';
   const pairs = [...new URLSearchParams(Buffer.from(request.body).toString())];
@@ -208,7 +208,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Twilio signs an address sometimes with the port and sometimes without it, whatever was called. */
+/** Twilio signs the address with or without the port, whichever was called. */
 function writings(url: string): readonly string[] {
   const [, origin = '', port, rest = ''] =
     /^(https?:\/\/[^/:?#]+|https?:\/\/\[[^\]]*\])(:\d+)?(.*)$/s.exec(url) ?? [];
@@ -217,8 +217,8 @@ function writings(url: string): readonly string[] {
 }
 
 /*
- * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, with symmetric signatures; also
- * as Svix sends them, under names of its own.
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, with symmetric
+ * signatures; also as sent by Svix, under its own field names.
  */
 
 const PREFIXES = ['webhook', 'svix'] as const;
@@ -246,7 +246,7 @@ export const STANDARD_WEBHOOKS: SignatureScheme = {
   },
   sign(request, secret, now) {
     const prefix = prefixOf(request) ?? PREFIXES[0];
-    // It stays the same when a message is sent again.
+    // The id stays the same when a message is sent again.
     const id = request.field(`${prefix}-id`) ?? '';
     const time = writeSeconds(now);
     return {
@@ -267,7 +267,7 @@ function standardWebhooksSignature(secret: string, id: string, time: string, bod
   return `v1,${hmac('sha256', key, `${id}.${time}.`, body).toString('base64')}`;
 }
 
-/** How each service signs. */
+/** The signature scheme of each service. */
 export const SCHEMES: Readonly<Record<WebhookProvider, SignatureScheme>> = {
   stripe: STRIPE,
   github: GITHUB,
@@ -277,36 +277,36 @@ export const SCHEMES: Readonly<Record<WebhookProvider, SignatureScheme>> = {
   standard: STANDARD_WEBHOOKS,
 };
 
-/* How a service signs its webhooks, in one shape for all of them. */
+/* How a service signs its webhooks, with one interface for all of them. */
 
-/** A request, as far as signatures are about it. */
+/** The signed parts of a request. */
 export interface SignedRequest {
-  /** the address that the sender has called, as it wrote it */
+  /** the address that the sender called, exactly as it wrote it */
   readonly url: string;
-  /** The value of a field; `undefined` without it. @param name in lower case */
+  /** The value of a field; `undefined` if missing. @param name in lower case */
   field(name: string): string | undefined;
-  /** as sent: without chunked coding, with its content coding */
+  /** as sent: with its content coding, but without chunked coding */
   readonly body: Uint8Array;
 }
 
-/** What a check without missing pieces can come to. */
+/** Possible results of a check with a secret and a complete body. */
 export type SignatureResult = Exclude<Verdict, 'no-secret' | 'body-cut'>;
 
-/** What a new signature changes about a request. */
+/** The changes to a request that give it a new signature. */
 export interface NewSignature {
-  /** name, in lower case, and value of each field that it consists of */
+  /** name, in lower case, and value of each signature field */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** another address, if the address is part of it */
+  /** the new address, if the address carries part of the signature */
   readonly url?: string;
 }
 
 /** For requests that are webhooks of the service (../webhooks/provider.ts). */
 export interface SignatureScheme {
-  /** What to say about a text that cannot be a secret of this service; `undefined` if it can. */
+  /** The problem with a text that cannot be a secret of this service; `undefined` if it can. */
   secretProblem(secret: string): string | undefined;
   /**
-   * @param secrets any of which makes the signature right; at least one
-   * @param now when the request came, in wall-clock ms
+   * @param secrets at least one; any of them may make the signature valid
+   * @param now arrival time of the request, in wall-clock ms
    */
   check(request: SignedRequest, secrets: readonly string[], now: number): SignatureResult;
   /** @param now wall-clock ms */

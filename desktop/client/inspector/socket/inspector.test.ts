@@ -76,7 +76,7 @@ describeOnPosix('looking at a running process', () => {
     return tunnel;
   }
 
-  it('lists, shows and repeats requests, without secrets unless they are asked for', async () => {
+  it('lists, shows and repeats requests, without secrets unless requested', async () => {
     const log = new RequestLog();
     record(log);
     await serve(tunnelOf(log));
@@ -92,7 +92,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(await inspector.replay(1), 2);
   });
 
-  it('sends what was edited, and adds what was imported, bodies as bytes', async () => {
+  it('sends edited requests and adds imported ones, with bodies as bytes', async () => {
     const log = new RequestLog();
     await serve(tunnelOf(log));
     const inspector = new Inspector(await onlyTunnel());
@@ -112,7 +112,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(request.fields[0]?.[1], 'demo.localhost');
   });
 
-  it('reports requests as they come, until the watch or the process ends', async () => {
+  it('reports requests as they arrive, until the watch or the process ends', async () => {
     const log = new RequestLog();
     const server = await serve(tunnelOf(log));
     const inspector = new Inspector(await onlyTunnel());
@@ -132,7 +132,7 @@ describeOnPosix('looking at a running process', () => {
     await watches[1];
   });
 
-  it('says why it refuses', async () => {
+  it('gives the reason for a refusal', async () => {
     const log = new RequestLog();
     const tunnel = {
       ...tunnelOf(log),
@@ -154,7 +154,7 @@ describeOnPosix('looking at a running process', () => {
     await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));
   });
 
-  it('is open to this user alone', async () => {
+  it('is private to this user', async () => {
     await serve(tunnelOf(new RequestLog()));
     const { path } = await onlyTunnel();
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
@@ -164,7 +164,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
   });
 
-  it('does not use a folder that somebody else may have made', () => {
+  it('does not use a folder that another user may have created', () => {
     const other = join(base, 'other');
     mkdirSync(other);
     symlinkSync(base, join(other, 'culvert'));
@@ -184,12 +184,12 @@ describeOnPosix('looking at a running process', () => {
     assert.deepEqual(slugs.sort(), ['daemon', 'shell']);
   });
 
-  it('removes the sockets of processes that have ended, and leaves those of others', async () => {
+  it('removes the sockets of processes that have ended, and no others', async () => {
     await serve(tunnelOf(new RequestLog(), 'one'), 1);
     const stale = folder.pathOf(2);
     const server = createServer().listen(stale);
     await new Promise((resolve) => server.once('listening', resolve));
-    // What a killed process leaves behind: closing would remove the file.
+    // As left behind by a killed process: closing would remove the file.
     linkSync(stale, `${stale}.kept`);
     await new Promise((resolve) => server.close(resolve));
     renameSync(`${stale}.kept`, stale);
@@ -199,13 +199,13 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(existsSync(stale), false);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no files behind', async () => {
     const server = await serve(tunnelOf(new RequestLog()));
     server.stop();
     assert.deepEqual(folder.paths(), []);
   });
 
-  it('is cut when it asks for too much', async () => {
+  it('is cut off when its request is too long', async () => {
     await serve(tunnelOf(new RequestLog()));
     const { path } = await onlyTunnel();
     let answer = '';
@@ -230,7 +230,7 @@ describeOnPosix('looking at a running process', () => {
     await assert.rejects(inspector.list(false), InspectRefused);
   });
 
-  it('is possible for 16 clients at a time', async () => {
+  it('is limited to 16 clients at a time', async () => {
     await serve(tunnelOf(new RequestLog()));
     const { path } = await onlyTunnel();
     for (let n = 0; n < INSPECTORS_MAX; n++) {
@@ -253,7 +253,7 @@ describeOnPosix('looking at a running process', () => {
     const original = log.subscribe.bind(log);
     log.subscribe = (...args) => (subscribed.resolve(), original(...args));
     await subscribed.promise;
-    // Twice the limit and what the system holds for a socket.
+    // Twice the limit, plus what the system buffers for a socket.
     const count = (2 * INSPECT_BACKLOG_MAX_BYTES) / 200;
     for (let n = 0; n < count; n++) record(log);
     const closed = new Promise((resolve) => socket.once('close', resolve));
