@@ -6,7 +6,7 @@ import { Deadlines, type Expiring, systemClock } from './clock.ts';
 import { DEADLINE_TICK_MS } from './limits.ts';
 
 describe('the clock of the client', () => {
-  it('waits for longer than a timer of the system can', () => {
+  it('supports waits longer than a system timer', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       let fired = 0;
@@ -31,7 +31,7 @@ function setUp() {
 }
 
 describe('Deadlines', () => {
-  it('expire things in time, at most one tick late', () => {
+  it('expire on time, at most one tick late', () => {
     const { clock, deadlines, expired, thing } = setUp();
     deadlines.add(thing('four'), 4 * TICK);
     clock.advance(TICK / 2);
@@ -43,7 +43,7 @@ describe('Deadlines', () => {
     ]);
   });
 
-  it('forget what is deleted, and take the latest limit', () => {
+  it('forget deleted things, and keep the latest limit of each', () => {
     const { clock, deadlines, expired, thing } = setUp();
     const [kept, gone] = [thing('kept'), thing('gone')];
     deadlines.add(kept, TICK);
@@ -54,7 +54,7 @@ describe('Deadlines', () => {
     assert.deepEqual(expired, [['kept', 4 * TICK]]);
   });
 
-  it('use one timer for all, and none when there are none', () => {
+  it('share one timer, and use none when empty', () => {
     const { clock, deadlines, thing } = setUp();
     for (let count = 0; count < 100; count += 1) deadlines.add(thing(String(count)), TICK);
     assert.deepEqual(clock.waiting, [TICK]);
@@ -62,7 +62,7 @@ describe('Deadlines', () => {
     assert.deepEqual([clock.waiting, deadlines.size], [[], 0]);
   });
 
-  it('take what is added while something expires', () => {
+  it('accept additions while something expires', () => {
     const { clock, deadlines, expired, thing } = setUp();
     deadlines.add({ expire: () => deadlines.add(thing('next'), TICK) }, TICK);
     clock.advance(2 * TICK);

@@ -1,18 +1,20 @@
 import { LongTimer } from '../../shared/timer.ts';
 import { DEADLINE_TICK_MS } from './limits.ts';
 
-/** Time as the engine sees it, so that tests can move it. */
+/** The engine's source of time, so that tests can control it. */
 export interface Clock {
   /** Wall-clock time in ms since the epoch, for dates. It jumps when it is set. */
   now(): number;
-  /** ms since some moment, for durations. It never jumps, and on some systems stands still while the machine sleeps. */
+  /**
+   * ms since an arbitrary moment, for durations. It never jumps, and on some systems stops while the machine sleeps.
+   */
   monotonic(): number;
-  /** Calls `callback` once after `ms` ms, however many, unless cancelled. A waiting timer keeps the process alive. */
+  /** Calls `callback` once after `ms` ms of any size, unless cancelled. A waiting timer keeps the process alive. */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
 export interface Timer {
-  /** Has no effect after the timer fired or was cancelled. */
+  /** Has no effect once the timer has fired or was cancelled. */
   cancel(): void;
 }
 
@@ -23,17 +25,17 @@ export const systemClock: Clock = {
 };
 
 /*
- * Time limits of many things at once, kept by one coarse timer, because a timer for each visitor costs more than it tells.
+ * Deadlines of many things, kept by one coarse timer, because a timer per visitor would be too expensive.
  */
 
-/** Something whose time can run out. */
+/** Something with a deadline. */
 export interface Expiring {
   expire(): void;
 }
 
 export class Deadlines {
   readonly #clock: Clock;
-  /** the tick at which each falls due */
+  /** the tick at which each expires */
   readonly #due = new Map<Expiring, number>();
   #tick = 0;
   #isTicking = false;
@@ -42,20 +44,20 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** ms since some moment, for durations. */
+  /** ms since an arbitrary moment, for durations. */
   now(): number {
     return this.#clock.monotonic();
   }
 
-  /** What is waiting to expire. */
+  /** The number of waiting deadlines. */
   get size(): number {
     return this.#due.size;
   }
 
   /**
-   * Makes the thing expire once, unless it is deleted first; replaces a limit that it already has.
+   * Makes the thing expire once, unless it is deleted first. Replaces an existing deadline of the thing.
    *
-   * @param ms a multiple of {@link DEADLINE_TICK_MS}; it expires after that or up to one tick later
+   * @param ms a multiple of {@link DEADLINE_TICK_MS}; it expires then or up to one tick later
    */
   add(thing: Expiring, ms: number): void {
     // The current tick has already begun.

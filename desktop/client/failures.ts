@@ -3,7 +3,7 @@ import { withoutEnd } from '../../shared/unprintable.ts';
 import type { OfflineReason } from './control/verdict.ts';
 import { refusesKey, RelayRefusal, RelayUnreachable } from './relay/errors.ts';
 
-/** What went wrong with a call of the REST interface, and what to do about it. */
+/** Describes a failed call of the REST interface, and what to do about it. */
 export function describeFailure(error: unknown): string {
   const text = withoutEnd(error instanceof Error ? error.message : String(error));
   if (error instanceof RelayUnreachable) {
@@ -14,7 +14,7 @@ export function describeFailure(error: unknown): string {
     return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
   if (error.code === API_ERRORS.nameReserved.code)
     return 'The name is reserved by the relay: choose another name, or leave it out for a random one.';
-  // Older relays say this of names that they keep for themselves, too.
+  // Older relays also report this for names that they reserve.
   if (error.is(API_ERRORS.nameTaken))
     return (
       `The relay refused: ${text}. A tunnel of somebody else has it, or the relay keeps it for itself, as it does www and api: ` +
@@ -31,7 +31,7 @@ export function describeFailure(error: unknown): string {
   return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
 }
 
-/** A command line that cannot be carried out; the message names the field and what it takes. */
+/** An invalid command line. The message names the field and what it accepts. */
 export class UsageError extends Error {
   readonly exitCode: ExitCode;
 
@@ -44,7 +44,7 @@ export class UsageError extends Error {
 
 /** Exit codes of `culvert` (docs/command.md). */
 export const ExitCode = {
-  /** ended by Ctrl-C, or done */
+  /** ended with Ctrl-C, or finished */
   ok: 0,
   failed: 1,
   usage: 2,

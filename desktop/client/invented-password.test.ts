@@ -3,7 +3,7 @@ import { PASSWORD_RULE } from '../../shared/access.ts';
 import { inventPassword, WORDS } from './invented-password.ts';
 
 describe('inventPassword', () => {
-  it('takes three words, each of them as likely as the others', () => {
+  it('chooses three words, each equally likely', () => {
     const drawn: number[] = [];
     const indices = [0, WORDS.length - 1, 7];
     const password = inventPassword((below) => {
@@ -14,13 +14,13 @@ describe('inventPassword', () => {
     assert.deepEqual(drawn, [WORDS.length, WORDS.length, WORDS.length]);
   });
 
-  it('makes another one each time, which the relay takes', () => {
+  it('returns a different one each time, which the relay accepts', () => {
     const made = Array.from({ length: 100 }, () => inventPassword());
     assert.ok(new Set(made).size > 98);
     for (const password of made) assert.ok(PASSWORD_RULE.accepts(password), password);
   });
 
-  it('has at least 1,024 words, different ones, short and of plain letters', () => {
+  it('has at least 1,024 distinct words, short and of plain letters', () => {
     assert.ok(WORDS.length >= 1024, String(WORDS.length));
     assert.equal(new Set(WORDS).size, WORDS.length);
     for (const word of WORDS) assert.match(word, /^[a-z]{3,8}$/);

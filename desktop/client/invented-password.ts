@@ -3,17 +3,17 @@ import { randomInt } from 'node:crypto';
 const WORDS_PER_PASSWORD = 3;
 
 /**
- * A password that can be read aloud and typed on a telephone: three words out of {@link WORDS}, at least 30 bits, which is
- * enough where the relay takes 10 wrong tries a minute from an address (docs/protocol.md section 11).
+ * Generates a password that can be read aloud and typed on a phone: three of {@link WORDS}, at least 30 bits. That is
+ * enough because the relay accepts 10 wrong tries a minute from an address (docs/protocol.md section 11).
  *
- * @param draw gives a random integer from 0 to below its argument, each as likely as the others
+ * @param draw returns a uniformly random integer from 0 to below its argument
  * @returns a password such as `mild-oak-fern`
  */
 export function inventPassword(draw: (below: number) => number = randomInt): string {
   return Array.from({ length: WORDS_PER_PASSWORD }, () => WORDS[draw(WORDS.length)]).join('-');
 }
 
-/** Short words that most people know and can spell, for passwords that are made up. */
+/** Short words that most people know and can spell, for generated passwords. */
 export const WORDS: readonly string[] = `
   able acid acorn acre actor adobe agile aisle alarm album alder alert alley almond aloe alpha alpine amber
   ample amuse anchor angle ankle anthem apple apron aqua arbor arcade arch arctic arena armor arrow artist ash

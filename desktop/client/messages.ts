@@ -1,6 +1,6 @@
 /**
- * What the engine says to people: in English, as the command prints it, and with its code and values, by which the app says it
- * in its user's language.
+ * The engine's messages for people: in English, as the command prints them, and with the code and values from which the
+ * app makes a message in its user's language.
  */
 export interface Message {
   readonly code: MessageCode;
@@ -9,7 +9,7 @@ export interface Message {
   readonly text: string;
 }
 
-/** What a relay has said of a refusal, with the code of the error (docs/protocol.md section 2.2). */
+/** A relay's explanation of a refusal, with the code of the error (docs/protocol.md section 2.2). */
 export interface Refused {
   readonly refusal: string;
   /** in English */
@@ -21,10 +21,12 @@ export interface Accepted {
   readonly accepted: string;
 }
 
-/** A saying, a relay's words, or text of somebody else, such as the system, which is shown as it is; several are lines. */
+/**
+ * A message, a relay's words, or text from elsewhere, such as the system, which is shown unchanged. Several are lines.
+ */
 export type MessageValue = Message | Refused | Accepted | readonly MessageValue[] | string;
 
-/** @param values for the places of the saying */
+/** @param values for the placeholders of the message */
 export function toMessage(code: MessageCode, values: Message['values'] = {}): Message {
   const text = MESSAGES[code].replace(/\{(\w+)\}/g, (_place, name: string) => {
     const value = values[name];
@@ -45,7 +47,7 @@ export function isLines(said: MessageValue): said is readonly MessageValue[] {
   return Array.isArray(said);
 }
 
-/** A failure that is told to people. */
+/** A failure with a message for people. */
 export class MessageError extends Error {
   readonly said: MessageValue;
 
@@ -55,13 +57,13 @@ export class MessageError extends Error {
   }
 }
 
-/** What an error tells people; the message of one that nothing has been said of. */
+/** The message of an error for people; for an error without one, its English text. */
 export function messageOf(error: unknown): MessageValue {
   if (error instanceof MessageError) return error.said;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Of the check of the way to a relay and back, hop by hop. */
+/** Diagnostics of the path to a relay and back, hop by hop. */
 export const DIAGNOSTICS_MESSAGES = {
   'doctor.notTried': 'not tried without "{hop}"',
   'doctor.isAddress': '{host} is an address',
@@ -123,14 +125,14 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.app.local': 'Start your server, or expose the port that it prints when it starts.',
 } as const;
 
-/** Of a folder that is shared. */
+/** Shared folders. */
 export const FOLDER_MESSAGES = {
   'folder.none': '"{folder}" is not a folder.',
   'folder.silent': 'The folder "{folder}" does not answer: the drive or server that it is on may be gone.',
   'folder.unreadable': 'The folder "{folder}" cannot be read ({code}).',
 } as const;
 
-/** Of connections, relays, and requests that are sent again. */
+/** Connections, relays, and requests that are sent again. */
 export const NETWORK_MESSAGES = {
   'network.refused': 'nothing is listening there',
   'network.reset': 'the connection was reset',
@@ -192,7 +194,7 @@ export const NETWORK_MESSAGES = {
   'replay.localRefused': 'Nothing answers on {service}. Start the service there and try again.',
 } as const;
 
-/** Of `culvert.yml`; most are told with the line and the field before them. */
+/** `culvert.yml`. Most are shown after the line and the field. */
 export const PROJECT_MESSAGES = {
   'project.problem': '{path}:{line}: {problem}',
   'project.fieldProblem': '{path}:{line}: {field}: {problem}',
@@ -237,7 +239,7 @@ export const PROJECT_MESSAGES = {
     '{reference} takes the name of a variable, such as {example}; {escape} stands for {begin}',
 } as const;
 
-/** Of requests that people write, or bring from elsewhere. */
+/** Requests that users write or import. */
 export const REQUEST_MESSAGES = {
   'edit.method': 'The method takes 1 to {max} letters, digits and hyphens, such as POST.',
   'edit.connect': 'The method takes any but CONNECT, which is for proxies.',
@@ -282,7 +284,7 @@ export const REQUEST_MESSAGES = {
   'import.harType': 'This is no HAR: {field} is not of the type {type}.',
 } as const;
 
-/** Of a tunnel: why it is not online, and what its visitors and its local service run into. */
+/** Tunnels: why one is not online, and problems of its visitors and its local service. */
 export const TUNNEL_MESSAGES = {
   'tunnel.lost': 'No connection to the relay: {why}.',
   'tunnel.keyExpired': 'The API key has expired.',
@@ -315,7 +317,7 @@ export const TUNNEL_MESSAGES = {
   'visitor.left': 'A visitor left before the connection was open.',
 } as const;
 
-/* What the engine says, in English; each `{…}` is a place. Its other languages are in the catalogue of the app. */
+/* The engine's English messages, with `{…}` as placeholders. Translations are in the catalogue of the app. */
 
 export const MESSAGES = {
   ...DIAGNOSTICS_MESSAGES,

@@ -23,7 +23,7 @@ async function ask(socket: WebSocket, target: string): Promise<string> {
   return answer;
 }
 
-/** A visitor who comes through a trunk: OPEN, DATA and the bytes of a request (docs/protocol.md section 10.2). */
+/** A visitor on a trunk: OPEN, DATA and the bytes of a request (docs/protocol.md section 10.2). */
 function visitor(id: number, target: string): Buffer {
   const request = Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
   const header = Buffer.alloc(18);
@@ -34,7 +34,7 @@ function visitor(id: number, target: string): Buffer {
   return Buffer.concat([header, request]);
 }
 
-/** What each stream of a trunk has carried so far. */
+/** The data that each stream of a trunk has carried so far. */
 function answersOn(trunk: WebSocket): ReadonlyMap<number, string> {
   const answers = new Map<number, string>();
   let bytes = Buffer.alloc(0);
@@ -51,7 +51,7 @@ function answersOn(trunk: WebSocket): ReadonlyMap<number, string> {
   return answers;
 }
 
-/** The whole engine, with a relay that the test plays and a local service that echoes the targets of its requests. */
+/** The whole engine, with a relay played by the test and a local service that echoes the targets of its requests. */
 describe('createTunnelClient', () => {
   let relay: FakeRelay;
   let session: TunnelSession;
@@ -94,7 +94,7 @@ describe('createTunnelClient', () => {
     return { socket, answer: await ask(socket, path) };
   }
 
-  it('serves visitors from the local port, several at once', async () => {
+  it('serves several visitors from the local port at the same time', async () => {
     const control = await goOnline();
     const first = await visit(control, 'one');
     const second = await visit(control, 'two');
@@ -102,7 +102,7 @@ describe('createTunnelClient', () => {
     assert.match(second.answer, /you asked for \/two$/);
   });
 
-  it('opens a trunk and serves the visitors who come through it, several at once', async () => {
+  it('opens a trunk and serves several of its visitors at the same time', async () => {
     const opened = relay.trunk();
     await goOnline();
     const { socket, target } = await opened;
@@ -118,14 +118,14 @@ describe('createTunnelClient', () => {
     }
   });
 
-  it('serves visitors who are announced where the relay takes no trunk', async () => {
+  it('serves announced visitors if the relay accepts no trunk', async () => {
     const opened = relay.trunk();
     const control = await goOnline();
     (await opened).socket.terminate();
     assert.match((await visit(control, 'one')).answer, /you asked for \/one$/);
   });
 
-  it('says who knocks, on the control connection that is open', async () => {
+  it('reports approval requests of the open control connection', async () => {
     const control = await goOnline();
     const message = {
       type: 'knock',
@@ -150,7 +150,7 @@ describe('createTunnelClient', () => {
     assert.match(message.toString(), /^HTTP\/1\.1 200 OK/);
   });
 
-  it('changes the control connection when it is woken, and cuts nobody', async () => {
+  it('replaces the control connection when woken, and cuts no visitor', async () => {
     const control = await goOnline();
     const { socket } = await visit(control, 'one');
     const next = relay.control();

@@ -1,4 +1,4 @@
-/** Composition root of the engine: what one tunnel of this client consists of. */
+/** Composition root of the engine: builds everything that one tunnel of this client consists of. */
 import type { KnockMessage } from '../../shared/control.ts';
 import type { HostHeader } from '../../shared/value-rules.ts';
 import { Deadlines, systemClock } from './clock.ts';
@@ -20,20 +20,20 @@ export interface TunnelClientOptions {
   readonly key: string;
   readonly tunnelId: string;
   readonly local: LocalTarget;
-  /** the Host that the local service gets; by default `keep` */
+  /** the Host that the local service receives; by default `keep` */
   readonly hostHeader?: HostHeader;
-  /** the way to the relay; directly unless told otherwise */
+  /** how the relay is reached; by default directly */
   readonly network?: Network;
-  /** sees what visitors and the local service send each other */
+  /** observes the data between visitors and the local service */
   readonly recorder?: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
-  /** A visitor asks to be let in: `answerKnock` of the API answers. */
+  /** A visitor asks for approval; answer with `answerKnock` of the API. */
   readonly onKnock?: (knock: KnockMessage) => void;
 }
 
 /**
- * Serves an existing tunnel: visitors' connections are piped to the local service.
+ * Serves an existing tunnel by piping its visitors' connections to the local service.
  *
  * @returns a session that has not been started
  */
@@ -70,7 +70,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
         {
           ...handler,
           onOpen(remoteAddress) {
-            // Through a proxy, it is the proxy's address.
+            // Through a proxy, it would be the proxy's address.
             if (network.proxyFor(relay) === undefined) data.prefer(remoteAddress);
             handler.onOpen(remoteAddress);
           },
@@ -102,7 +102,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   return session;
 }
 
-/** From the data socket on: a recorder sees what the local service gets. */
+/** In order from the data socket on: a recorder sees what the local service receives. */
 function filtersOf({ local, hostHeader = 'keep', recorder }: TunnelClientOptions): FilterMaker[] {
   const filters: FilterMaker[] = [];
   const host = replacementHost(hostHeader, local);

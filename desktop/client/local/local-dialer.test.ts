@@ -18,7 +18,7 @@ describe('LocalDialer', () => {
   afterEach(closeServers);
 
   for (const host of ['127.0.0.1', '::1']) {
-    it(`reaches a service on ${host}, and goes there first the next time`, async function () {
+    it(`reaches a service on ${host}, and tries it first the next time`, async function () {
       if (host === '::1' && !hasIpv6) this.skip();
       const peers: (string | undefined)[] = [];
       const port = await startTcp((socket) => peers.push(socket.localAddress), host);
@@ -28,7 +28,7 @@ describe('LocalDialer', () => {
     });
   }
 
-  it('is refused if nothing listens', async () => {
+  it('reports a refusal if nothing listens', async () => {
     await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
   });
 
@@ -44,13 +44,13 @@ describe('LocalDialer', () => {
     assert.deepEqual(peers, ['127.0.0.1', '::1', '::1']);
   });
 
-  it('says nothing more when it is cancelled', async () => {
+  it('reports nothing after it is cancelled', async () => {
     const dialer = dialerTo(await startTcp((socket) => socket.resume()));
     dialer.connect({ connected: () => assert.fail(), refused: () => assert.fail() }).cancel();
     (await connectLocal(dialer)).destroy();
   });
 
-  it('gives up on both addresses in time', async () => {
+  it('times out on both addresses', async () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const refused = new Promise<Error>((resolve) => {
@@ -90,7 +90,7 @@ describe('LocalDialer', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('does not wait for longer than it is told to', async () => {
+  it('waits no longer than its limit', async () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const port = await closedPort();
@@ -112,14 +112,14 @@ describe('LocalDialer', () => {
       local.destroy();
     });
 
-    it('fails at a service without TLS, and says so', async () => {
+    it('fails at a service without TLS, and reports that', async () => {
       const port = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 400\r\n\r\n')));
       await assert.rejects(connectLocal(dialerTo(port, { https: true })), /wrong version|closed|packet/i);
     });
   });
 });
 
-/** Waits until both addresses have refused whoever asked before. */
+/** Waits until both addresses have refused the earlier attempts. */
 function refusedBoth(port: number): Promise<void> {
   return assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
 }

@@ -4,14 +4,14 @@ import type { Deadlines, Expiring } from '../clock.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import { type Attempt, dial, type DialHandler, isLoopbackName, LOOPBACK_ADDRESSES } from '../network/dial.ts';
 
-/** Told once what became of a dial, never before it has been returned. */
+/** Called once with the outcome of a dial, never before the dial has returned. */
 export interface LocalDialHandler {
   connected(local: LocalConnection): void;
-  /** @param error what the last address that did more than refuse has reported */
+  /** @param error the last error other than a refusal; if there is none, the last refusal */
   refused(error: Error): void;
 }
 
-/** Connects to the local service, never anywhere else; the address that accepted last is tried first. */
+/** Connects to the local service and nothing else. The address that accepted last is tried first. */
 export class LocalDialer {
   readonly target: LocalTarget;
   readonly #deadlines: Deadlines;
@@ -24,19 +24,19 @@ export class LocalDialer {
   }
 
   /**
-   * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to accept it; if all refuse, they are tried again
-   * every {@link LOCAL_RETRY_MS} for as long as the target says.
+   * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to accept it. If all refuse, they are tried
+   * again every {@link LOCAL_RETRY_MS}, for as long as the target waits.
    */
   connect(handler: LocalDialHandler): Attempt {
     return new LocalDial(this, this.#deadlines, handler);
   }
 
-  /** Addresses in the order in which they are to be tried. */
+  /** The addresses in the order of the tries. */
   get hosts(): readonly string[] {
     return this.#hosts;
   }
 
-  /** Makes that address the first to be tried from now on. */
+  /** Makes that address the first to try from now on. */
   prefer(host: string): void {
     if (host === this.#hosts[0]) return;
     this.#hosts = [host, ...this.#hosts.filter((other) => other !== host)];
@@ -49,7 +49,7 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   readonly #handler: LocalDialHandler;
   readonly #startedAt: number;
   #hosts: readonly string[];
-  /** which of the addresses is being tried */
+  /** index of the address being tried */
   #at = 0;
   #error: Error | undefined;
   /** `undefined` between two rounds */
@@ -127,39 +127,39 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   }
 }
 
-/** Whether nobody listens, as while a service restarts. */
+/** Whether nothing listens, as while a service restarts. */
 function isRefusal(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNREFUSED' || error.code === 'EADDRNOTAVAIL';
 }
 
 /**
- * A port of the ephemeral range that nobody listens on may be given to the very socket that dials it; TCP then
- * connects the socket to itself (simultaneous open, RFC 9293 section 3.5) and it would echo the request.
+ * The system may assign an unused port of the ephemeral range to the very socket that dials it. TCP then connects the
+ * socket to itself (simultaneous open, RFC 9293 section 3.5), which would echo the request.
  */
 function isConnectedToItself(socket: Socket, port: number): boolean {
   return socket.localPort === port && socket.localAddress === socket.remoteAddress;
 }
 
-/** Whoever holds a local connection at the moment. */
+/** The current holder of a local connection. */
 export interface LocalHandler {
   /** The bytes belong to the handler. */
   onLocalData(chunk: Buffer): void;
-  /** What was queued has been handed to the system; only after a `write` that returned `false`. */
+  /** Queued data was handed to the system. Called only after a `write` that returned `false`. */
   onLocalDrain(): void;
   /** The service has sent everything. */
   onLocalEnd(): void;
-  /** The connection is closed, once, whoever closed it. */
+  /** The connection is closed, by either side. Called once. */
   onLocalClose(): void;
 }
 
-/** A connection to the local service, which passes from one holder to the next. */
+/** A connection to the local service, passed from one holder to the next. */
 export class LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;
-  /** once the flow has started: what is large takes turns with what other visitors send and get */
+  /** set once the flow has started: large reads share the event loop fairly with other visitors */
   #reads: ScheduledReads | undefined;
 
-  /** @param socket connected, without a listener to its data, half-open allowed, with an `error` listener */
+  /** @param socket connected, without a `data` listener, half-open allowed, with an `error` listener */
   constructor(socket: Socket) {
     this.#socket = socket;
   }
@@ -170,12 +170,12 @@ export class LocalConnection {
     return !socket.destroyed && socket.writable && !socket.readableEnded;
   }
 
-  /** Whether nothing is known to have come that its holder was not told of. */
+  /** Whether everything known to have arrived was passed to its holder. */
   get isQuiet(): boolean {
     return this.#reads === undefined ? !this.#socket.isPaused() : !this.#reads.isPaused && !this.#reads.holds;
   }
 
-  /** Starts the flow, or hands it to another handler. Only an open connection tells of its end. */
+  /** Starts the flow, or passes it to another handler. Only an open connection reports its end. */
   attach(handler: LocalHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
@@ -189,13 +189,13 @@ export class LocalConnection {
     this.#reads = reads;
     socket.on('close', () => {
       reads.flush();
-      // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
+      // A closed socket is garbage-collected late, and would keep its listeners alive.
       socket.removeAllListeners();
       this.#handler?.onLocalClose();
     });
   }
 
-  /** @returns `false` when more is queued than should be: wait for `onLocalDrain` */
+  /** @returns `false` if too much is queued: wait for `onLocalDrain` */
   write(chunk: Buffer): boolean {
     return !this.#socket.writable || this.#socket.write(chunk);
   }
@@ -208,7 +208,7 @@ export class LocalConnection {
     (this.#reads ?? this.#socket).resume();
   }
 
-  /** Half-closes: nothing more is sent after what was written. */
+  /** Half-closes the connection after the data written so far. */
   end(): void {
     this.#socket.end();
   }
@@ -218,18 +218,21 @@ export class LocalConnection {
   }
 }
 
-/** The local service that a tunnel leads to: this one and no other. */
+/** The only local service that a tunnel forwards to. */
 export interface LocalTarget {
   /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever accepts connections */
   readonly host: string;
   readonly port: number;
   /** whether it speaks TLS; a certificate that no authority signed is accepted from loopback addresses only */
   readonly https: boolean;
-  /** ms to wait for a service that refuses connections, as it does while it restarts; 0: visitors get an error at once */
+  /**
+   * ms to wait for a service that refuses connections, for example while it restarts; 0: visitors get an error
+   * immediately
+   */
   readonly waitMs: number;
 }
 
-/** What `culvert http PORT` leads to unless told otherwise. */
+/** The default target of `culvert http PORT`. */
 export function localPort(port: number): LocalTarget {
   return { host: 'localhost', port, https: false, waitMs: 0 };
 }

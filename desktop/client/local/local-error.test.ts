@@ -32,7 +32,7 @@ describe('LocalErrorResponse', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('says what went wrong with the service', () => {
+  it('explains what went wrong with the service', () => {
     const { stream } = setUp('local-reset');
     stream.receive(`${GET}\r\n`);
     assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
@@ -52,7 +52,7 @@ describe('LocalErrorResponse', () => {
     assert.match(stream.sent, /Content-Length: [1-9]/);
   });
 
-  it('takes a head in pieces, and drops the body after it', () => {
+  it('accepts a head in pieces, and drops the body after it', () => {
     const { stream, ends } = setUp();
     for (const character of 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n')
       stream.receive(character);
@@ -91,7 +91,7 @@ describe('LocalErrorResponse', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('cuts the stream when it is told to', () => {
+  it('cuts the stream when asked to', () => {
     const { response, stream, deadlines, ends } = setUp();
     response.cut();
     assert.deepEqual([stream.ended, ends(), deadlines.size], ['cut', 1, 0]);
@@ -111,7 +111,7 @@ describe('findHostRefusal', () => {
     ['ASP.NET', '400 Bad Request', '<h2>Bad Request - Invalid Hostname</h2>'],
   ];
   for (const [name, status, body] of refusals) {
-    it(`knows what ${name} says: ${body.trim()}`, () => {
+    it(`recognises the refusal of ${name}: ${body.trim()}`, () => {
       const refusal = find(hostRefusalHead(status) + body);
       assert.ok(refusal.kind === 'refused');
       assert.match(refusal.setting, new RegExp(name));
@@ -128,7 +128,7 @@ describe('findHostRefusal', () => {
     ['what comes far behind', `${hostRefusalHead('403 Forbidden')}${' '.repeat(5000)}Invalid Host header`],
   ];
   for (const [name, text] of others)
-    it(`does not mistake ${name} for it`, () => assert.equal(find(text).kind, 'none'));
+    it(`does not mistake ${name} for a refusal`, () => assert.equal(find(text).kind, 'none'));
 
   it('looks at only one more piece', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));
 });

@@ -1,4 +1,4 @@
-/** The response to a visitor whose local service gives none (docs/protocol.md section 4.5). */
+/** The response to a visitor if the local service gives none (docs/protocol.md section 4.5). */
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { uriHost } from '../../../shared/host.ts';
@@ -11,10 +11,10 @@ import type { DataSocket } from '../data/data-dialer.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
 import type { LocalTarget } from './local-dialer.ts';
 
-/** The relay has refused what is longer; here only the method and `Accept` matter. */
+/** The relay has already refused longer heads; only the method and `Accept` matter here. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
-/** What the local service has done to a visitor. */
+/** How the local service failed. */
 export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
 
 /** Waits for the request on a data socket, responds with a 502 and closes the socket. */
@@ -28,7 +28,7 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
   #ended = false;
 
   /**
-   * A stream that brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
+   * Closes a stream without a complete request head within {@link REQUEST_HEAD_TIMEOUT_MS} with 1011.
    *
    * @param onEnd called once, when the response has been written or the stream has ended
    */
@@ -93,7 +93,7 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
   }
 }
 
-/** The whole response, in the form the visitor asks for; no content for HEAD. */
+/** The whole response, in a form the visitor accepts; without content for HEAD. */
 function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
@@ -107,9 +107,9 @@ function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: nu
   return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
 }
 
-/** Notices that a local service refuses the host name that visitors use, as dev servers do to be safe from others. */
+/** Detects a local service that refuses the visitors' host name, as dev servers do to protect against other sites. */
 
-/** What they say, and which server says it. */
+/** The texts of refusals, with the server that sends each. */
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/Blocked request\. This host/, 'Vite: server.allowedHosts'],
   [/^Invalid Host(?:\/Origin)? header/m, 'webpack: devServer.allowedHosts'],
@@ -118,13 +118,13 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/Bad Request - Invalid Host/, 'ASP.NET: AllowedHosts'],
 ];
 const HEAD = /^HTTP\/1\.[01] (?:400|403|421) /;
-/** All of them say so at the beginning; Django says it after some markup. */
+/** All of them begin with the refusal; Django sends some markup first. */
 const LOOK_MAX_BYTES = 4096;
 
-/** What a piece of a response says about the host name. */
+/** What a piece of a response shows about the host name. */
 export type HostRefusal =
   | { readonly kind: 'none' }
-  /** a refusal whose reason comes in the next piece */
+  /** a refusal, if the next piece gives that reason */
   | { readonly kind: 'perhaps' }
   /** @param setting the setting that makes the service accept the name */
   | { readonly kind: 'refused'; readonly setting: string };
@@ -135,7 +135,7 @@ const PERHAPS: HostRefusal = { kind: 'perhaps' };
 /**
  * Looks at the beginning of a piece of a response.
  *
- * @param isBody whether the piece before was `perhaps`, so that this one needs no head
+ * @param isBody whether the previous piece was `perhaps`, so that this one needs no head
  */
 export function findHostRefusal(piece: Buffer, isBody: boolean): HostRefusal {
   const text = piece.toString('latin1', 0, LOOK_MAX_BYTES);
@@ -144,7 +144,7 @@ export function findHostRefusal(piece: Buffer, isBody: boolean): HostRefusal {
   return !isBody && text.endsWith('\r\n\r\n') ? PERHAPS : NONE;
 }
 
-/** @returns what to send in place of the visitor's Host; `undefined` to keep it */
+/** @returns the Host to send instead of the visitor's; `undefined` to keep it */
 export function replacementHost(mode: HostHeader, { host, port }: LocalTarget): string | undefined {
   if (mode === 'keep') return undefined;
   return mode === 'local' ? `${uriHost(host)}:${port}` : mode;

@@ -41,7 +41,7 @@ describe('LocalExchange.of', () => {
     'a head beyond the limit': request('GET', `X: ${'x'.repeat(40_000)}\r\n`),
   };
   for (const [name, bytes] of Object.entries(unsuitable)) {
-    it(`does not accept ${name}`, () => assert.equal(LocalExchange.of(Buffer.from(bytes)), undefined));
+    it(`rejects ${name}`, () => assert.equal(LocalExchange.of(Buffer.from(bytes)), undefined));
   }
 });
 
@@ -52,7 +52,7 @@ function isReusable(pieces: readonly string[], method = 'GET'): boolean {
   for (const piece of pieces) {
     const chunk = Buffer.from(piece, 'latin1');
     exchange.follow(chunk);
-    // Masking does this to what has been passed on.
+    // Masking does this to data that was passed on.
     chunk.fill(0xff);
   }
   return exchange.isReusable;
@@ -90,7 +90,7 @@ describe('LocalExchange', () => {
     'an incomplete body': [[length.slice(0, -1)]],
     'an incomplete chunked body': [[chunked.slice(0, -1)]],
     'a part of a head': [[length.slice(0, 20)]],
-    // A head that is passed on in parts would have to be copied to be read.
+    // A head that is passed on in parts would have to be copied to be parsed.
     'a head in parts': [[length.slice(0, 20), length.slice(20)]],
     'an interim response alone': [[response('', '', '103 Early Hints')]],
     'a byte behind the body': [[`${length}x`]],
@@ -116,7 +116,7 @@ describe('LocalExchange', () => {
     'broken chunks, later': [[response('Transfer-Encoding: chunked\r\n'), 'x\r\n', '0\r\n\r\n']],
     'a broken head': [['HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n']],
     'a head beyond the limit': [[response(`Content-Length: 0\r\nX: ${'x'.repeat(40_000)}\r\n`)]],
-    // If the server sends a body anyway, nobody else may get it.
+    // If the server sends a body anyway, no other visitor may receive it.
     'a response to HEAD that announces a body': [[response('Content-Length: 5\r\n')], 'HEAD'],
     'a response to HEAD that announces chunks': [[response('Transfer-Encoding: chunked\r\n')], 'HEAD'],
     'no content with a length': [[response('Content-Length: 5\r\n', '', '204 No Content')]],

@@ -1,6 +1,6 @@
 /**
- * One request and its response on a local connection, followed to tell whether the connection can serve somebody else's
- * request afterwards (docs/decisions/0007). Where anything is in doubt it cannot.
+ * Follows one request and its response on a local connection, to decide whether the connection can serve another
+ * visitor's request afterwards (docs/decisions/0007). In case of doubt it cannot.
  */
 import {
   BodyError,
@@ -18,9 +18,12 @@ import {
 } from '../../../shared/http1/head.ts';
 import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 
-/** Safe methods (RFC 9110 section 9.2.1), so that a request can be sent again over another connection. */
+/** Safe methods (RFC 9110 section 9.2.1), whose requests may be sent again over another connection. */
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Some schemes authenticate the connection instead of the request (NTLM, Negotiate); the rest is about the connection. */
+/**
+ * The first of these may authenticate the connection instead of the request (NTLM, Negotiate); the others affect the
+ * connection.
+ */
 const UNSUITABLE_FIELDS = new Set([
   'authorization',
   'proxy-authorization',
@@ -29,7 +32,7 @@ const UNSUITABLE_FIELDS = new Set([
   'expect',
 ]);
 const CHALLENGES = new Set(['www-authenticate', 'proxy-authenticate']);
-/** The relay has refused what is longer. */
+/** The relay has already refused longer heads. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 export class LocalExchange {
@@ -44,7 +47,7 @@ export class LocalExchange {
   /**
    * Looks at the first bytes of a data socket.
    *
-   * @returns `undefined` unless they are exactly one request of a kind that may share a local connection with others
+   * @returns `undefined` unless they are exactly one request that may share a local connection with other visitors
    */
   static of(bytes: Buffer): LocalExchange | undefined {
     const end = new HeadReader(REQUEST_HEAD_MAX_BYTES).push(bytes);
@@ -56,12 +59,12 @@ export class LocalExchange {
     return hasField(head.fields, UNSUITABLE_FIELDS) ? undefined : new LocalExchange(head.method);
   }
 
-  /** Whether the response is complete, and its connection can serve another request. */
+  /** Whether the response is complete, and the connection can serve another request. */
   get isReusable(): boolean {
     return !this.#isSpoilt && this.#body?.done === true;
   }
 
-  /** Takes the next bytes of the response, before anybody changes them. */
+  /** Follows the next bytes of the response. Must be called before they are changed. */
   follow(chunk: Buffer): void {
     if (this.#isSpoilt) return;
     try {
@@ -78,7 +81,7 @@ export class LocalExchange {
   #followHead(chunk: Buffer): boolean {
     let rest = chunk;
     do {
-      // Heads come in one piece nearly always. A part of one would have to be copied to be kept, since it is passed on.
+      // Heads nearly always arrive in one piece. A part of one would have to be copied, since it is passed on.
       const end = new HeadReader(RESPONSE_HEAD_MAX_BYTES).push(rest);
       const head = end === undefined || typeof end === 'string' ? undefined : parseResponseHead(end.head);
       if (end === undefined || typeof end === 'string' || head === undefined) return false;
@@ -98,13 +101,13 @@ export class LocalExchange {
   }
 }
 
-/** @returns `undefined` for a response that says, or may mean, that its connection serves no other request */
+/** @returns `undefined` if the response indicates, or may indicate, that its connection serves no other request */
 function bodyOf(head: ResponseHead, method: string): BodyTracker | undefined {
   const { fields } = head;
   if (!isKeptAlive(fields) || hasField(fields, CHALLENGES)) return undefined;
   const framing = responseFraming(head, method);
   if (framing === undefined || framing.kind === 'until-close') return undefined;
-  // If a server sends a body where there must not be one, it would be taken for the next visitor's response.
+  // A server's forbidden body would be read as the response to the next visitor.
   if (framing.kind === 'none' && announcesBody(fields)) return undefined;
   return trackBody(framing);
 }

@@ -26,7 +26,7 @@ async function setUp(count: number) {
   return { clock, deadlines, pool, services, locals };
 }
 
-/** Takes all the time that a turn has for what is large. */
+/** Uses up the time that a turn of the event loop has for large data. */
 function useUpTurn(): void {
   const end = performance.now() + BULK_TURN_MS;
   while (performance.now() < end);
@@ -40,13 +40,13 @@ async function until(condition: () => boolean): Promise<void> {
 describe('LocalPool', () => {
   afterEach(closeServers);
 
-  it('hands out the one used last, and each only once', async () => {
+  it('hands out the connection used last, and each only once', async () => {
     const { pool, locals, deadlines } = await setUp(2);
     assert.deepEqual([pool.take(), pool.take(), pool.take()], [locals[1], locals[0], undefined]);
     assert.equal(deadlines.size, 0);
   });
 
-  it('closes the ones that nobody has used in time', async () => {
+  it('closes connections that stay unused', async () => {
     const { clock, pool, services, locals } = await setUp(1);
     clock.advance(LOCAL_IDLE_MS + DEADLINE_TICK_MS);
     assert.equal(pool.size, 0);
@@ -69,13 +69,13 @@ describe('LocalPool', () => {
     });
   }
 
-  it('hands out none on which something has come that still waits for its turn', async () => {
+  it('does not hand out a connection with data that waits for its turn', async () => {
     const { pool, services, locals } = await setUp(1);
     await until(() => services.length === 1);
     services[0]?.write(Buffer.alloc(BULK_READ_BYTES));
     const others = {};
     await until(() => {
-      // One for what is left of this turn, and one that comes first in the next.
+      // One for the rest of this turn, and one that is first in the next.
       loopScheduler.run(others, useUpTurn);
       loopScheduler.run(others, useUpTurn);
       return locals[0]?.isQuiet === false || pool.size === 0;
@@ -85,7 +85,7 @@ describe('LocalPool', () => {
     assert.deepEqual([pool.size, locals[0]?.isOpen], [0, false]);
   });
 
-  it('does not keep a connection that is closed, paused or one too many', async () => {
+  it('does not keep a connection that is closed, paused or above the limit', async () => {
     const { pool, locals } = await setUp(LOCAL_IDLE_MAX + 1);
     assert.equal(pool.size, LOCAL_IDLE_MAX);
     assert.equal(locals.at(-1)?.isOpen, false);
@@ -99,7 +99,7 @@ describe('LocalPool', () => {
     assert.equal(local?.isOpen, false);
   });
 
-  it('closes all at once', async () => {
+  it('closes all connections', async () => {
     const { pool, locals, deadlines } = await setUp(3);
     pool.clear();
     assert.deepEqual([pool.size, deadlines.size], [0, 0]);
@@ -107,7 +107,7 @@ describe('LocalPool', () => {
   });
 });
 
-/** Sends a request over a used connection; `act` is what its service does then. */
+/** Sends a request over a used connection. `act` is the service's reaction. */
 async function attempt(act: (service: Socket) => void): Promise<string> {
   const { pool, services } = await setUp(1);
   const local = pool.take();
@@ -146,12 +146,12 @@ describe('reuse', () => {
       service.write('HTTP/1.1 408 Request Timeout\r\n'),
   };
   for (const [name, act] of Object.entries(endings)) {
-    it(`reports that there is none when the service ${name}`, async () => {
+    it(`reports that there is no response when the service ${name}`, async () => {
       assert.equal(await attempt(act), 'unanswered');
     });
   }
 
-  it('says nothing more when it is cancelled', async () => {
+  it('reports nothing after it is cancelled', async () => {
     const { pool, services } = await setUp(1);
     const local = pool.take();
     assert.ok(local);

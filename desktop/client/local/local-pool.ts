@@ -3,10 +3,10 @@ import { LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { LocalConnection, LocalHandler } from './local-dialer.ts';
 
-/** The local connections of one tunnel that are open and wait for another request. */
+/** The idle local connections of one tunnel, which wait for another request. */
 export class LocalPool {
   readonly #deadlines: Deadlines;
-  /** in the order in which they came */
+  /** oldest first */
   readonly #idle: IdleConnection[] = [];
 
   constructor(deadlines: Deadlines) {
@@ -17,7 +17,7 @@ export class LocalPool {
     return this.#idle.length;
   }
 
-  /** Keeps a connection for at most {@link LOCAL_IDLE_MS}; one that cannot be kept is closed. */
+  /** Keeps a connection for at most {@link LOCAL_IDLE_MS}, or closes it if it cannot be kept. */
   put(local: LocalConnection): void {
     if (!local.isOpen || !local.isQuiet || this.#idle.length >= LOCAL_IDLE_MAX) {
       local.destroy();
@@ -29,10 +29,10 @@ export class LocalPool {
     local.attach(idle);
   }
 
-  /** Hands out the connection that was used last: its service will keep it longest. */
+  /** Hands out the connection that was used last: its service will keep it open longest. */
   take(): LocalConnection | undefined {
     for (let idle = this.#idle.at(-1); idle !== undefined; idle = this.#idle.at(-1)) {
-      // What has come on it, and waits for its turn, belongs to no request.
+      // Data that has arrived and waits for its turn belongs to no request.
       if (!idle.local.isQuiet) {
         this.drop(idle);
         continue;
@@ -44,7 +44,7 @@ export class LocalPool {
     return undefined;
   }
 
-  /** Closes one that must not be reused, or forgets one that has closed. */
+  /** Closes a connection that must not be reused, or forgets one that has closed. */
   drop(idle: IdleConnection): void {
     const at = this.#idle.indexOf(idle);
     if (at === -1) return;
@@ -53,13 +53,13 @@ export class LocalPool {
     idle.local.destroy();
   }
 
-  /** Closes all. */
+  /** Closes all connections. */
   clear(): void {
     for (let idle = this.#idle.at(-1); idle !== undefined; idle = this.#idle.at(-1)) this.drop(idle);
   }
 }
 
-/** Whatever an idle connection does, it can no longer be reused. */
+/** Any event on an idle connection means that it can no longer be reused. */
 class IdleConnection implements LocalHandler, Expiring {
   readonly local: LocalConnection;
   readonly #pool: LocalPool;
@@ -88,18 +88,18 @@ class IdleConnection implements LocalHandler, Expiring {
   }
 }
 
-/** Told once what became of a request sent over a reused connection, never before it has been sent. */
+/** Called once with the outcome of a request over a reused connection, never before it has been sent. */
 export interface ReuseHandler {
-  /** @param first bytes of the response; whoever takes the connection now attaches to it before it returns */
+  /** @param first bytes of the response; the new holder must attach to the connection before it returns */
   answered(local: LocalConnection, first: Buffer): void;
-  /** The service had closed the connection: the request can be sent again over another. */
+  /** The service had closed the connection: the request may be sent again over another one. */
   unanswered(): void;
 }
 
 /**
  * Sends a request over a reused connection.
  *
- * @param request the whole of it, of a kind that may be sent twice
+ * @param request the complete request, of a kind that may be sent twice
  */
 export function reuse(local: LocalConnection, request: Buffer, handler: ReuseHandler): Attempt {
   const attempt = new ReuseAttempt(local, handler);
@@ -120,8 +120,8 @@ class ReuseAttempt implements Attempt, LocalHandler {
   }
 
   onLocalData(chunk: Buffer): void {
-    // Some servers send a 408 when they close an idle connection (RFC 9110 section 15.5.9): it is not a response to this
-    // request.
+    // Some servers send a 408 when they close an idle connection (RFC 9110 section 15.5.9), which is not a response to
+    // this request.
     if (chunk.toString('latin1', 9, 12) === '408') return this.#giveUp();
     if (this.#isOver) return;
     this.#isOver = true;

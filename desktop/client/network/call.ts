@@ -11,7 +11,7 @@ export interface Call {
   readonly body: string | undefined;
   /** bytes of the largest response accepted */
   readonly maxBytes: number;
-  /** ms for all of it: name look-up, connection, TLS, response */
+  /** ms for everything: name look-up, connection, TLS, response */
   readonly timeoutMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface CallResponse {
   readonly text: string;
 }
 
-/** @throws whatever the network reports, a `TimeoutError`, or an Error for a response that is too large */
+/** @throws the errors of the network, a `TimeoutError`, or an Error for a response that is too large */
 export async function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallResponse> {
   const signal = AbortSignal.timeout(wanted.timeoutMs);
   const socket = await connect(network, relay, signal);

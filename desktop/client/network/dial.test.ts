@@ -25,7 +25,7 @@ describe('a name of this machine', () => {
   });
 
   for (const host of ['localhost', 'relay.localhost', 'a.b.LOCALHOST'])
-    it(`connects to this machine without asking a resolver: ${host}`, async () => {
+    it(`connects ${host} to this machine without a resolver`, async () => {
       const address = await new Promise((resolve, reject) =>
         dial(
           { host, port },
@@ -44,7 +44,7 @@ describe('a name of this machine', () => {
       assert.equal(await speaksTls({ hostname: host, host: `${host}:${port}`, port, secure: true }), false);
     });
 
-  it('is told from other names and from addresses', () => {
+  it('is distinguished from other names and from addresses', () => {
     for (const host of ['localhost', 'x.localhost', 'X.LOCALHOST']) assert.ok(isLoopbackName(host), host);
     for (const host of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
       assert.ok(isLoopback(host), host);
@@ -62,7 +62,7 @@ describe('a name of this machine', () => {
     }
   });
 
-  it('has the addresses of the family that is asked for', async () => {
+  it('resolves to the addresses of the requested family', async () => {
     const lookup = lookupFor('x.localhost');
     const found = async (options: object): Promise<unknown> =>
       await new Promise((resolve) =>

@@ -8,36 +8,36 @@ export interface DialOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsOptions;
-  /** ms of idleness after which TCP probes whether the peer is still there; without it, never */
+  /** ms of idleness after which TCP probes the peer; by default never */
   readonly keepAliveMs?: number;
 }
 
 export interface TlsOptions {
   /** the name the certificate must be valid for */
   readonly serverName: string;
-  /** accepts any certificate from a loopback address, where nobody can be in between */
+  /** accepts any certificate from a loopback address, where interception is impossible */
   readonly trustsLoopback?: boolean;
-  /** which authorities to trust, where it is not only the usual ones */
+  /** trusted authorities, if not only the usual ones */
   readonly secureContext?: SecureContext | undefined;
 }
 
-/** An operation under way. Once it is cancelled, nobody hears of it again. */
+/** An operation under way. Once cancelled, it makes no more callbacks. */
 export interface Attempt {
   cancel(): void;
 }
 
-/** Told once what became of a dial, never before {@link dial} has returned. */
+/** Called once with the outcome of a dial, never before {@link dial} has returned. */
 export interface DialHandler {
   /**
-   * @param socket flows as soon as somebody listens to its data, does not end by itself when the peer ends, and has an
-   *   `error` listener: `close` tells of its end
+   * @param socket flows once it has a `data` listener, does not end by itself when the peer ends, and has an `error`
+   *   listener: `close` reports its end
    */
   connected(socket: Socket): void;
-  /** @param error what the socket reports */
+  /** @param error the error of the socket */
   failed(error: Error): void;
 }
 
-/** Opens a TCP or TLS connection. How long that may take is for the caller to limit. */
+/** Opens a TCP or TLS connection. The caller limits the time. */
 export function dial(options: DialOptions, handler: DialHandler): Attempt {
   return new Dial(options, handler);
 }
@@ -85,7 +85,7 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
   return tls === undefined ? connect(options) : connectTls({ ...options, ...tlsConnectOptions(host, tls) });
 }
 
-/** @param host name or IP address that is connected to */
+/** @param host name or IP address of the connection */
 export function tlsConnectOptions(
   host: string,
   { serverName, trustsLoopback = false, secureContext }: TlsOptions,
@@ -94,19 +94,19 @@ export function tlsConnectOptions(
     host,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: !trustsLoopback,
-    // SNI carries no IP address (RFC 6066 section 3); the certificate is checked against `host` then.
+    // SNI carries no IP address (RFC 6066 section 3); the certificate is then checked against `host`.
     ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
     ...(secureContext === undefined ? {} : { secureContext }),
   };
 }
 
-/** Why the certificate is not accepted; without `trustsLoopback`, the system has already checked it. */
+/** Why the certificate is not accepted. Without `trustsLoopback`, Node has already checked it. */
 function distrust(socket: TLSSocket): Error | undefined {
   const isLocal = /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
   return socket.authorized || isLocal ? undefined : socket.authorizationError;
 }
 
-/* Errors of connections, told in plain words. */
+/* Describes connection errors in plain words. */
 
 const NETWORK_ERRORS: Readonly<Record<string, MessageCode>> = {
   ECONNREFUSED: 'network.refused',
@@ -137,13 +137,13 @@ const OFFLINE = new Set([
   'EADDRNOTAVAIL',
 ]);
 
-/** Whether an error of a connection says that this machine has no network, or none that leads there. */
+/** Whether an error of a connection means that this machine has no network, or no route there. */
 export function isOffline(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code !== undefined && OFFLINE.has(code);
 }
 
-/** Says in plain words what a network error means; a fetch error hides it in its causes. */
+/** Describes a network error in plain words. A fetch error hides it in its causes. */
 export function describeNetworkError(error: unknown): MessageValue {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return toMessage('network.silent');
@@ -156,8 +156,8 @@ export function describeNetworkError(error: unknown): MessageValue {
 }
 
 /**
- * Whether an address is plainly one of this machine. Such an address is never reached through a proxy, and nothing sent to
- * it crosses a network.
+ * Whether an address clearly belongs to this machine. Such an address is never reached through a proxy, and nothing
+ * sent to it crosses a network.
  *
  * @param host name or IP address, without brackets
  */
@@ -166,10 +166,10 @@ export function isLoopback(host: string): boolean {
   return /^(?:(?:.+\.)?localhost|::1|::ffff:127\..+)$/i.test(host);
 }
 
-/** Where names of this machine lead; some services listen on IPv4 only, others on IPv6 only. */
+/** The addresses of this machine's names; some services listen only on IPv4, others only on IPv6. */
 export const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'] as const;
 
-/** Whether it is a name for which {@link isLoopback} is true: a resolver must not be asked where it leads (RFC 6761 section 6.3). */
+/** Whether {@link isLoopback} is true for a name, which must not be resolved (RFC 6761 section 6.3). */
 export function isLoopbackName(host: string): boolean {
   return isIP(host) === 0 && isLoopback(host);
 }
@@ -177,7 +177,7 @@ export function isLoopbackName(host: string): boolean {
 /**
  * The `lookup` of a connection to a host.
  *
- * @returns `undefined` where the system is to look the name up
+ * @returns `undefined` if the system should look up the name
  */
 export function lookupFor(host: string): LookupFunction | undefined {
   return isLoopbackName(host) ? lookupLoopback : undefined;
@@ -187,7 +187,7 @@ const lookupLoopback: LookupFunction = (_host, options: LookupOptions, callback)
   const { family, all = false } = options;
   const found: LookupAddress[] = LOOPBACK_ADDRESSES.map((address) => ({ address, family: isIP(address) }));
   const fitting = found.filter((one) => ![4, 6].includes(Number(family)) || one.family === Number(family));
-  // A connection is not expected to be told before `lookup` has returned.
+  // Callers do not expect a result before `lookup` has returned.
   process.nextTick(() => {
     if (all) callback(null, fitting);
     else callback(null, fitting[0]?.address ?? LOOPBACK_ADDRESSES[0], fitting[0]?.family);

@@ -41,7 +41,7 @@ describe('Network', () => {
     assert.equal(await ask(await connect({}, `http://localhost:${port}`)), 'hello you');
   });
 
-  it('uses the address it is given, and checks the certificate for the name', async () => {
+  it('uses the given address, and checks the certificate for the name', async () => {
     const port = await startTls(hello);
     assert.equal(await ask(await connect({ ca }, `https://localhost:${port}`, '127.0.0.1')), 'hello you');
     await assert.rejects(connect({ ca }, `https://relay.test:${port}`, '127.0.0.1'), {
@@ -49,7 +49,7 @@ describe('Network', () => {
     });
   });
 
-  it('trusts no other authority than those it is told to', async () => {
+  it('trusts no authorities but the given ones', async () => {
     const port = await startTls(hello);
     await assert.rejects(connect({}, `https://localhost:${port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     assert.equal(await ask(await connect({ ca }, `https://127.0.0.1:${port}`)), 'hello you');
@@ -89,7 +89,7 @@ describe('Network', () => {
       await assert.rejects(connect(settings, `https://relay.test:${port}`), { code: /SELF_SIGNED/ });
     });
 
-    it('reaches the proxy with TLS too, and ends with the connection', async () => {
+    it('supports a proxy with TLS, and closes its connection', async () => {
       const closed: Promise<unknown>[] = [];
       const port = await startTcp((socket) => {
         closed.push(once(socket, 'close'));
@@ -120,7 +120,7 @@ describe('Network', () => {
       });
     }
 
-    it('fails when it is not there', async () => {
+    it('fails when it is not running', async () => {
       const settings = { httpProxy: `http://127.0.0.1:${await closedPort()}` };
       await assert.rejects(
         connect(settings, 'http://relay.test'),
@@ -129,7 +129,7 @@ describe('Network', () => {
     });
 
     for (const secure of [false, true]) {
-      it(`is left when it hangs${secure ? ' within TLS' : ''}, once nobody waits any more`, async () => {
+      it(`disconnects from a proxy that hangs${secure ? ' within TLS' : ''} when the attempt is cancelled`, async () => {
         const hung = await startTcp(() => {});
         const ended: Promise<unknown>[] = [];
         const started = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('parseNoProxy', () => {
     ['not an address/8', '10.1.2.3', 443],
   ];
   for (const [text, host, port] of proxied) {
-    it(`does not reach ${host}:${port} directly with "${text}"`, () =>
+    it(`uses a proxy for ${host}:${port} with "${text}"`, () =>
       assert.equal(parseNoProxy(text)(host, port), false));
   }
 });

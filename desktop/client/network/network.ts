@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly host: string;
 }
 
-/** The way to a relay, the same for the API, control sockets and data sockets: direct or through a proxy. */
+/** How a relay is reached, directly or through a proxy; shared by the API, control sockets and data sockets. */
 export class Network {
   readonly #httpProxy: ProxyAddress | undefined;
   readonly #httpsProxy: ProxyAddress | undefined;
@@ -30,15 +30,15 @@ export class Network {
       ca === undefined ? undefined : tls.createSecureContext({ ca: [...usualAuthorities(), ca] });
   }
 
-  /** `host:port` of the proxy through which that relay is reached; `undefined` without one. */
+  /** `host:port` of the proxy for that relay; `undefined` without one. */
   proxyFor(relay: Endpoint): string | undefined {
     return this.#proxy(relay)?.name;
   }
 
   /**
-   * Connects to a relay. How long that may take is for the caller to limit.
+   * Connects to a relay. The caller limits the time.
    *
-   * @param options.address an IP address of the relay to use instead of its name; not through a proxy
+   * @param options.address an IP address of the relay to use instead of its name; ignored with a proxy
    * @param options.keepAliveMs as for {@link dial}
    */
   connect(
@@ -65,9 +65,9 @@ export class Network {
   }
 }
 
-/** Those that Node trusts by default; naming any replaces them all. */
+/** The authorities that Node trusts by default. An explicit list replaces them all. */
 function usualAuthorities(): readonly string[] {
-  // The function does not exist before Node 22.15.
+  // The function exists since Node 22.15.
   const { getCACertificates } = tls as Partial<typeof tls>;
   if (getCACertificates !== undefined) return getCACertificates('default');
   const extra = process.env['NODE_EXTRA_CA_CERTS'] ?? '';
@@ -75,10 +75,10 @@ function usualAuthorities(): readonly string[] {
 }
 
 /**
- * Reads `NO_PROXY` as most programs do: names, which include everything below them, IP addresses and networks such as
- * `10.0.0.0/8`, each with a port or without, separated by commas or spaces; `*` is everything.
+ * Reads `NO_PROXY` as most programs do: names, which include their subdomains, IP addresses and networks such as
+ * `10.0.0.0/8`, each with or without a port, separated by commas or spaces; `*` means everything.
  *
- * @returns tells whether a host, without brackets, is to be reached without a proxy
+ * @returns a function that returns whether a host, without brackets, is reached without a proxy
  */
 export function parseNoProxy(text: string): (host: string, port: number) => boolean {
   const rules = text

@@ -10,7 +10,7 @@ describe('readNetworkSettings', () => {
   before(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-'))));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('reads proxies from variables in either case, lower case first, and ALL_PROXY where there is no other', () => {
+  it('reads proxies from variables in either case, lower case first, and ALL_PROXY as the fallback', () => {
     const { httpProxy, httpsProxy, noProxy } = readNetworkSettings({
       HTTPS_PROXY: 'http://upper:1',
       https_proxy: 'http://lower:1',
@@ -28,14 +28,14 @@ describe('readNetworkSettings', () => {
     );
   });
 
-  it('reads the certificates in a file, which may contain other things too', () => {
+  it('reads the certificates in a file that may contain other text', () => {
     const path = join(folder, 'ca.pem');
     writeFileSync(path, `Corporate authority\n${CERTIFICATE}\n`);
     for (const { ca } of [readNetworkSettings({ CULVERT_CA: path }), readNetworkSettings({}, path)])
       assert.equal(ca?.trim(), CERTIFICATE.trim());
   });
 
-  it('says what is wrong with a file', () => {
+  it('describes what is wrong with a file', () => {
     const path = join(folder, 'none.pem');
     assert.throws(
       () => readNetworkSettings({}, path),
@@ -63,7 +63,7 @@ describe('parseProxyAddress', () => {
     assert.deepEqual([secure, hostname, port, authorization], [false, 'proxy.example.com', 8080, undefined]);
   });
 
-  it('accepts nothing else, and repeats no password', () => {
+  it('rejects everything else, without repeating a password', () => {
     for (const text of [
       'socks5://u:secret@proxy:1080',
       'http://u:secret@:80',

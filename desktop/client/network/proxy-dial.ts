@@ -1,4 +1,4 @@
-/** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside it if wanted. */
+/** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside it if needed. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -16,7 +16,7 @@ import {
   tlsConnectOptions,
 } from './dial.ts';
 
-/** Like {@link dial}, but through a proxy; `options.host` is a name for the proxy to look up. */
+/** Like {@link dial}, but through a proxy; `options.host` is a name that the proxy looks up. */
 export class ProxyDial implements Attempt, DialHandler {
   readonly #proxy: ProxyAddress;
   readonly #options: DialOptions;
@@ -28,7 +28,7 @@ export class ProxyDial implements Attempt, DialHandler {
   #dial: Attempt | undefined;
   #socket: Socket | undefined;
 
-  /** @param proxyTls for a proxy that is reached with TLS */
+  /** @param proxyTls set if the proxy itself is reached with TLS */
   constructor(
     proxy: ProxyAddress,
     proxyTls: Pick<DialOptions, 'tls'>,
@@ -75,7 +75,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const end = this.#reader.push(chunk);
     if (socket === undefined || end === undefined) return;
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
-    // In neither TLS nor HTTP does the server speak first.
+    // With both TLS and HTTP, the client speaks first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
       return this.#fail(new MessageError(toMessage('network.noProxy', { proxy: this.#proxy.name })));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
@@ -123,7 +123,7 @@ export class ProxyDial implements Attempt, DialHandler {
   }
 }
 
-/** A proxy that takes CONNECT. */
+/** A proxy that supports CONNECT. */
 export interface ProxyAddress {
   readonly secure: boolean;
   /** name or IP address to connect to, without the brackets of IPv6 */
@@ -136,10 +136,10 @@ export interface ProxyAddress {
 }
 
 /**
- * Reads the address of a proxy, `http://` unless it says otherwise.
+ * Reads the address of a proxy; the default scheme is `http://`.
  *
- * @param setting where it comes from, named in errors
- * @throws NetworkSettingError without the text, which may hold a password
+ * @param setting the source of the text, named in errors
+ * @throws NetworkSettingError without the text, which may contain a password
  */
 export function parseProxyAddress(text: string, setting: string): ProxyAddress {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
@@ -171,7 +171,7 @@ function decode(text: string): string {
   }
 }
 
-/* How the relay is reached: what the environment and the command line say about it. */
+/* How the relay is reached, according to the environment and the command line. */
 
 /** Settings that are missing are not used. */
 export interface NetworkSettings {
@@ -181,11 +181,11 @@ export interface NetworkSettings {
   readonly httpProxy?: string | undefined;
   /** in the form of `NO_PROXY` */
   readonly noProxy?: string | undefined;
-  /** certificates of authorities that are trusted besides the usual ones; PEM */
+  /** certificates of authorities trusted in addition to the usual ones; PEM */
   readonly ca?: string | undefined;
 }
 
-/** A setting that cannot be used; the message names it and says what is accepted. */
+/** A setting that cannot be used. The message names it and what is accepted. */
 export class NetworkSettingError extends Error {
   constructor(message: string) {
     super(message);
@@ -194,11 +194,11 @@ export class NetworkSettingError extends Error {
 }
 
 /**
- * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, whose lower-case forms are read first, as with curl, and
- * the file of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, with lower-case names first as in curl, and the file
+ * of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
  *
- * @param caFile path of a PEM file; used in place of `CULVERT_CA`
- * @throws NetworkSettingError when the file cannot be used
+ * @param caFile path of a PEM file that replaces `CULVERT_CA`
+ * @throws NetworkSettingError if the file cannot be used
  */
 export function readNetworkSettings(
   env: Readonly<Record<string, string | undefined>>,
@@ -227,7 +227,7 @@ function readAuthorities(path: string): string {
     for (const certificate of certificates) void new X509Certificate(certificate);
     if (certificates.length > 0) return certificates.join('\n');
   } catch {
-    // A damaged file is as good as none.
+    // A damaged file is treated like a missing one.
   }
   throw new NetworkSettingError(
     `--ca or CULVERT_CA: "${path}" holds no certificates: it takes a PEM file, with -----BEGIN CERTIFICATE-----`,

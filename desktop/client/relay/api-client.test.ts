@@ -18,7 +18,10 @@ interface Seen {
   body: string;
 }
 
-/** A client of a relay that answers every request with `status` and `body`, and the requests it got. */
+/**
+ * A client of a relay that responds to every request with `status` and `body`, with the requests that the relay
+ * received.
+ */
 async function setUp(status: number, body: unknown, headers: Record<string, string> = {}) {
   const seen: Seen[] = [];
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -61,7 +64,7 @@ describe('ApiClient', () => {
     assert.deepEqual(seen, [{ line: 'POST /v1/tunnels', authorization: `Bearer ${KEY}`, body }]);
   });
 
-  it('takes a tunnel of an account without a subdomain', async () => {
+  it('accepts a tunnel of an account without a subdomain', async () => {
     const { subdomain, path } = TUNNEL.urls;
     const tunnel = { ...TUNNEL, public_url: subdomain, urls: { subdomain, path } };
     assert.deepEqual(await (await setUp(200, tunnel)).api.getTunnel(TUNNEL.id), tunnel);
@@ -94,7 +97,7 @@ describe('ApiClient', () => {
     assert.equal(seen[0]?.line, `DELETE /v1/tunnels/${TUNNEL.id}`);
   });
 
-  it('extends a tunnel, by a given time or its own', async () => {
+  it('extends a tunnel by a given time or its own ttl', async () => {
     const { api, seen } = await setUp(200, TUNNEL);
     await api.extendTunnel(TUNNEL.id, '30m');
     await api.extendTunnel(TUNNEL.id);
@@ -123,7 +126,7 @@ describe('ApiClient', () => {
     knock: true,
   };
 
-  it('creates a tunnel that is not open to everybody, and says no more than what is set', async () => {
+  it('creates a tunnel with an access policy, and sends only the fields that are set', async () => {
     const { api, seen } = await setUp(201, { ...TUNNEL, access: SHOWN });
     assert.deepEqual((await api.createTunnel({ local_port: 3000, access: ASKED })).access, SHOWN);
     await api.createTunnel({ local_port: 3000, access: { ...OPEN, knock: true } });
@@ -138,13 +141,13 @@ describe('ApiClient', () => {
     );
   });
 
-  it('takes a tunnel of a relay that knows no access for an open one', async () => {
+  it('treats a tunnel of a relay without access policies as open', async () => {
     const { access: _access, ...old } = TUNNEL;
     assert.deepEqual(await (await setUp(200, old)).api.getTunnel(TUNNEL.id), TUNNEL);
     assert.deepEqual(await (await setUp(200, { tunnels: [old] })).api.listTunnels(), [TUNNEL]);
   });
 
-  it('closes at once a tunnel that came up more open than was asked', async () => {
+  it('immediately closes a tunnel that was created more open than requested', async () => {
     const { access: _access, ...old } = TUNNEL;
     const { allow: _allow, ...withoutAllow } = SHOWN;
     for (const answer of [
@@ -163,7 +166,7 @@ describe('ApiClient', () => {
     }
   });
 
-  it('says when a tunnel that came up too open could not be closed', async () => {
+  it('reports when a tunnel that was created too open could not be closed', async () => {
     const relay = await startHttp(({ method }, response) => {
       response.writeHead(method === 'POST' ? 201 : 503);
       response.end(JSON.stringify(method === 'POST' ? TUNNEL : { error: 'service unavailable' }));
@@ -174,7 +177,7 @@ describe('ApiClient', () => {
     );
   });
 
-  it('sets who may come in, in place of what was set', async () => {
+  it('replaces the access policy', async () => {
     const { api, seen } = await setUp(200, { ...TUNNEL, access: SHOWN });
     assert.deepEqual((await api.setAccess(TUNNEL.id, ASKED)).access, SHOWN);
     await api.setAccess(TUNNEL.id, OPEN);
@@ -189,7 +192,7 @@ describe('ApiClient', () => {
     await assert.rejects((await setUp(200, TUNNEL)).api.setAccess(TUNNEL.id, ASKED), AccessUnsupported);
   });
 
-  it('makes, lists and revokes signed links', async () => {
+  it('creates, lists and revokes signed links', async () => {
     const entry = {
       id: '0123456789abcdef',
       note: 'für Ann',
@@ -217,7 +220,7 @@ describe('ApiClient', () => {
     ]);
   });
 
-  it('lists who has knocked, and takes nothing else for such a list', async () => {
+  it('lists approval requests, and rejects malformed lists', async () => {
     const knock = {
       id: '0123456789abcdef',
       status: 'admitted',
@@ -243,7 +246,7 @@ describe('ApiClient', () => {
       );
   });
 
-  it('takes nothing else for a signed link', async () => {
+  it('rejects malformed signed links', async () => {
     const link = {
       id: '0123456789abcdef',
       note: '',
@@ -271,7 +274,7 @@ describe('ApiClient', () => {
     await assert.rejects((await setUp(200, { links: [{}] })).api.listLinks(TUNNEL.id), RelayUnreachable);
   });
 
-  it('answers who knocks', async () => {
+  it('answers approval requests', async () => {
     const { api, seen } = await setUp(200, {});
     await api.answerKnock(TUNNEL.id, 'k1', true, '2h');
     await api.answerKnock(TUNNEL.id, 'k1', false);
@@ -282,7 +285,7 @@ describe('ApiClient', () => {
     );
   });
 
-  it('says that a relay is too old to restrict who may come in', async () => {
+  it('reports that a relay is too old for access policies', async () => {
     const { api } = await setUp(404, { error: 'not found', code: 'not-found' });
     for (const call of [
       api.setAccess(TUNNEL.id, ASKED),
@@ -294,7 +297,7 @@ describe('ApiClient', () => {
     await assert.rejects(gone.api.setAccess(TUNNEL.id, OPEN), refusal(404, 'tunnel not found'));
   });
 
-  it('says what the relay says about an error, and when to come back', async () => {
+  it("reports the relay's error message, and when to try again", async () => {
     const { api } = await setUp(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
     await assert.rejects(api.listTunnels(), refusal(429, 'rate limit exceeded', 6000));
   });
@@ -303,13 +306,13 @@ describe('ApiClient', () => {
     const CHALLENGE = { 'www-authenticate': 'Bearer' };
     const INVALID = { error: 'invalid api key' };
 
-    it('believes a refusal when two connections agree', async () => {
+    it('believes a refusal that a second connection confirms', async () => {
       const { error, connections } = await outcome([401, INVALID, CHALLENGE]);
       assert.ok(refusesKey(error));
       assert.equal(connections, 2);
     });
 
-    it('does not believe one response that another connection does not repeat', async () => {
+    it('does not believe a refusal that a second connection does not confirm', async () => {
       for (const second of [
         [200, { tunnels: [] }],
         [503, { error: 'service unavailable' }],
@@ -322,7 +325,7 @@ describe('ApiClient', () => {
       }
     });
 
-    it('does not take the 401 of a proxy for the word of the relay', async () => {
+    it("does not mistake the 401 of a proxy for the relay's", async () => {
       for (const answer of [
         [401, INVALID, { 'www-authenticate': 'Basic realm="x"' }],
         [401, INVALID],
@@ -336,7 +339,7 @@ describe('ApiClient', () => {
     });
   });
 
-  it('does not accept a response to another request', async () => {
+  it('rejects a response to another request', async () => {
     const { api } = await setUp(200, TUNNEL);
     const other = '11111111-1111-4111-8111-111111111111';
     for (const asked of [
@@ -348,22 +351,22 @@ describe('ApiClient', () => {
       await assert.rejects(asked, /response to another request/);
   });
 
-  it('has a text for an error that comes without one', async () => {
+  it('has a message for an error that comes without one', async () => {
     const { api } = await setUp(502, '<html>Bad gateway</html>');
     await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
   });
 
-  it('says which field of a response it does not accept', async () => {
+  it('names the field of a response that is invalid', async () => {
     const { api } = await setUp(200, { tunnels: [{ ...TUNNEL, public_url: 'javascript:alert(1)' }] });
     await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is not what/);
   });
 
-  it('shows no script as the address of a redirect', async () => {
+  it('does not show a script as the address of a redirect', async () => {
     const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
     await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: not a web address'));
   });
 
-  it('follows no redirect, but names where it leads', async () => {
+  it('follows no redirect, but reports its target', async () => {
     const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
     await assert.rejects(
       api.listTunnels(),
@@ -387,7 +390,7 @@ describe('ApiClient', () => {
     ['a command for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, subdomain: 'http://a;id' } }],
   ];
   for (const [name, body] of strange) {
-    it(`does not accept ${name} as a relay's response`, async () => {
+    it(`rejects ${name} as a relay's response`, async () => {
       const { api } = await setUp(201, body);
       await assert.rejects(api.createTunnel({ local_port: 1 }), RelayUnreachable);
     });
@@ -398,7 +401,7 @@ describe('ApiClient', () => {
     await assert.rejects(api.listTunnels(), /too large/);
   });
 
-  it('says which relay cannot be reached, and why', async () => {
+  it('reports which relay cannot be reached, and why', async () => {
     const origin = `http://127.0.0.1:${await closedPort()}`;
     const error = {
       name: 'RelayUnreachable',
@@ -407,7 +410,7 @@ describe('ApiClient', () => {
     await assert.rejects(new ApiClient(parseRelayAddress(origin), KEY).listTunnels(), error);
   });
 
-  it('goes through a proxy, and says what is wrong with it', async () => {
+  it('uses a proxy, and reports its failures', async () => {
     const { relay } = await setUp(200, { tunnels: [] });
     const proxy = await startProxy((authorization) =>
       authorization === undefined ? 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n' : undefined,

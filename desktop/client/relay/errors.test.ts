@@ -17,36 +17,36 @@ import {
 import { parseRelayAddress } from './relay-address.ts';
 
 describe('readErrorBody', () => {
-  it('reads the text of an error body', () => {
+  it('returns the text of an error body', () => {
     assert.deepEqual(readErrorBody('{"error":"name already in use"}'), {
       text: 'name already in use',
       code: undefined,
     });
   });
 
-  it('reads its code', () => {
+  it('returns its code', () => {
     assert.equal(readErrorBody('{"error":"name already in use","code":"name-taken"}')?.code, 'name-taken');
     assert.equal(readErrorBody('{"error":"name already in use","code":1}')?.code, undefined);
   });
 
-  it('lets no control characters through to a terminal', () => {
+  it('removes control characters that a terminal would obey', () => {
     assert.equal(
       readErrorBody(JSON.stringify({ error: 'a\u001b[2Jb\r\nc\u009bd\u202ee' }))?.text,
       'a [2Jb  c d e',
     );
   });
 
-  it('leaves out how the text ends: more follows', () => {
+  it('removes the end of the text, since more may follow', () => {
     assert.equal(readErrorBody('{"error":"port 3000 ??"}')?.text, 'port 3000');
     assert.equal(readErrorBody('{"error":"Wait."}')?.text, 'Wait');
   });
 
-  it('cuts long texts', () => {
+  it('shortens long texts', () => {
     assert.equal(readErrorBody(JSON.stringify({ error: 'x'.repeat(5000) }))?.text.length, 300);
   });
 
   for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
-    it(`finds none in ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
+    it(`returns nothing for ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
   }
 });
 
@@ -65,11 +65,11 @@ describe('a refusal of the key', () => {
     });
   }
 
-  it('is none without the challenge of the relay', () => {
+  it('requires the challenge of the relay', () => {
     assert.equal(refusesKey(readRefusal(401, {}, JSON.stringify({ error: text, code }), 0)), false);
   });
 
-  it('is none with another status', () => {
+  it('requires the status 401', () => {
     assert.equal(refusesKey(readRefusal(403, challenge, JSON.stringify({ error: text, code }), 0)), false);
   });
 });
@@ -90,7 +90,7 @@ describe('readRetryAfter', () => {
 });
 
 describe('sayReachError', () => {
-  it('tells that a relay did not answer in time, whose error has a number for a code', async () => {
+  it('reports that a relay did not answer in time, for an error whose code is a number', async () => {
     const error = new DOMException('aborted', 'TimeoutError');
     const relay = parseRelayAddress('http://relay.test');
     assert.equal(textOf(await describeReachError(error, new Network(), relay)), 'it did not answer in time');
@@ -105,21 +105,21 @@ describe('speaksTls', () => {
     closeServers();
   });
 
-  it('recognises TLS, whoever has signed the certificate', async () => {
+  it('recognises TLS, with any certificate', async () => {
     assert.equal(await speaksTls(at(await startTls(() => {}))), true);
   });
 
-  it('recognises what speaks something else', async () => {
+  it('recognises other protocols', async () => {
     const port = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     assert.equal(await speaksTls(at(port)), false);
   });
 
-  it('gives up after 2 s on a server that says nothing', async () => {
+  it('gives up after 2 s on a server that sends nothing', async () => {
     await assertGivenUp('');
   });
 
-  it('gives up after 2 s on a server that says a little of TLS', async () => {
-    // Of a record that is said to have 16 KiB.
+  it('gives up after 2 s on a server that sends a part of a TLS record', async () => {
+    // The record claims to have 16 KiB.
     await assertGivenUp('\x16\x03\x03\x40\x00\x02');
   });
 });

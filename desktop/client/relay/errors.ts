@@ -1,4 +1,4 @@
-/** What can go wrong between the engine and a relay, told apart by whether the relay answered. */
+/** Errors between the engine and a relay, grouped by whether the relay answered. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
@@ -10,14 +10,17 @@ import { lookupFor, describeNetworkError } from '../network/dial.ts';
 import type { Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 
-/** The relay responded with another status than the expected one. */
+/** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {
   readonly status: number;
   /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
   readonly code: string | undefined;
-  /** ms to wait before another try, if the relay asked for it */
+  /** ms to wait before another try, if the relay asked for that */
   readonly retryAfterMs: number | undefined;
-  /** Whether it has the form of the relay's own responses; if not, a proxy in between or another program may have sent it. */
+  /**
+   * Whether it has the form of the relay's own responses. If not, a proxy in between or another program may have sent
+   * it.
+   */
   readonly isOwn: boolean;
 
   /** @param text the error text of the response (docs/protocol.md section 2.2) */
@@ -38,14 +41,14 @@ export class RelayRefusal extends MessageError {
     this.isOwn = isOwn;
   }
 
-  /** Whether it is an error of the catalogue: by its code or, if the relay sends none, by its text. */
+  /** Whether it is that error of the catalogue, by its code or, if the relay sent none, by its text. */
   is(entry: ApiErrorEntry): boolean {
     if (this.status !== entry.status) return false;
     return this.code === undefined ? this.message === entry.text : this.code === entry.code;
   }
 }
 
-/** Whether the relay says that the key is unknown or revoked, which only its own words can say. */
+/** Whether the relay itself responds that the key is unknown or revoked. */
 export function refusesKey(error: unknown): boolean {
   return error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.invalidKey);
 }
@@ -58,31 +61,31 @@ export class RelayUnreachable extends MessageError {
   }
 }
 
-/** The relay is too old to restrict who may come into a tunnel. */
+/** The relay is too old for access policies. */
 export class AccessUnsupported extends MessageError {
-  /** @param outcome what became of the tunnel */
+  /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {
     super(toMessage('relay.noAccess', { outcome }));
     this.name = 'AccessUnsupported';
   }
 }
 
-/** The relay is too old to know domains. */
+/** The relay is too old for domains. */
 export class DomainUnsupported extends MessageError {
-  /** @param outcome what became of the tunnel */
+  /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {
     super(toMessage('relay.noDomains', { outcome }));
     this.name = 'DomainUnsupported';
   }
 }
 
-/* Reading what a relay says about a refusal. */
+/* Reading a relay's error responses. */
 
 const ERROR_TEXT_MAX = 300;
 const ERROR_CODE = /^[a-z0-9-]{1,64}$/;
 
 /**
- * Reads a response with an error (docs/protocol.md section 2.2): the relay's own has JSON, and a 401 also the challenge of its scheme.
+ * Reads an error response (docs/protocol.md section 2.2). The relay's own has JSON, and for a 401 also its challenge.
  *
  * @param now ms since the epoch
  */
@@ -102,10 +105,10 @@ export function readRefusal(
 }
 
 /**
- * Text and code of `{"error": "<text>", "code": "<code>"}`, the text made safe for a terminal: nothing unprintable, bounded,
- * and without the mark that it ends with.
+ * Text and code of `{"error": "<text>", "code": "<code>"}`. The text is made safe for a terminal: printable, bounded,
+ * and without its final punctuation.
  *
- * @returns `undefined` when the body is not such JSON, as from a proxy in front of the relay; no code where there is none
+ * @returns `undefined` if the body is not such JSON, as from a proxy in front of the relay; the code may be missing
  */
 export function readErrorBody(body: string): { text: string; code: string | undefined } | undefined {
   let value: unknown;
@@ -117,7 +120,7 @@ export function readErrorBody(body: string): { text: string; code: string | unde
   if (typeof value !== 'object' || value === null) return undefined;
   const { error, code } = value as Partial<Record<string, unknown>>;
   if (typeof error !== 'string') return undefined;
-  // It becomes a part of sentences.
+  // The text becomes a part of sentences.
   const text = withoutEnd(replaceUnprintable(error.slice(0, ERROR_TEXT_MAX).toWellFormed(), ' '));
   if (text === '') return undefined;
   return {
@@ -126,14 +129,14 @@ export function readErrorBody(body: string): { text: string; code: string | unde
   };
 }
 
-/** ms of the longest wait that seconds can say; a date may be later. */
+/** The longest wait in ms that is read as seconds; a date may be later. */
 const RETRY_AFTER_MAX = 999_999_999_000;
 
 /**
  * Reads a `Retry-After` field: whole seconds or a date (RFC 9110 section 10.2.3).
  *
  * @param now ms since the epoch
- * @returns ms to wait, of which callers wait as long as they think fit, or `undefined` when the field is missing or malformed
+ * @returns ms to wait, which callers may shorten, or `undefined` if the field is missing or malformed
  */
 export function readRetryAfter(value: string | null | undefined, now: number): number | undefined {
   if (value === null || value === undefined) return undefined;
@@ -142,10 +145,13 @@ export function readRetryAfter(value: string | null | undefined, now: number): n
   return Number.isNaN(date) ? undefined : Math.min(Math.max(0, date - now), RETRY_AFTER_MAX);
 }
 
-/** What a server that speaks TLS does with a request without it. */
+/** How a server that speaks TLS reacts to a request without it. */
 const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Says in plain words why a relay could not be asked; a relay that speaks TLS, and was asked without it, is named so. */
+/**
+ * Describes in plain words why a relay could not be called. Recognises a relay that needs TLS and was called without
+ * it.
+ */
 export async function describeReachError(
   error: unknown,
   network: Network,
@@ -167,7 +173,7 @@ function isBrokenOff(error: unknown): boolean {
   return typeof code === 'string' && (BROKEN_OFF.has(code) || code.startsWith('HPE_'));
 }
 
-/** Whether a server speaks TLS, whoever has signed its certificate. Nothing is said to it beyond the handshake. */
+/** Whether a server speaks TLS, with any certificate. Nothing but the handshake is sent. */
 export function speaksTls({ hostname, port }: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const servername = isIP(hostname) === 0 ? hostname : undefined;
@@ -178,7 +184,7 @@ export function speaksTls({ hostname, port }: Endpoint): Promise<boolean> {
       socket.destroy();
       resolve(answer);
     };
-    // Not the time without a byte: a server that sends one now and then would be waited for without end.
+    // A total time limit: with one per byte, a server could keep the client waiting by sending slowly.
     const timer = setTimeout(() => settle(false), TLS_PROBE_TIMEOUT_MS);
     socket.once('secureConnect', () => settle(true));
     socket.on('error', () => settle(false));

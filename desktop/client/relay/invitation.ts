@@ -1,4 +1,4 @@
-/** Reads and accepts invitations to a relay (docs/protocol.md section 13). */
+/** Reads and accepts an invitation to a relay (docs/protocol.md section 13). */
 import { hostname } from 'node:os';
 import { type Fields, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
 import {
@@ -19,7 +19,7 @@ import { read } from './api-responses.ts';
 import { readRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 
-/** Where an invitation is. */
+/** The address of an invitation. */
 export interface InvitationAddress {
   readonly relay: RelayAddress;
   readonly token: string;
@@ -34,9 +34,9 @@ export function readInvitation(address: string): InvitationAddress | undefined {
 }
 
 /**
- * Asks which account an invitation is for, without accepting it.
+ * Returns whom an invitation is for, without using it.
  *
- * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
+ * @throws RelayRefusal if it was used, has expired or never existed; RelayUnreachable for everything else
  */
 export async function lookAtInvitation(
   { relay, token }: InvitationAddress,
@@ -47,9 +47,10 @@ export async function lookAtInvitation(
 }
 
 /**
- * Accepts an invitation, for a key with the name of this machine. It works once, so a failed call is not repeated.
+ * Exchanges an invitation for a key, which the relay lists under the name of this machine. It works once, so this is
+ * not retried.
  *
- * @throws RelayRefusal when it was used, has ended or never was; RelayUnreachable for everything else
+ * @throws RelayRefusal if it was used, has expired or never existed; RelayUnreachable for everything else
  */
 export async function takeInvitation(
   { relay, token }: InvitationAddress,

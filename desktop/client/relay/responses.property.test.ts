@@ -1,4 +1,4 @@
-/** Tests that no response of a hostile relay or proxy breaks the client. */
+/** How a client parses a relay's responses, which a hostile relay, or a proxy in between, may forge. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CHECKED_DOMAIN, DOMAIN, DOMAIN_LIST } from '../../../shared/domains.ts';
@@ -98,7 +98,7 @@ describe('a response of a relay', () => {
       );
     });
 
-  it('has a tunnel whose times and texts can be used', () => {
+  it('has a tunnel with usable times and texts', () => {
     fc.assert(
       fc.property(mutated(tunnel), (value) => {
         let seen;
@@ -116,7 +116,7 @@ describe('a response of a relay', () => {
     );
   });
 
-  it('is a refusal with a short text and a code of its form', () => {
+  it('is a refusal with a short text and a well-formed code', () => {
     const bodies = fc.oneof(
       mutated({ error: 'name already in use', code: 'name-taken' }).map(
         (value) => JSON.stringify(value) ?? '',

@@ -14,8 +14,8 @@ import {
 } from './folder-handler.ts';
 import { FolderUnreadable, locateFolder } from './shared-folder.ts';
 
-describe('a look at a folder', () => {
-  it('is given up when nothing answers, and forgets its timer when something does', async () => {
+describe('FolderLooks', () => {
+  it('gives up when nothing answers, and clears its timer when something does', async () => {
     const clock = new FakeClock();
     const looks = new FolderLooks(clock);
     assert.equal(await looks.take(() => Promise.resolve('here')), 'here');
@@ -31,7 +31,7 @@ describe('a look at a folder', () => {
     await assert.rejects(never, FolderSilent);
   });
 
-  it('frees what it gives once it was given up', async () => {
+  it('releases a late result after giving up', async () => {
     const clock = new FakeClock();
     const looks = new FolderLooks(clock);
     const slow = Promise.withResolvers<string>();
@@ -43,7 +43,7 @@ describe('a look at a folder', () => {
     assert.equal(await freed.promise, 'a file');
   });
 
-  it('leaves threads for the rest of the app, however many folders are silent', async () => {
+  it('leaves threads for the rest of the app, no matter how many folders are silent', async () => {
     const clock = new FakeClock();
     const looks = new FolderLooks(clock);
     const slow = Array.from({ length: SILENT_FOLDERS_MAX }, () => Promise.withResolvers<string>());
@@ -60,7 +60,7 @@ describe('a look at a folder', () => {
     assert.equal(await looks.take(() => Promise.resolve('again')), 'again');
   });
 
-  it('by a visitor ends, too', async () => {
+  it('times out for visitors as well', async () => {
     const silent = { take: () => Promise.reject(new FolderSilent()) };
     const server = createServer(folderHandler({ path: tmpdir() }, 'shared.test', silent));
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -74,7 +74,7 @@ describe('a look at a folder', () => {
     }
   });
 
-  it('that is silent is said in words', async () => {
+  it('reports a silent folder in words', async () => {
     const silent = { take: () => Promise.reject(new FolderSilent()) };
     await assert.rejects(
       locateFolder(tmpdir(), silent),

@@ -1,4 +1,6 @@
-/** Responds with the files of a folder: `send` has media types, ranges and conditions, and what is seen is decided here. */
+/**
+ * Serves the files of a folder. `send` handles media types, ranges and conditions; this file decides what is visible.
+ */
 import type { Stats } from 'node:fs';
 import { type FileHandle, opendir } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,7 +19,7 @@ import {
 
 const INDEX = 'index.html';
 const TEXT = 'text/plain; charset=utf-8';
-/** A listing loads nothing, and runs nothing. */
+/** A listing loads nothing and runs no script. */
 const LISTING_FIELDS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'",
@@ -25,9 +27,9 @@ const LISTING_FIELDS = {
 
 /**
  * @param root the folder
- * @param host the `Host` of requests that come through the tunnel; others come from programs and pages of this machine, past
- *   what the tunnel asks of visitors
- * @param looks gives up what does not answer
+ * @param host the `Host` of requests through the tunnel; all other requests come from programs and pages of this
+ *   machine, which bypass the access policy of the tunnel
+ * @param looks gives up on folders that do not answer
  */
 export function folderHandler(
   root: SharedRoot,
@@ -36,7 +38,7 @@ export function folderHandler(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
-    // It may have changed at the next visit, and a tunnel may have a lock.
+    // The file may have changed by the next visit, and the tunnel may have an access policy.
     response.setHeader('cache-control', 'no-cache');
     if (request.headers.host !== host) return refuse(response, 403);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -66,7 +68,7 @@ async function respond(
     return path.endsWith('/') ? refuse(response, 404) : sendFile(found, request, response, looks);
   const last = names.at(-1);
   if (last !== undefined && !path.endsWith('/')) {
-    // From where the visitor is: behind the path of a relay a tunnel does not begin at "/".
+    // Relative to the visited address: behind the path of a relay, a tunnel does not begin at "/".
     const search = query.length === 0 ? '' : `?${query.join('?')}`;
     response.setHeader('location', `./${encodeURIComponent(last)}/${search}`);
     return refuse(response, 301);
@@ -79,9 +81,9 @@ async function respond(
 }
 
 /**
- * Opens a file, sends it and closes it: nothing else holds it, so no visitor can leave it open, and none who leaves closes it
- * while it is being read. Conditions and ranges are those of RFC 9110 sections 13 and 14; several ranges at once get the whole
- * file.
+ * Opens a file, sends it and closes it. Nothing else holds the file, so no visitor can leave it open or, by leaving,
+ * close it during a read. Conditions and ranges follow RFC 9110 sections 13 and 14; a request for several ranges gets
+ * the whole file.
  */
 async function sendFile(
   entry: SharedEntry,
@@ -103,16 +105,16 @@ async function sendFile(
   }
 }
 
-/** Which bytes of a file are sent. */
+/** The bytes of a file to send. */
 interface FilePart {
   readonly start: number;
   readonly length: number;
 }
 
 /**
- * Writes the head of a response with a file. A response without content is complete then.
+ * Writes the head of a response with a file, which completes a response without content.
  *
- * @returns which bytes of the file belong to it
+ * @returns the bytes of the file that belong to the response
  */
 function writeHead(
   { path }: SharedEntry,
@@ -121,7 +123,7 @@ function writeHead(
   response: ServerResponse,
 ): FilePart | undefined {
   let part: FilePart | undefined;
-  // `send` sees the one name only: all others have been looked at, and the folder itself may be below one with a dot.
+  // `send` sees only the last name: the others have been checked, and the folder itself may be below one with a dot.
   const file = send(request, encodeURIComponent(basename(path)), {
     root: dirname(path),
     index: false,
@@ -129,7 +131,7 @@ function writeHead(
     cacheControl: false,
   });
   Object.assign(file, {
-    // What was opened is sent, not what has the name by now.
+    // Sends the file that was opened, not one that has its name by now.
     sendFile: () => file.send(path, stats),
     stream: (_path: string, { start }: { start: number }) => {
       part = { start, length: Number(response.getHeader('content-length')) };
@@ -141,10 +143,10 @@ function writeHead(
 }
 
 /**
- * Reads part of a file, no faster than the visitor does, and no further once the visitor is gone. A response that cannot be
- * completed breaks off.
+ * Reads part of a file at the visitor's speed, and stops when the visitor has left. A response that cannot be completed
+ * breaks off.
  *
- * @returns when the file is no longer read
+ * @returns when the file is no longer being read
  */
 async function sendPart(
   file: FileHandle,
@@ -157,13 +159,13 @@ async function sendPart(
     const reading = file.read(room, 0, room.length, start + sent);
     try {
       const { bytesRead } = await looks.take(() => reading);
-      // It has become shorter since its length was sent.
+      // The file has become shorter since its length was sent.
       if (bytesRead === 0) return void response.destroy();
       sent += bytesRead;
       if (!response.write(room.subarray(0, bytesRead))) await roomIn(response);
     } catch (error) {
       response.destroy();
-      // It may go on after it was given up, and the file is closed next.
+      // The read may continue after it was given up, and the file is closed next.
       await reading.catch(() => {});
       throw error;
     }
@@ -171,7 +173,10 @@ async function sendPart(
   response.end();
 }
 
-/** Waits until a visitor has taken what was sent, or is gone. A response that waits behind another has no connection of its own yet. */
+/**
+ * Waits until a visitor has read the data, or has left. A response queued after another has no connection of its own
+ * yet.
+ */
 function roomIn(response: ServerResponse): Promise<void> {
   const { socket } = response.req;
   return new Promise((resolve) => {
@@ -213,8 +218,8 @@ function refuse(response: ServerResponse, status: number): void {
 /**
  * @param root the shared folder
  * @param path of the folder that is listed, within it
- * @param names that the visitor has come by
- * @returns HTML, with what visitors can open and nothing else
+ * @param names the names in the visited address
+ * @returns HTML that lists only what visitors can open
  */
 export async function listingPage(root: SharedRoot, path: string, names: readonly string[]): Promise<string> {
   const { entries, isComplete } = await readEntries(root, path);
@@ -264,18 +269,18 @@ function sorted(entries: Entry[]): Entry[] {
 
 function item({ name, isFolder }: Entry): string {
   const end = isFolder ? '/' : '';
-  // The dot keeps a name with a colon from being read as another scheme.
+  // The dot keeps a name with a colon from being parsed as a scheme.
   return `<li><a href="./${encodeURIComponent(name)}${end}"><bdi>${escapeHtml(name)}</bdi>${end}</a></li>\n`;
 }
 
-/* Looks at folders that may never answer, as on a server that is gone. */
+/* Queries folders that may never answer, such as on a server that is gone. */
 
-/** What was looked at has not answered in time. */
+/** The folder has not answered in time. */
 export class FolderSilent extends Error {}
 
 export class FolderLooks {
   readonly #clock: Pick<Clock, 'setTimeout'>;
-  /** looks that were given up and still keep a thread */
+  /** queries that were given up and still occupy a thread */
   #silent = 0;
 
   constructor(clock: Pick<Clock, 'setTimeout'> = systemClock) {
@@ -283,11 +288,11 @@ export class FolderLooks {
   }
 
   /**
-   * @param look asks the file system
-   * @param release frees what a look gives that was given up
-   * @returns what it gives
-   * @throws FolderSilent if that takes more than {@link FOLDER_ANSWER_MS}, or {@link SILENT_FOLDERS_MAX} others still take longer; else
-   *   what the look throws
+   * @param look queries the file system
+   * @param release frees the result of a query that was given up
+   * @returns the result of the query
+   * @throws FolderSilent if the query takes more than {@link FOLDER_ANSWER_MS}, or while {@link SILENT_FOLDERS_MAX}
+   *   others are overdue; the errors of the query
    */
   async take<T>(look: () => Promise<T>, release: (late: T) => void = () => {}): Promise<T> {
     if (this.#silent >= SILENT_FOLDERS_MAX) throw new FolderSilent();
@@ -312,16 +317,22 @@ export class FolderLooks {
   }
 }
 
-/** Those of this process, which has only so many threads. */
+/** Shared by this process, which has only a few threads for files. */
 export const FOLDER_LOOKS = new FolderLooks();
 
-/** Every limit of shared folders, with its reason. */
+/** Limits of shared folders, with their reasons. */
 
-/** Names of a shared folder that a page lists: each is looked up, and nobody reads more. @limit */
+/** Names on the page that lists a folder: each is looked up, and nobody reads more. @limit */
 export const SHARE_LISTED_MAX = 1000;
-/** How long a folder may take to answer, in ms: one on a server that is gone never does, and one that has to wake a disk takes seconds. @limit */
+/**
+ * How long a folder may take to answer, in ms. A disk that has to spin up takes seconds; a server that is gone never
+ * answers. @limit
+ */
 export const FOLDER_ANSWER_MS = 8000;
-/** Folders that have not answered and may still be waited for: each has one of the four threads that this process has for files. @limit */
+/**
+ * Overdue folder queries that may still be waited for. Each occupies one of the process's four threads for files.
+ * @limit
+ */
 export const SILENT_FOLDERS_MAX = 2;
-/** Bytes of a file that are read at a time for a visitor, and wait for them. @limit */
+/** Bytes of a file that are read at a time, and buffered, for a visitor. @limit */
 export const SHARE_READ_BYTES = 65_536;

@@ -83,7 +83,7 @@ describeOnPosix('shareFolder', () => {
     return [status, text, fields['content-range']];
   }
 
-  it('serves files with their types, also empty ones and those with odd names', async () => {
+  it('serves files with their types, including empty ones and those with odd names', async () => {
     const { status, text, fields } = await get('/digits.txt?x=1');
     assert.deepEqual([status, text], [200, '0123456789']);
     assert.equal(fields['content-type'], 'text/plain; charset=utf-8');
@@ -94,7 +94,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal((await get('//sub//inside')).text, '0123456789');
   });
 
-  it('serves the index of a folder, and leads to its address with a slash', async () => {
+  it('serves the index of a folder, and redirects to its address with a slash', async () => {
     assert.equal((await get('/app/')).text, '<h1>app</h1>');
     const { status, fields } = await get('/app?x=/y');
     assert.deepEqual([status, fields['location']], [301, './app/?x=/y']);
@@ -102,7 +102,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal((await get('/digits.txt/')).status, 404);
   });
 
-  it('lists a folder without an index, escaped, with what visitors can open', async () => {
+  it('lists a folder without an index, escaped, with only what visitors can open', async () => {
     const { text, fields } = await get('/sub/');
     assert.equal(fields['content-security-policy'], "default-src 'none'");
     const shown = [...text.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => href);
@@ -119,7 +119,7 @@ describeOnPosix('shareFolder', () => {
     assert.doesNotMatch((await get('/')).text, /\.env|\.git|\.\.\/|\.yml|settings/);
   });
 
-  it('lists 1,000 names at most, and says that there are more', async () => {
+  it('lists at most 1,000 names, and mentions that there are more', async () => {
     const many = join(root, 'many');
     mkdirSync(many);
     for (let count = 0; count < 1000; count += 1) writeFileSync(join(many, `f${count}`), '');
@@ -193,7 +193,7 @@ describeOnPosix('shareFolder', () => {
     '*',
     'http://a.example/digits.txt',
   ])
-    it(`does not understand ${path}`, async () => {
+    it(`rejects ${path}`, async () => {
       assert.equal((await get(path)).status, 400);
     });
 
@@ -201,7 +201,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal((await get(`/${'a'.repeat(20_000)}`)).status, 431);
   });
 
-  it('follows no link out that is made after the start', async () => {
+  it('follows no link outside that is made after the start', async () => {
     const path = join(root, 'later.txt');
     writeFileSync(path, 'mine');
     assert.equal((await get('/later.txt')).text, 'mine');
@@ -215,7 +215,7 @@ describeOnPosix('shareFolder', () => {
     assert.ok(!text.includes(SECRET) && !text.includes('index.html'));
   });
 
-  it('answers ranges (RFC 9110 section 14)', async () => {
+  it('supports ranges (RFC 9110 section 14)', async () => {
     assert.deepEqual(await range('bytes=2-4'), [206, '234', 'bytes 2-4/10']);
     assert.deepEqual(await range('bytes=-3'), [206, '789', 'bytes 7-9/10']);
     assert.deepEqual(await range('bytes=8-99'), [206, '89', 'bytes 8-9/10']);
@@ -225,7 +225,7 @@ describeOnPosix('shareFolder', () => {
     assert.deepEqual(await range('bytes=2-4', { 'if-range': '"other"' }), [200, '0123456789', undefined]);
   });
 
-  it('answers conditions (RFC 9110 section 13)', async () => {
+  it('supports conditions (RFC 9110 section 13)', async () => {
     const { fields } = await get('/digits.txt');
     const etag = String(fields['etag']);
     const unchanged = await get('/digits.txt', { 'if-none-match': etag });
@@ -236,7 +236,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal((await get('/digits.txt', { 'if-match': '"other"' })).status, 412);
   });
 
-  it('gives HEAD the head alone', async () => {
+  it('sends only the head for HEAD', async () => {
     for (const path of ['/digits.txt', '/', '/app/']) {
       const whole = await get(path);
       const { status, text, fields } = await get(path, {}, 'HEAD');
@@ -245,19 +245,19 @@ describeOnPosix('shareFolder', () => {
     }
   });
 
-  it('takes no other method', async () => {
+  it('rejects other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) {
       const { status, fields } = await get('/digits.txt', {}, method);
       assert.deepEqual([status, fields['allow']], [405, 'GET, HEAD']);
     }
   });
 
-  it('takes requests through the tunnel only', async () => {
+  it('accepts requests only through the tunnel', async () => {
     for (const host of [`127.0.0.1:${shared.port}`, 'localhost', ''])
       assert.equal((await get('/digits.txt', { host })).status, 403);
   });
 
-  it('opens a file only where nothing else has taken its place since it was found', async () => {
+  it('opens a file only if nothing has replaced it since it was found', async () => {
     const folder = join(root, 'changing');
     const path = join(folder, 'file.txt');
     const away = join(root, 'away');
@@ -292,7 +292,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal(await openShared(found), undefined, 'a folder on the way');
   });
 
-  it('has no names that mean something else on Windows, or are private', () => {
+  it('rejects private names, and names with a special meaning on Windows', () => {
     const names = [
       'a.txt::$DATA',
       'a:b',
@@ -317,7 +317,7 @@ describeOnPosix('shareFolder', () => {
     assert.equal(isPublicName('a:b', 'linux'), true);
   });
 
-  it('shares a folder only', async () => {
+  it('shares only folders', async () => {
     await assert.rejects(shareFolder(join(root, 'digits.txt')), /is not a folder/);
     await assert.rejects(shareFolder(join(root, 'nothing')), /cannot be read \(ENOENT\)/);
   });

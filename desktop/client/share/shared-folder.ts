@@ -1,4 +1,4 @@
-/** A folder of this machine as a web server of this process. */
+/** Serves a folder of this machine from a web server in this process. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, constants, realpath, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { configFolder } from '../config/stored-login.ts';
 import { type Message, MessageError, toMessage } from '../messages.ts';
 import { FOLDER_LOOKS, folderHandler, type FolderLooks, FolderSilent } from './folder-handler.ts';
 
-/** What is not a folder, or one that this user may not list; it says which. */
+/** The path is not a folder, or this user may not list it. The message says which. */
 export class FolderUnreadable extends MessageError {
   constructor(said: Message) {
     super(said);
@@ -20,15 +20,15 @@ export class FolderUnreadable extends MessageError {
 export interface SharedFolder {
   /** on 127.0.0.1 */
   readonly port: number;
-  /** the `Host` that requests need: nobody knows it but the tunnel */
+  /** the `Host` that requests need, known only to the tunnel */
   readonly host: string;
-  /** where the folder really is */
+  /** real path of the folder */
   readonly path: string;
-  /** Ends the server with its connections. */
+  /** Closes the server and its connections. */
   close(): Promise<void>;
 }
 
-/** A `Host` that nobody can guess. */
+/** A `Host` that cannot be guessed. */
 export function secretHost(): string {
   return `${randomBytes(16).toString('hex')}.invalid`;
 }
@@ -36,14 +36,14 @@ export function secretHost(): string {
 export interface ShareOptions {
   /** the `Host` that requests need */
   readonly host?: string;
-  /** paths of files and folders of Culvert's own that are not shared, besides {@link configFolder} */
+  /** paths of Culvert's own files and folders that are not shared, in addition to {@link configFolder} */
   readonly own?: readonly string[];
 }
 
 /**
  * Serves a folder on a free port of loopback, read-only.
  *
- * @throws FolderUnreadable if it is none, or this user may not list it
+ * @throws FolderUnreadable if it is not a folder, or this user may not list it
  */
 export async function shareFolder(
   folder: string,
@@ -55,7 +55,7 @@ export async function shareFolder(
     folderHandler({ path, own: await Promise.all([settings, ...own].map(locate)) }, host),
   );
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  // Out of file descriptors, for example: visitors who are connected go on, and the next accept may work.
+  // For example too few file descriptors: connected visitors are still served, and the next accept may work.
   server.on('error', () => {});
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
@@ -71,15 +71,15 @@ export async function shareFolder(
   };
 }
 
-/** @returns where a file or folder really is, or will be once it exists */
+/** @returns the real path of a file or folder, even before it exists */
 async function locate(path: string): Promise<string> {
   const whole = resolvePath(path);
   return realpath(whole).catch(() => whole);
 }
 
 /**
- * @returns where the folder really is
- * @throws FolderUnreadable if it is none, does not answer, or this user may not list it
+ * @returns the real path of the folder
+ * @throws FolderUnreadable if it is not a folder, does not answer, or this user may not list it
  */
 export async function locateFolder(
   folder: string,

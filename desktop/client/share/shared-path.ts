@@ -1,28 +1,28 @@
-/** Which file or folder below a shared folder a request names, if it may be seen. */
+/** Finds the visible file or folder below a shared folder that a request names. */
 import type { Stats } from 'node:fs';
 import { constants, type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
 
-/** A folder that is shared. */
+/** A shared folder. */
 export interface SharedRoot {
-  /** where it really is, see `realpath` */
+  /** its real path, see `realpath` */
   readonly path: string;
-  /** where files and folders of Culvert's own really are, which hold passwords and keys: not shared, whatever they are called */
+  /** real paths of Culvert's own files and folders, which contain passwords and keys: never shared, under any name */
   readonly own?: readonly string[];
 }
 
-/** What is there. */
+/** A file or folder that was found. */
 export interface SharedEntry {
-  /** where it really is, with links followed */
+  /** its real path, with links followed */
   readonly path: string;
   readonly isFolder: boolean;
 }
 
 /**
- * The names in a request target, decoded.
+ * Decodes the names in a request target.
  *
  * @param target of the request (RFC 9112 section 3.2.1)
- * @returns `undefined` for one that is not a path, or not well encoded
+ * @returns `undefined` if it is not a path, or badly encoded
  */
 export function readTarget(target: string): string[] | undefined {
   const [path = ''] = target.split('?', 1);
@@ -35,24 +35,27 @@ export function readTarget(target: string): string[] | undefined {
 }
 
 /**
- * Names that begin with a dot are private (`.env`, `.git`) or lead upwards, and `culvert.yml` may have passwords, as may the
- * copies that editors keep of it (`culvert.yml~`, `#culvert.yml#`, `culvert.yml.bak`). A backslash separates names on some
- * systems, and no system has a NUL in a name.
+ * Rejects names that begin with a dot, which are private (`.env`, `.git`) or lead upwards. Rejects `culvert.yml`, which
+ * may contain passwords, and copies that editors make of it (`culvert.yml~`, `#culvert.yml#`, `culvert.yml.bak`). A
+ * backslash separates names on some systems, and no system has a NUL in a name.
  */
 export function isPublicName(name: string, platform: NodeJS.Platform = process.platform): boolean {
   if (/^\.|[\\/\0]|culvert\.ya?ml/i.test(name)) return false;
   return platform !== 'win32' || !NO_FILE_ON_WINDOWS.test(name);
 }
 
-/** Devices, whatever their extension; other streams of a file (`a.txt:b`); and what Windows drops at the end of a name. */
+/**
+ * Devices, with any extension; alternate streams of a file (`a.txt:b`); and characters that Windows drops at the end of
+ * a name.
+ */
 const NO_FILE_ON_WINDOWS =
   /[:*?"<>|]|[ .]$|^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³]) *(?:\.|$)/i;
 
 /**
- * Finds what is shared under these names. Links are followed each time, so that one that is made later leads out no more
- * than one that was there; one that leads to another public place within the folder counts.
+ * Finds what is shared under these names. Links are followed at each request, so that a link made later cannot point
+ * outside either. A link to another public place within the folder is accepted.
  *
- * @returns `undefined` for what is not there, may not be seen, or is neither a file nor a folder
+ * @returns `undefined` if it does not exist, is private, or is neither a file nor a folder
  */
 export async function findShared(
   root: SharedRoot,
@@ -64,25 +67,25 @@ export async function findShared(
     if (!isBelow(root.path, path, isPublicName)) return undefined;
     if (root.own?.some((own) => isBelow(own, path)) === true) return undefined;
     const found = await stat(path);
-    // Reading a pipe waits for who writes it, and a device may have no end.
+    // Reading a pipe waits for its writer, and a device may have no end.
     if (!found.isFile() && !found.isDirectory()) return undefined;
     return { path, isFolder: found.isDirectory() };
   } catch {
-    // Not there, too long, a circle of links, or not for this user: to a visitor all of these are the same.
+    // Missing, too long, a circle of links, or forbidden to this user: a visitor sees no difference.
     return undefined;
   }
 }
 
-/** A file that is open. */
+/** An open file. */
 export interface OpenFile {
   readonly file: FileHandle;
   readonly stats: Stats;
 }
 
 /**
- * Opens a file that was found, and waits for nobody.
+ * Opens a file that was found, without blocking.
  *
- * @returns `undefined` if something else has taken its place: a link, or a folder on the way that is one by now, or a pipe
+ * @returns `undefined` if something has replaced it: a link, a folder on the way that is now a link, or a pipe
  */
 export async function openShared({ path }: SharedEntry): Promise<OpenFile | undefined> {
   const file = await open(path, OPEN_FLAGS).catch(() => undefined);
@@ -92,23 +95,23 @@ export async function openShared({ path }: SharedEntry): Promise<OpenFile | unde
     const isSame = stats.isFile() && (await realpath(path)) === path && isSameFile(stats, await lstat(path));
     if (isSame) return { file, stats };
   } catch {
-    // It is gone.
+    // The file is gone.
   }
   await file.close();
   return undefined;
 }
 
-/** Windows knows neither of the last two. */
+/** Windows supports neither of the last two. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export function isSameFile(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
 }
 
-/** Whether a path is that of a folder, or below it by names that all pass. */
+/** Whether a path is a folder itself, or below it through names that all pass. */
 function isBelow(folder: string, path: string, passes: (name: string) => boolean = () => true): boolean {
   const below = relative(folder, path);
-  // Absolute: on another drive.
+  // An absolute path means another drive.
   if (below === '' || isAbsolute(below)) return below === '';
   return below.split(sep).every((name) => name !== '..' && passes(name));
 }

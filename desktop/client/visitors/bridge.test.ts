@@ -15,9 +15,9 @@ const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 /**
- * A bridge between a stream the test holds and a local service the test is.
+ * A bridge between a stream and a local service, both controlled by the test.
  *
- * @param request what the bridge sends first, and follows
+ * @param request what the bridge sends first, and whose exchange it follows
  */
 async function setUp(request?: Buffer) {
   const clock = new FakeClock();
@@ -47,7 +47,7 @@ async function setUp(request?: Buffer) {
   return { clock, deadlines, stream, local, service, ended, released, silences, inspected };
 }
 
-/** Reads until that many bytes have come. */
+/** Reads until that many bytes have arrived. */
 async function read(socket: Socket, length: number): Promise<string> {
   let got = '';
   while (got.length < length) {
@@ -68,7 +68,7 @@ describe('Bridge', () => {
     await stream.until(({ sent }) => sent === 'HTTP/1.1 204 No Content\r\n\r\n');
   });
 
-  it('closes with 1000 when the service ends, behind everything it sent', async () => {
+  it('closes with 1000 when the service ends, after everything it sent', async () => {
     const { stream, service, ended, local } = await setUp();
     service.end('x'.repeat(300_000));
     await stream.until(({ ended: code }) => code !== undefined);
@@ -99,7 +99,7 @@ describe('Bridge', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('leaves a service that does not end within 1 s', async () => {
+  it('disconnects a service that does not end within 1 s', async () => {
     const { stream, service, ended, clock, deadlines } = await setUp();
     stream.closeByRelay(1000);
     service.resume();
@@ -111,7 +111,7 @@ describe('Bridge', () => {
   });
 
   for (const code of [1001, 1006, 1011, 4001]) {
-    it(`cuts the local connection at once when the stream breaks with ${code}`, async () => {
+    it(`cuts the local connection immediately when the stream breaks with ${code}`, async () => {
       const { stream, ended, local } = await setUp();
       stream.closeByRelay(code);
       assert.equal(local.isOpen, false);
@@ -119,7 +119,7 @@ describe('Bridge', () => {
     });
   }
 
-  it('stops reading the service while the relay takes nothing', async () => {
+  it('stops reading from the service while the relay reads nothing', async () => {
     const { stream, service, local } = await setUp();
     stream.room = false;
     service.write('one');
@@ -130,7 +130,7 @@ describe('Bridge', () => {
     await stream.until(({ sent }) => sent === 'onetwo');
   });
 
-  it('stops reading the relay while the service takes nothing', async () => {
+  it('stops reading from the relay while the service reads nothing', async () => {
     const { stream, service } = await setUp();
     const piece = Buffer.alloc(256 * 1024);
     let sent = 0;
@@ -143,7 +143,7 @@ describe('Bridge', () => {
     await stream.until(({ paused }) => !paused);
   });
 
-  it('checks whether its visitor is still there after 10 s without room at the service, and every 500 ms from then on', async () => {
+  it('checks for its visitor after 10 s without room at the service, and every 500 ms from then on', async () => {
     const { stream, service, clock, deadlines } = await setUp();
     while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));
     clock.advance(LOCAL_BLOCKED_MS - 1);
@@ -157,7 +157,7 @@ describe('Bridge', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('ends the connection to a service without room when its visitor turns out to be gone', async () => {
+  it('ends the connection to a service without room when its visitor has left', async () => {
     for (const code of [1000, 1006]) {
       const { stream, ended, clock } = await setUp();
       while (!stream.paused) stream.receive(Buffer.alloc(256 * 1024));
@@ -168,7 +168,7 @@ describe('Bridge', () => {
     }
   });
 
-  it('tells the relay when the service was gone before the bridge stood', async () => {
+  it('tells the relay if the service has closed before the bridge starts', async () => {
     const deadlines = new Deadlines(new FakeClock());
     const stream = new FakeStream();
     const port = await startTcp((socket) => socket.resume());
@@ -216,7 +216,7 @@ describe('Bridge', () => {
     });
   }
 
-  it('does not release it when the response is not complete', async () => {
+  it('does not release it if the response is incomplete', async () => {
     const { stream, service, released, ended } = await setUp(GET);
     service.write(ANSWER.slice(0, -1));
     await stream.until(({ sent }) => sent.length > 0);
@@ -226,7 +226,7 @@ describe('Bridge', () => {
     assert.deepEqual(released, []);
   });
 
-  it('does not release it when the service has ended it', async () => {
+  it('does not release it if the service has ended it', async () => {
     const { stream, service, released, ended } = await setUp(GET);
     service.end(ANSWER);
     await stream.until(({ ended: code }) => code === 1000);
@@ -240,14 +240,14 @@ describe('Bridge', () => {
     ends: (service: Socket): void => void service.end(),
     resets: (service: Socket): void => void service.resetAndDestroy(),
   })) {
-    it(`leaves the data socket to its owner when the service ${name} without an answer`, async () => {
+    it(`returns the data socket to its owner when the service ${name} without a response`, async () => {
       const { stream, service, ended, silences } = await setUp(GET);
       close(service);
       await ended;
       assert.deepEqual([stream.ended, silences], [undefined, [GET]]);
     });
 
-    it(`does not when the service ${name} after another request`, async () => {
+    it(`keeps the data socket when the service ${name} after another request`, async () => {
       const { stream, service, ended, silences } = await setUp(GET);
       service.write(ANSWER);
       await stream.until(({ sent }) => sent === ANSWER);
@@ -260,7 +260,7 @@ describe('Bridge', () => {
     });
   }
 
-  it('has its owner look at answers with an error of the client, and at what follows for as long as it asks', async () => {
+  it('shows its owner responses with a 4xx status, and further pieces for as long as the owner asks', async () => {
     const { stream, service, inspected } = await setUp(GET);
     for (const piece of ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'one', 'two']) {
       const sent = stream.sent + piece;

@@ -1,4 +1,4 @@
-/** Pipes one data socket and one local connection to each other (docs/protocol.md section 6.3). */
+/** Pipes one data socket to one local connection and back (docs/protocol.md section 6.3). */
 import { CloseCode } from '../../../shared/control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
@@ -8,47 +8,47 @@ import type { LocalConnection, LocalHandler } from '../local/local-dialer.ts';
 import type { LocalExchange } from '../local/local-exchange.ts';
 
 export interface BridgeOwner {
-  /** The bridge is at its end, and its local connection is free for another visitor. */
+  /** The bridge has ended, and its local connection is free for another visitor. */
   released(local: LocalConnection): void;
-  /** The bridge is at its end, and its local connection closed. */
+  /** The bridge has ended, and its local connection is closed. */
   ended(): void;
   /**
-   * The local service has closed without a byte of an answer; the data socket is open, and the owner's from now on.
+   * The local service has closed without a byte of a response. The data socket is open and now belongs to the owner.
    *
-   * @param request what {@link Bridge.start} sent
+   * @param request the request that {@link Bridge.start} sent
    */
   unansweredBy(request: Buffer): void;
-  /** Looks at a piece of an answer that may be an error of the client; `true` to see the next one too. */
+  /** Inspects a piece of a response that may have a 4xx status. Returns `true` to see the next piece as well. */
   inspect(piece: Buffer): boolean;
 }
 
-/** The first digit of an error of the client, and its place in an answer. */
+/** The first digit of a 4xx status, and its position in a response. */
 const FOUR = 0x34;
 const STATUS_AT = 'HTTP/1.1 '.length;
 
 /**
  * Backpressure works both ways: the side that cannot write pauses the other's reading, and nothing else is queued.
  *
- * Endings: the local service's clean end is close 1000, behind everything it sent; its reset is close 1011, so that
- * the relay breaks the visitor's connection instead of completing it. A clean close of the relay ends the local
- * connection and waits {@link LOCAL_LINGER_MS} for it, or releases it where all there was is a complete exchange of a
- * kind that leaves it free; any other close cuts it at once, since the visitor is gone.
+ * Endings: the local service's clean end is close 1000, after everything it sent; its reset is close 1011, so that the
+ * relay breaks the visitor's connection instead of completing it. A clean close of the relay ends the local connection
+ * and waits {@link LOCAL_LINGER_MS} for it, or releases it if only one complete exchange of a reusable kind took place.
+ * Any other close means that the visitor is gone, and cuts the local connection immediately.
  */
 export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   readonly #stream: DataSocket;
   readonly #local: LocalConnection;
   readonly #deadlines: Deadlines;
   readonly #owner: BridgeOwner;
-  /** while the connection may be released */
+  /** set while the connection may be released */
   #exchange: LocalExchange | undefined;
-  /** what was sent first, until the first byte of an answer */
+  /** the first data sent, until the first byte of a response */
   #request: Buffer | undefined;
   #isInspected = false;
   #ended = false;
 
   /**
-   * @param exchange of the request that {@link start} sends, or that has been sent; `undefined` when the connection is
-   *   not to be released
+   * @param exchange of the request that {@link start} sends, or that has been sent; `undefined` if the connection must
+   *   not be released
    */
   constructor(
     stream: DataSocket,
@@ -83,12 +83,12 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     if (request !== undefined && !this.#local.write(request)) this.#waitForLocal();
   }
 
-  /** Whether nothing has been answered to the first request. */
+  /** Whether the first request has no response yet. */
   get isWaiting(): boolean {
     return this.#request !== undefined;
   }
 
-  /** Cuts both. */
+  /** Cuts both connections. */
   cut(): void {
     this.#ended = true;
     this.#stream.destroy();
@@ -143,7 +143,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#owner.ended();
   }
 
-  /** The local connection has not closed in time, or the service has had no room for long. */
+  /** The local connection has not closed in time, or the service has had no room for a long time. */
   expire(): void {
     if (this.#ended) return this.#local.destroy();
     this.#deadlines.add(this, LOCAL_BLOCKED_LOOK_MS);
@@ -158,7 +158,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
 
   #endLocal(): void {
     this.#local.end();
-    // Nobody takes what it still sends; unread, its end would never be seen.
+    // Discards what the service still sends; unread data would hide the end of the connection.
     this.#local.resume();
     this.#deadlines.add(this, LOCAL_LINGER_MS);
   }

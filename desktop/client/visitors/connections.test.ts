@@ -29,7 +29,7 @@ function setUp(port: number, open: DataSource['open']) {
   return { clock, connections, problems, problem };
 }
 
-/** Opens that data socket for every visitor. */
+/** Opens this data socket for every visitor. */
 function opens(stream: FakeStream): DataSource['open'] {
   return (_id, handler) => {
     setImmediate(() => handler.opened(stream));
@@ -40,7 +40,7 @@ function opens(stream: FakeStream): DataSource['open'] {
 describe('Connections', () => {
   afterEach(closeServers);
 
-  it('pipes a visitor to the local service, and forgets it at the end', async () => {
+  it('pipes a visitor to the local service, and forgets the connection at its end', async () => {
     const port = await startTcp((socket) =>
       socket.on('data', (chunk) => socket.end(`got ${chunk.toString()}`)),
     );
@@ -56,7 +56,7 @@ describe('Connections', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('answers in place of a service that refuses, and says so', async () => {
+  it('responds instead of a service that refuses, and reports it', async () => {
     const port = await closedPort();
     const stream = new FakeStream();
     const { connections, problems } = setUp(port, opens(stream));
@@ -78,7 +78,7 @@ describe('Connections', () => {
     ['a relay that is away', new RelayUnreachable('it did not answer in time'), 'data-failed'],
   ];
   for (const [name, error, code] of failures) {
-    it(`leaves the local service alone after ${name}`, async () => {
+    it(`does not dial the local service after ${name}`, async () => {
       const closed = { accepted: 0, ended: 0 };
       const port = await startTcp((socket) => {
         closed.accepted += 1;
@@ -100,7 +100,7 @@ describe('Connections', () => {
     });
   }
 
-  it('turns visitors away beyond the limit', () => {
+  it('rejects visitors beyond the limit', () => {
     const { connections, problems } = setUp(1, () => IDLE_ATTEMPT);
     for (let count = 0; count < CONNECTIONS_MAX; count++) connections.accept(String(count));
     assert.deepEqual(problems, []);
@@ -112,7 +112,7 @@ describe('Connections', () => {
     connections.cut();
   });
 
-  it('cuts everything, also what is being opened', async () => {
+  it('cuts everything, including connections being opened', async () => {
     let cancelled = 0;
     const port = await startTcp((socket) => socket.resume());
     const { connections, problems } = setUp(port, () => ({ cancel: () => (cancelled += 1) }));
@@ -123,7 +123,7 @@ describe('Connections', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('answers in place of a service that closes without an answer, and says so', async () => {
+  it('responds instead of a service that closes without a response, and reports it', async () => {
     const port = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
     const stream = new FakeStream();
     const { connections, problems } = setUp(port, opens(stream));
@@ -136,7 +136,7 @@ describe('Connections', () => {
     );
   });
 
-  it('says once that a visitor has been waiting for 30 s, and lets it wait', async () => {
+  it('reports once that a visitor has been waiting for 30 s, and lets the visitor wait', async () => {
     const asked = Promise.withResolvers<Socket>();
     const port = await startTcp((socket) => socket.once('data', () => asked.resolve(socket)));
     const stream = new FakeStream();

@@ -12,24 +12,24 @@ import { describeNetworkError } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
-/** What went wrong with one visitor's connection. None of these ends the tunnel. */
+/** A problem with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {
   readonly code:
-    /** nothing answers on the local port: the visitor got a page that says so */
+    /** nothing listens on the local port: the visitor got an error page */
     | 'local-refused'
-    /** the local service closed a connection without an answer: the visitor got a page that says so */
+    /** the local service closed a connection without a response: the visitor got an error page */
     | 'local-reset'
-    /** a visitor waits for an answer of the local service for long, and goes on waiting */
+    /** a visitor has waited a long time for a response of the local service, and keeps waiting */
     | 'local-slow'
-    /** the local service refuses the host name that visitors use */
+    /** the local service rejects the host name that visitors use */
     | 'host-blocked'
-    /** the visitor left before its data socket was open */
+    /** the visitor left before the data socket was open */
     | 'visitor-gone'
     /** the relay refused the data socket for another reason */
     | 'data-refused'
     /** the relay could not be reached for the data socket */
     | 'data-failed'
-    /** more visitors at once than {@link CONNECTIONS_MAX} */
+    /** more simultaneous visitors than {@link CONNECTIONS_MAX} */
     | 'too-many-connections';
   /** for people */
   readonly text: MessageValue;
@@ -39,9 +39,9 @@ export interface ConnectionsOptions {
   readonly data: DataSource;
   readonly local: LocalDialer;
   readonly deadlines: Deadlines;
-  /** what stands between the data sockets and their visitors, from the socket on; by default nothing */
+  /** filters around the data sockets, starting at the socket; none by default */
   readonly filters?: readonly FilterMaker[];
-  /** whether the local service gets the host name that visitors use, and may refuse it */
+  /** whether the local service receives the host name that visitors use, and may reject it */
   readonly keepsHost?: boolean;
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
@@ -81,29 +81,29 @@ export class Connections implements Expiring {
     };
   }
 
-  /** Connections that are being opened or are open. */
+  /** The number of connections open or being opened. */
   get size(): number {
     return this.#visitors.size;
   }
 
-  /** Local connections that wait for another request. */
+  /** The number of local connections that wait for another request. */
   get idle(): number {
     return this.#pool.size;
   }
 
-  /** Serves the pending connection of that id. */
+  /** Serves the pending connection with that id. */
   accept(id: string): void {
     this.#admit()?.announced((handler) => this.#data.open(id, handler));
   }
 
-  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  /** Serves a visitor whose data socket is already open, starting with its first bytes. */
   acceptStream(stream: DataSocket, first: Buffer): void {
     const visitor = this.#admit();
     if (visitor === undefined) stream.close(CloseCode.internalError);
     else visitor.arrived(stream, first);
   }
 
-  /** Closes the local connections that nobody uses. */
+  /** Closes unused local connections. */
   closeIdle(): void {
     this.#pool.clear();
   }
@@ -116,7 +116,7 @@ export class Connections implements Expiring {
     this.#isLooking = false;
   }
 
-  /** Looks for visitors who wait, all at once: a limit of each would cost each request something. */
+  /** Looks for waiting visitors, all together: a deadline each would add a cost to every request. */
   expire(): void {
     this.#isLooking = false;
     let isSlow = false;

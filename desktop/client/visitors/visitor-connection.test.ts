@@ -17,9 +17,9 @@ const POST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n';
 const answer = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 /**
- * Visitors of a service that answers with the number of the connection and what has come over it so far.
+ * Visitors of a service that responds with the number of the connection and the data received on it so far.
  *
- * @param act what it does besides, with each request; `false` when it does not answer
+ * @param act called with each request; returns `false` if the service should not respond
  */
 async function setUp(
   act: (socket: Socket, connection: number, text: string) => boolean = () => true,
@@ -48,7 +48,7 @@ async function setUp(
     deadlines,
     onProblem: ({ text }) => assert.fail(textOf(text)),
   });
-  /** A visitor with its request, served until its answer is there; the test closes it. */
+  /** Serves a visitor's request until the response has arrived; the test closes the stream. */
   async function visit(request: string): Promise<FakeStream> {
     const stream = new FakeStream();
     connections.acceptStream(stream, Buffer.from(request));
@@ -63,7 +63,7 @@ const bodyOf = (stream: FakeStream): string | undefined => stream.sent.split('\r
 describe('VisitorConnection', () => {
   afterEach(closeServers);
 
-  it('uses the local connection that the one before it left', async () => {
+  it('reuses the local connection of the previous visitor', async () => {
     const { visit, connections } = await setUp();
     for (let round = 0; round < 3; round += 1) {
       const stream = await visit(GET);
@@ -75,7 +75,7 @@ describe('VisitorConnection', () => {
     assert.equal(connections.idle, 0);
   });
 
-  it('tells what is around the data socket how long it waited, and of each local connection', async () => {
+  it('reports to filters how long the visitor waited, and each local connection', async () => {
     const told: string[] = [];
     class Watching extends StreamFilter {
       constructor(...[inner, waitedMs]: Parameters<FilterMaker>) {
@@ -103,7 +103,7 @@ describe('VisitorConnection', () => {
     connections.cut();
   });
 
-  it('does not dial ahead while there is one', async () => {
+  it('does not dial in advance while an idle connection exists', async () => {
     const { visit, connections, accepted } = await setUp();
     (await visit(GET)).closeByRelay(1000);
     connections.accept('next');
@@ -112,7 +112,7 @@ describe('VisitorConnection', () => {
     connections.cut();
   });
 
-  it('shares none with a visitor who is being served', async () => {
+  it('does not share the connection of a visitor being served', async () => {
     const { visit } = await setUp();
     const first = await visit(GET);
     const second = await visit(GET);
@@ -124,7 +124,7 @@ describe('VisitorConnection', () => {
     'a request with a login': 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: NTLM x\r\n\r\n',
     'two requests at once': GET + GET,
   })) {
-    it(`gives ${name} a connection of its own, and leaves the used one alone`, async () => {
+    it(`gives ${name} a new connection, and leaves the used one alone`, async () => {
       const { visit, connections } = await setUp();
       (await visit(GET)).closeByRelay(1000);
       const other = await visit(request);
@@ -150,7 +150,7 @@ describe('VisitorConnection', () => {
     ends: (socket: Socket): void => void socket.end(),
     resets: (socket: Socket): void => void socket.resetAndDestroy(),
   })) {
-    it(`is served over another when the service ${name} the used one instead of answering`, async () => {
+    it(`uses another connection when the service ${name} the used one instead of responding`, async () => {
       let requests = 0;
       const { visit, accepted } = await setUp((socket) => {
         requests += 1;
@@ -164,7 +164,7 @@ describe('VisitorConnection', () => {
     });
   }
 
-  it('is not served again once a byte of an answer has come', async () => {
+  it('does not retry once a byte of a response has arrived', async () => {
     let requests = 0;
     const { visit, accepted } = await setUp((socket) => {
       requests += 1;
@@ -177,7 +177,7 @@ describe('VisitorConnection', () => {
     assert.deepEqual([stream.sent, stream.ended, accepted.length], ['HTTP/1.1 2', 1011, 1]);
   });
 
-  it('holds what follows a request until the used connection has answered', async () => {
+  it('holds data that follows a request until the used connection has responded', async () => {
     const seen: string[] = [];
     let requests = 0;
     const { visit, connections } = await setUp((socket, number, text) => {
@@ -193,14 +193,14 @@ describe('VisitorConnection', () => {
     assert.ok(stream.paused);
     await stream.until(({ sent }) => sent !== '' && !stream.paused);
     connections.cut();
-    // What is not safe to repeat came over the fresh connection only.
+    // The unsafe part was sent only over the new connection.
     assert.deepEqual(
       seen.filter((entry) => entry.includes('POST')).map((entry) => entry[0]),
       ['2'],
     );
   });
 
-  it('gets the page when the service has gone in the meantime', async () => {
+  it('responds with the error page when the service has stopped in the meantime', async () => {
     const deadlines = new Deadlines(new FakeClock());
     const problems: string[] = [];
     const connections = new Connections({
@@ -219,7 +219,7 @@ describe('VisitorConnection', () => {
   });
 
   for (const code of [1000, 1001, 1006]) {
-    it(`closes the local connection when it leaves before its answer with ${code}`, async () => {
+    it(`closes the local connection when the visitor leaves before the response with ${code}`, async () => {
       const { connections, accepted, visit } = await setUp(
         (_socket, _number, text) => !text.includes('/slow'),
       );

@@ -10,26 +10,26 @@ import type { Attempt } from '../network/dial.ts';
 import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { Bridge, type BridgeOwner } from './bridge.ts';
 
-/** What the visitors of a tunnel share. */
+/** Shared by the visitors of a tunnel. */
 export interface VisitorContext {
   readonly local: LocalDialer;
   readonly pool: LocalPool;
   readonly deadlines: Deadlines;
-  /** what stands between the data sockets and their visitors, from the socket on */
+  /** filters around the data sockets, starting at the socket */
   readonly filters: readonly FilterMaker[];
   readonly onLocalRefused: (error: Error) => void;
-  /** The local service has closed a connection without an answer. */
+  /** The local service has closed a connection without a response. */
   readonly onLocalReset: () => void;
-  /** Looks at a piece of an answer; as {@link BridgeOwner.inspect}, where the piece before asked for it. */
+  /** Inspects a piece of a response, like {@link BridgeOwner.inspect}; `isNext`: the previous piece asked for it. */
   readonly inspect: (piece: Buffer, isNext: boolean) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
-  /** May be told more than once. */
+  /** May be called more than once. */
   readonly onEnd: (visitor: VisitorConnection) => void;
 }
 
 /**
- * One visitor's connection, from its announcement to its end: brings a data socket and a local connection together. The
- * first bytes decide whether a local connection that has served others will do.
+ * One visitor's connection, from its announcement to its end: connects a data socket with a local connection. The first
+ * bytes decide whether a used local connection is suitable.
  */
 export class VisitorConnection
   implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, BridgeOwner, Attempt
@@ -37,21 +37,21 @@ export class VisitorConnection
   readonly #context: VisitorContext;
   #data: Attempt | undefined;
   #stream: DataSocket | undefined;
-  /** around the data socket, where anything is */
+  /** wraps the data socket, if there are any filters */
   #filter: StreamFilter | undefined;
-  /** when it was announced, monotonic ms; 0 without anything that could want to know */
+  /** when it was announced, in monotonic ms; 0 if nothing needs it */
   #announcedAt = 0;
-  /** what came over the data socket while there was no local connection to take it */
+  /** data received from the data socket before a local connection existed */
   readonly #held: Buffer[] = [];
   #exchange: LocalExchange | undefined;
   #localAttempt: Attempt | undefined;
   #local: LocalConnection | undefined;
-  /** why there is no local connection */
+  /** why the local connection failed */
   #refusal: Error | undefined;
-  /** what has both ends now */
+  /** currently owns both ends */
   #service: Bridge | LocalErrorResponse | undefined;
   #isInspected = false;
-  /** times that {@link looksSlow} has found it waiting */
+  /** how often {@link looksSlow} has found it waiting */
   #looks = 0;
 
   constructor(context: VisitorContext) {
@@ -65,17 +65,17 @@ export class VisitorConnection
    */
   announced(open: (handler: DataHandler) => Attempt): void {
     if (this.#context.filters.length > 0) this.#announcedAt = this.#context.deadlines.now();
-    // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
+    // Dials both together: over a network the data socket needs three round trips, which hide the local connection.
     if (this.#context.pool.size === 0) this.#dialLocal();
     this.#data = open(this);
   }
 
-  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  /** Serves a visitor whose data socket is already open, starting with its first bytes. */
   arrived(stream: DataSocket, first: Buffer): void {
     this.#open(stream).onStreamData(first);
   }
 
-  /** Cuts everything. */
+  /** Cuts both connections. */
   cancel(): void {
     this.#data?.cancel();
     this.#leaveLocal();
@@ -102,7 +102,7 @@ export class VisitorConnection
 
   onStreamDrain(): void {}
 
-  /** The visitor has left before it was served. */
+  /** The visitor has left before being served. */
   onStreamClose(): void {
     this.#leaveLocal();
     this.ended();
@@ -139,7 +139,7 @@ export class VisitorConnection
     this.#context.onEnd(this);
   }
 
-  /** @returns who takes the first bytes, where they have come already */
+  /** @returns the receiver of the first bytes, if they have already arrived */
   #open(stream: DataSocket): ByteStreamHandler {
     this.#data = undefined;
     const { filters, deadlines } = this.#context;
@@ -171,7 +171,10 @@ export class VisitorConnection
     return this.#isInspected;
   }
 
-  /** Asked at even intervals: whether its first request is without an answer for that many of them by now, once. */
+  /**
+   * Called at regular intervals. Returns `true` once, when the first request has waited that many of them for a
+   * response.
+   */
   looksSlow(times: number): boolean {
     if (!this.#isWaiting) return false;
     this.#looks += 1;
@@ -202,7 +205,7 @@ export class VisitorConnection
     this.#local?.destroy();
   }
 
-  /** @param answer what the local service has answered already to the first bytes */
+  /** @param answer the local service's response so far to the first bytes */
   #bridge(local: LocalConnection, answer?: Buffer): void {
     const stream = this.#stream;
     if (stream === undefined) return;
@@ -221,7 +224,7 @@ export class VisitorConnection
     this.#answer(stream, 'local-refused', this.#held);
   }
 
-  /** @param request what has come of it */
+  /** @param request the part of the request that has arrived */
   #answer(stream: DataSocket, code: LocalErrorCode, request: readonly Buffer[]): void {
     const { local, deadlines } = this.#context;
     const response = new LocalErrorResponse(stream, code, local.target.port, deadlines, () => this.ended());

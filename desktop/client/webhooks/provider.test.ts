@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { recogniseWebhook, WEBHOOK_PROVIDERS, type WebhookProvider } from './provider.ts';
 
-/** As the senders' own documentation shows them. */
+/** As in the senders' documentation. */
 const SENT: readonly (readonly [provider: WebhookProvider, name: string, value: string])[] = [
   [
     'stripe',
@@ -29,11 +29,11 @@ describe('a webhook', () => {
     });
   }
 
-  it('is recognised whoever sends it', () => {
+  it('is recognised for any sender', () => {
     assert.deepEqual(new Set(SENT.map(([provider]) => provider)), new Set(Object.keys(WEBHOOK_PROVIDERS)));
   });
 
-  it('is none for a name that is only alike, or a value', () => {
+  it('is not recognised by a similar name, or by a value', () => {
     const fields = [
       ['x-stripe-signature', 'v1'],
       ['stripe-signature-2', 'v1'],

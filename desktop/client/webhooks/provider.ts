@@ -1,4 +1,4 @@
-/** Who sent a webhook, by the field with which its sender signs or names it. Whether that is true, only its signature says. */
+/** Recognises the sender of a webhook by its signature or identifying field. Only the signature proves it. */
 
 /** Senders by their ids, with their names for people. */
 export const WEBHOOK_PROVIDERS = {
@@ -7,7 +7,7 @@ export const WEBHOOK_PROVIDERS = {
   slack: 'Slack',
   shopify: 'Shopify',
   twilio: 'Twilio',
-  /** whoever signs as https://www.standardwebhooks.com says, or as Svix did before */
+  /** senders that sign according to https://www.standardwebhooks.com, or as Svix did before */
   standard: 'Standard Webhooks',
 } as const;
 
@@ -15,7 +15,7 @@ export type WebhookProvider = keyof typeof WEBHOOK_PROVIDERS;
 
 export const WEBHOOK_PROVIDER_IDS = Object.keys(WEBHOOK_PROVIDERS) as readonly WebhookProvider[];
 
-/** By name of a field, in lower case. A sender who sets several of them is found by the first that comes. */
+/** By field name in lower case. If a request has several of them, the first decides. */
 const PROVIDER_FIELDS: ReadonlyMap<string, WebhookProvider> = new Map([
   ['stripe-signature', 'stripe'],
   ['x-github-event', 'github'],
@@ -42,12 +42,12 @@ export function recogniseWebhook(
   return undefined;
 }
 
-/* What the signature of a webhook says. */
+/* The result of checking a webhook's signature. */
 
 /**
- * `mismatch`: made with another secret or for another body; which of the two, most signatures do not tell. `too-old` and
- * `too-new`: right, but made too long before or after the request came. `unsigned`: its sender was given no secret.
- * `body-cut`: not all of the body was kept.
+ * `mismatch`: made with another secret or for another body; most signatures do not show which. `too-old` and `too-new`:
+ * valid, but made too long before or after the request arrived. `unsigned`: the sender has no secret. `body-cut`: the
+ * body was not recorded completely.
  */
 export type Verdict =
   | 'valid'
