@@ -1,4 +1,7 @@
-/** `npm run build`: bundles the two programs and the library into dist/, one folder each (docs/decisions/0015-bundled-programs.md). */
+/**
+ * `npm run build`: bundles the two programs and the library into dist/, one folder each
+ * (docs/decisions/0015-bundled-programs.md).
+ */
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
@@ -7,14 +10,14 @@ import { ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
 const DIST = join(ROOT, 'dist');
-/** What other programs import (docs/library.md). */
+/** The library that other programs import (docs/library.md). */
 const LIBRARY = 'desktop/library';
 const LINE_LENGTH = 120;
 
 /**
- * Replaces imports of Node's own modules by `require`, and takes only what is used. An `import` reads everything they export,
- * and some of that is loaded when it is read: `node:http` then loads an HTTP client that nobody uses, at twice the cost of
- * starting Node.
+ * Replaces imports of Node's builtin modules by `require`, and only of the exports in use. An `import` reads all
+ * exports, and some load more code when they are read: `node:http` then loads an unused HTTP client, at twice the cost
+ * of starting Node.
  */
 const builtins: Plugin = {
   name: 'builtins',
@@ -22,7 +25,7 @@ const builtins: Plugin = {
     building.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, importer, kind }) => {
       if (!isBuiltin(path)) return undefined;
       const namespace = kind === 'require-call' ? 'required' : 'imported';
-      // One for each file that imports it: a shared one would be one more small file to load.
+      // One module per importing file, because a shared one would be one more small file to load.
       return { path, namespace, suffix: `?${relative(ROOT, importer)}` };
     });
     building.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
@@ -32,7 +35,7 @@ const builtins: Plugin = {
       contents: [
         `const builtin = ${builtin(path)}, take = (name) => builtin[name];`,
         'export default builtin;',
-        // Marked as without effects, so that esbuild leaves out what nobody uses.
+        // Marked as free of side effects, so that esbuild drops unused ones.
         ...Object.keys(process.getBuiltinModule(path) ?? {})
           .filter((name) => name !== 'default')
           .map((name) => `export const ${name} = /* @__PURE__ */ take('${name}');`),
@@ -45,7 +48,7 @@ function builtin(path: string): string {
   return `process.getBuiltinModule(${JSON.stringify(path)})`;
 }
 
-/** The media types with which the relay's API responds; the list of all media types is a third of the program. */
+/** The media types of the relay's API responses. The complete list would be a third of the program. */
 const mediaTypes: Plugin = {
   name: 'media-types',
   setup(building) {
@@ -63,7 +66,7 @@ const mediaTypes: Plugin = {
 };
 
 /**
- * Parts that the body parser loads and nobody uses: bodies are JSON in UTF-8, so there are neither forms nor tables of other
+ * Parts of the body parser that are not needed: bodies are JSON in UTF-8, so there are no forms, and no tables of other
  * encodings, which are a third of the program.
  */
 const unused: Plugin = {
@@ -79,17 +82,17 @@ const unused: Plugin = {
 
 type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension'>;
 
-/** What the commands of a program share is in files of its own, which each command loads as it needs them. */
+/** Code shared by the commands of a program is in separate files, which each command loads on demand. */
 const PROGRAM: Format = { format: 'esm', splitting: true };
-/** A thread loads only its own file, so that one is complete. As CommonJS it takes Node less time to set up. */
+/** A thread loads only its own file, which is therefore complete. Node sets up CommonJS faster. */
 const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
 
 /**
  * Bundles a program, or the library.
  *
- * @param folder of it, in the sources and in dist/
- * @param plugins besides those that all of them need
- * @param entryPoints the files that are started: the program, or a thread of it; those of the library, which are imported
+ * @param folder its folder in the sources and in dist/
+ * @param plugins in addition to the common ones
+ * @param entryPoints the files to start: the program, or a thread of it; for the library, the files to import
  */
 async function bundle(
   folder: string,
@@ -106,12 +109,12 @@ async function bundle(
     platform: 'node',
     target: 'node22.13',
     plugins: [builtins, unused, ...plugins],
-    // Koa comes with two versions of it, and setting one up takes longer than the rest of Koa.
+    // Koa depends on two versions of it, and setting one up takes longer than the rest of Koa.
     alias: { 'http-errors': './node_modules/http-errors' },
     // `ws` and `pg` use them if they are installed, and work without.
     external: ['bufferutil', 'utf-8-validate', 'pg-native'],
     metafile: true,
-    // Reading a file takes time by its length; names stay, and so do the lines that a stack names.
+    // The time to read a file depends on its length. Names and line numbers in stack traces stay.
     minifyWhitespace: true,
     lineLimit: LINE_LENGTH,
     legalComments: 'none',

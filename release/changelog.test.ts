@@ -38,7 +38,7 @@ describe('the changelog', () => {
     assert.deepEqual([hasUnreleased(CHANGELOG), hasUnreleased(cut)], [true, false]);
   });
 
-  it('of the project has this form', () => {
+  it('of this project has this form', () => {
     const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
     assert.equal([...changelog.matchAll(/^## Unreleased$/gm)].length, 1);
     for (const version of releasedVersions(changelog)) assert.ok(isVersion(version), version);

@@ -1,11 +1,11 @@
-/** CHANGELOG.md as text: a section `## Unreleased`, and below it one `## X.Y.Z - YYYY-MM-DD` for each release. */
+/** Parses CHANGELOG.md: a section `## Unreleased`, followed by one `## X.Y.Z - YYYY-MM-DD` per release. */
 
 const UNRELEASED = 'Unreleased';
 
 interface Section {
   /** a version, or `Unreleased` */
   readonly name: string;
-  /** without its heading and without blank lines around */
+  /** without its heading and surrounding blank lines */
   readonly body: string;
 }
 
@@ -17,8 +17,8 @@ export function releasedVersions(changelog: string): string[] {
 }
 
 /**
- * @returns what changed with a version, as Markdown
- * @throws Error if the changelog does not say
+ * @returns the changes of a version, as Markdown
+ * @throws Error if the changelog does not have them
  */
 export function releaseNotes(changelog: string, version: string): string {
   const section = sections(changelog).find(({ name }) => name === version);
@@ -26,13 +26,13 @@ export function releaseNotes(changelog: string, version: string): string {
   return section.body;
 }
 
-/** @returns whether there is anything to release */
+/** @returns whether there are unreleased changes */
 export function hasUnreleased(changelog: string): boolean {
   return sections(changelog).some(({ name, body }) => name === UNRELEASED && /^- /m.test(body));
 }
 
 /**
- * Turns the unreleased section into that of a version, below an empty "Unreleased".
+ * Turns the unreleased section into that of a version, below a new, empty "Unreleased".
  *
  * @param date `YYYY-MM-DD`
  */

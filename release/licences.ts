@@ -1,4 +1,4 @@
-/** Whose code is in a bundle, and under which licence. */
+/** Lists the packages in a bundle, with their licences. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -7,11 +7,11 @@ import { ROOT } from './repository.ts';
 export interface Bundled {
   readonly name: string;
   readonly licence: string;
-  /** its full text, which the licence requires to be passed on */
+  /** its full text, which must accompany copies */
   readonly text: string;
 }
 
-/** The packages whose files went into the bundles, by name. */
+/** The packages whose files are in the bundles, by name. */
 export function bundledPackages(metafiles: readonly Metafile[]): Bundled[] {
   const directories = new Map<string, string>();
   for (const input of metafiles.flatMap(({ inputs }) => Object.keys(inputs))) {
@@ -23,7 +23,7 @@ export function bundledPackages(metafiles: readonly Metafile[]): Bundled[] {
     .map(([name, directory]) => ({ name, licence: licenceOf(directory), text: licenceText(directory) }));
 }
 
-/** The texts that accompany a bundle. */
+/** The licence texts that accompany a bundle. */
 export function licenceNotices(packages: readonly Bundled[]): string {
   return packages
     .map(({ name, licence, text }) => `${name} (${licence})\n\n${text.trim()}\n`)

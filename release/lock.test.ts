@@ -7,7 +7,7 @@ import { ROOT } from './repository.ts';
 const WHOLE = { resolved: 'https://registry.example/x.tgz', integrity: 'sha512-x' };
 
 describe('missingFromLock', () => {
-  it('names the packages of other systems that a lock file lacks', () => {
+  it('returns packages of other systems that a lock file lacks', () => {
     const optionalDependencies = { '@x/linux': '1', '@x/darwin': '1', '@x/win32': '1' };
     const packages = { '': {}, 'node_modules/x': { optionalDependencies }, 'node_modules/@x/linux': WHOLE };
     assert.deepEqual(missingFromLock({ packages }), ['@x/darwin', '@x/win32']);
@@ -15,7 +15,7 @@ describe('missingFromLock', () => {
     assert.deepEqual(missingFromLock({ packages: { ...packages, ...rest } }), []);
   });
 
-  it('names those that have no address or no digest', () => {
+  it('returns packages without an address or a digest', () => {
     const { resolved, integrity } = WHOLE;
     const packages = {
       'node_modules/x': { optionalDependencies: { a: '1', b: '1' } },
@@ -25,7 +25,7 @@ describe('missingFromLock', () => {
     assert.deepEqual(missingFromLock({ packages }), ['a', 'b']);
   });
 
-  it('finds none missing in the lock file of this project', () => {
+  it('returns nothing for the lock file of this project', () => {
     const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
     assert.deepEqual(missingFromLock(lock), []);
     const described = Object.values(lock.packages).flatMap(({ optionalDependencies = {} }) =>

@@ -1,4 +1,4 @@
-/** What is read of `package-lock.json`: every package by its path. */
+/** The used parts of `package-lock.json`: every package by its path. */
 export interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
@@ -12,8 +12,8 @@ interface LockedPackage {
 }
 
 /**
- * Packages for other systems that a lock file lacks, or has without address and digest; npm writes such a file if the
- * registry does not offer them. `npm ci` does not accept it.
+ * Packages for other systems that a lock file lacks, or lists without address and digest. npm writes such a file if the
+ * registry does not offer them, and `npm ci` rejects it.
  */
 export function missingFromLock({ packages }: Lock): string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>

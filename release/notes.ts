@@ -1,4 +1,4 @@
-/** `npm run --silent release:notes -- X.Y.Z`: prints what CHANGELOG.md says about a version, for the release page. */
+/** `npm run --silent release:notes -- X.Y.Z`: prints the section of a version in CHANGELOG.md, for the release page. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { releaseNotes } from './changelog.ts';

@@ -9,13 +9,13 @@ const { name, private: isPrivate } = JSON.parse(readFileSync(join(ROOT, 'package
   readonly private: boolean;
 };
 
-/** What users and operators read and copy, and what is run for them. */
+/** Files that users and operators read and copy from, or that are run for them. */
 const READ = /(?:\.md|\.ya?ml|\.service|Dockerfile|\.html)$|^server\/cli\/help\.ts$|^desktop\/cli\/help\.ts$/;
 const INSTALL = /(\bnpx|\bnpm (?:install|i|add|update|exec|view)|\byarn add|\bpnpm add)\b([^\n`;&|)<]*)/g;
 /** Options of npm whose value is the next word. */
 const WITH_VALUE = new Set(['--prefix', '--cache', '--omit']);
 
-/** The packages of the registry that a text tells its reader to install or run. */
+/** The packages of the registry that a text asks its reader to install or run. */
 function packagesNamedIn(text: string): string[] {
   return [...text.matchAll(INSTALL)].flatMap(([, command, rest = '']) => {
     const words = (rest.split(/\s#|["']/, 1)[0] ?? '').split(/\s+/).filter(Boolean);
@@ -23,12 +23,12 @@ function packagesNamedIn(text: string): string[] {
       (word, index) =>
         !word.startsWith('-') && !/^[./]|\.tgz$/.test(word) && !WITH_VALUE.has(words[index - 1] ?? ''),
     );
-    // What follows are arguments of that program.
+    // The rest are arguments of that program.
     return command === 'npx' ? named.slice(0, 1).filter((word) => !isInstalled(word)) : named;
   });
 }
 
-/** Whether npx finds the program among those of the project. */
+/** Whether npx finds the program among the project's dependencies. */
 function isInstalled(program: string): boolean {
   return existsSync(join(ROOT, 'node_modules/.bin', program));
 }
@@ -39,7 +39,7 @@ describe('the package', () => {
     assert.equal(isPrivate, true);
   });
 
-  it('is the only one of the registry that a document tells anybody to install', () => {
+  it('is the only package of the registry that the documents ask to install', () => {
     const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n');
     for (const file of files.filter((path) => READ.test(path))) {
       const named = packagesNamedIn(readFileSync(join(ROOT, file), 'utf8'));
@@ -48,7 +48,7 @@ describe('the package', () => {
     }
   });
 
-  it('would be noticed under the name of somebody else', () => {
+  it('would be noticed under another name', () => {
     assert.deepEqual(packagesNamedIn('run `npm install -g culvert` or\nnpx culvert@latest http 3000'), [
       'culvert',
       'culvert@latest',

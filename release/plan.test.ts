@@ -21,7 +21,7 @@ describe('a release', () => {
     assert.deepEqual(obstacles(READY), []);
   });
 
-  it('may be the first one, of the version that package.json has', () => {
+  it('may be the first one, with the version in package.json', () => {
     const changelog = '# Changelog\n\n## Unreleased\n\n### Added\n\n- All.\n';
     assert.deepEqual(obstacles({ ...READY, version: '0.1.0', tags: [''], changelog }), []);
   });
@@ -62,7 +62,7 @@ describe('a release', () => {
     it(`${what} is refused`, () => assert.match(obstacles({ ...READY, ...change }).join('\n'), message));
   }
 
-  it('is refused with all reasons at once', () => {
+  it('is refused with all reasons together', () => {
     const found = obstacles({ ...READY, branch: 'work', changes: ' M a', tags: ['v0.2.0'] });
     assert.equal(found.length, 4);
   });
@@ -74,7 +74,7 @@ describe('the tag of a release', () => {
 
   it('may be published', () => assert.deepEqual(tagObstacles(ready), []));
 
-  it('is refused if it is not what the repository says it is', () => {
+  it('is refused if it does not match the repository', () => {
     assert.match(tagObstacles({ ...ready, tag: 'v0.2.0' }).join(), /v0\.2\.0 is not v0\.1\.0, the version/);
     assert.match(tagObstacles({ ...ready, current: '0.2.0' }).join(), /no section for 0\.2\.0/);
   });

@@ -1,13 +1,13 @@
-/** Whether a version can be released, and its tag published. */
+/** Decides whether a version can be released, and its tag published. */
 import { hasUnreleased, releasedVersions } from './changelog.ts';
 import { type Lock, missingFromLock } from './lock.ts';
 import { type Repository, placeholders } from './repository.ts';
 import { compareVersions, isVersion } from './version.ts';
 
 export interface Situation {
-  /** the version that is asked for */
+  /** the requested version */
   readonly version: string;
-  /** of package.json */
+  /** the version in package.json */
   readonly current: string;
   readonly branch: string;
   /** the output of `git status --porcelain` */
@@ -18,7 +18,7 @@ export interface Situation {
   readonly lock: Lock;
 }
 
-/** @returns a sentence for each reason not to release, with what to do; none if it can be done */
+/** @returns a sentence for each obstacle to a release, with what to do; empty if there is none */
 export function obstacles({
   version,
   current,
@@ -55,13 +55,13 @@ export function obstacles({
 }
 
 export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'repository'> {
-  /** the tag that is to be published */
+  /** the tag to publish */
   readonly tag: string;
-  /** address of the repository it is published from */
+  /** address of the repository that would publish it */
   readonly from: string;
 }
 
-/** @returns a sentence for each reason not to publish a tag, which somebody can have created by hand */
+/** @returns a sentence for each obstacle to publishing a tag, which may have been created by hand */
 export function tagObstacles({ tag, current, changelog, repository, from }: TagSituation): string[] {
   return [
     ...placeholders(repository),
@@ -69,7 +69,7 @@ export function tagObstacles({ tag, current, changelog, repository, from }: TagS
       ? []
       : [`the tag ${tag || '(none)'} is not v${current}, the version of package.json`]),
     ...(releasedVersions(changelog).includes(current) ? [] : [`CHANGELOG.md has no section for ${current}`]),
-    // Otherwise apps would look for their updates elsewhere.
+    // Otherwise apps would look for updates elsewhere.
     ...(from === repository.address
       ? []
       : [`package.json says that home is ${repository.address}, and this is ${from}`]),

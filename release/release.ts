@@ -1,4 +1,7 @@
-/** `npm run release -- X.Y.Z`: checks, tests, writes the version everywhere, commits and tags. Nothing leaves this machine. */
+/**
+ * `npm run release -- X.Y.Z`: checks, tests, writes the version to all files, commits and tags. Nothing leaves this
+ * machine.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +38,7 @@ function look(version: string): Situation {
   };
 }
 
-/** @throws Error with every reason against it */
+/** @throws Error with all obstacles */
 function assertPossible(situation: Situation): void {
   const found = obstacles(situation);
   if (found.length === 0) return;
@@ -58,7 +61,7 @@ function release(version: string, isTested: boolean): void {
     run('run', 'check');
     run('run', 'test:all');
   }
-  // The tests took a while, and somebody may have changed something meanwhile.
+  // Check again, because the tests take a while, and files may have changed since.
   const situation = look(version);
   assertPossible(situation);
   const today = new Date().toISOString().slice(0, 10);

@@ -9,7 +9,7 @@ const MANIFEST = {
 };
 
 describe('the home of the project', () => {
-  it('is what package.json says', () => {
+  it('is the one in package.json', () => {
     assert.deepEqual(repositoryOf(MANIFEST), {
       address: 'https://forge.org/someone/culvert',
       author: { name: 'Some People', email: 'people@forge.org' },
@@ -17,14 +17,14 @@ describe('the home of the project', () => {
     assert.ok(readRepository().address.startsWith('https://'));
   });
 
-  it('has the files of the newest release, where the app looks for updates', () => {
+  it('serves the files of the newest release, where the app looks for updates', () => {
     assert.equal(
       updatesAddress(repositoryOf(MANIFEST)),
       'https://forge.org/someone/culvert/releases/latest/download',
     );
   });
 
-  it('says which field does not have the form it takes', () => {
+  it('names a field of the wrong form', () => {
     assert.throws(
       () => repositoryOf({ ...MANIFEST, repository: { url: 'github:someone/culvert' } }),
       /repository\.url must be git\+https:\/\/….git, and is github:someone\/culvert/,
@@ -32,7 +32,7 @@ describe('the home of the project', () => {
     assert.throws(() => repositoryOf({ ...MANIFEST, author: 'Somebody' }), /author must be NAME <MAIL>/);
   });
 
-  it('recognises placeholders of address and mail', () => {
+  it('recognises placeholders in address and email', () => {
     assert.deepEqual(placeholders(repositoryOf(MANIFEST)), []);
     const nowhere = {
       repository: { url: 'git+https://culvert.example/culvert.git' },
@@ -46,7 +46,7 @@ describe('the home of the project', () => {
 });
 
 describe('package.json', () => {
-  it('says everything once, which merges may not know', () => {
+  it('has no duplicate keys, which merges may cause', () => {
     const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
     assert.equal(text, `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`);
   });

@@ -1,4 +1,4 @@
-/** The project's repository and its author. `repository` and `author` of package.json are the one place that says it. */
+/** The project's repository and its author, which are defined only in `repository` and `author` of package.json. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,26 +6,26 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '..');
 
 export interface Repository {
-  /** address of the repository as a browser opens it, without a slash at the end */
+  /** address of the repository in a browser, without a trailing slash */
   readonly address: string;
-  /** the name in packages, and the address for reports of security issues by mail */
+  /** the author's name in packages, and the email address for security reports */
   readonly author: { readonly name: string; readonly email: string };
 }
 
-/** What is read of package.json. */
+/** The used part of package.json. */
 interface Manifest {
   readonly repository: { readonly url: string };
   readonly author: string;
 }
 
-/** Domains that belong to nobody (RFC 2606, section 2). */
+/** Reserved domains (RFC 2606, section 2). */
 const RESERVED = /\.(example|invalid|test)$/;
 
 export function readRepository(): Repository {
   return repositoryOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest);
 }
 
-/** @throws Error if one of the two fields does not have the form that npm documents */
+/** @throws Error if one of the two fields does not have the form documented by npm */
 export function repositoryOf({ repository, author }: Manifest): Repository {
   const [, address] = /^git\+(https:\/\/.+)\.git$/.exec(repository.url) ?? [];
   if (address === undefined) {
@@ -43,7 +43,7 @@ export function updatesAddress({ address }: Repository): string {
   return `${address}/releases/latest/download`;
 }
 
-/** @returns a sentence for each field of package.json that still has a placeholder; with any, nothing can be released */
+/** @returns a sentence for each placeholder left in package.json; with any, nothing can be released */
 export function placeholders({ address, author }: Repository): string[] {
   const host = new URL(address).hostname;
   const [, mailHost = ''] = author.email.split('@');

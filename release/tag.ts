@@ -1,4 +1,4 @@
-/** `node release/tag.ts vX.Y.Z`: whether a tag may be published; the first thing that release.yml does. */
+/** `node release/tag.ts vX.Y.Z`: checks whether a tag may be published; the first step of release.yml. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';

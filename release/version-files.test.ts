@@ -8,7 +8,7 @@ import { setVersion, VERSION_FILES } from './version-files.ts';
 describe('setting the version', () => {
   const texts = new Map(VERSION_FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 
-  it('changes the version of the project and nothing else', () => {
+  it('changes only the version of the project', () => {
     const changed = setVersion(texts, '98.76.54');
     for (const file of ['package.json', 'package-lock.json']) {
       const manifest = JSON.parse(changed.get(file) ?? '') as {
@@ -24,7 +24,7 @@ describe('setting the version', () => {
     assert.deepEqual(setVersion(changed, VERSION), texts);
   });
 
-  it('is refused if a file does not give its version in the expected form', () => {
+  it('fails if a file does not contain its version in the expected form', () => {
     const changed = new Map(texts).set('shared/version.ts', 'export const OTHER = 1;\n');
     assert.throws(
       () => setVersion(changed, '1.0.0'),

@@ -1,4 +1,4 @@
-/** Where the version is written: the files, and how to find it in each. */
+/** The files that contain the version, and how to find it in each. */
 
 interface Place {
   readonly file: string;
@@ -9,7 +9,7 @@ interface Place {
 
 const PLACES: readonly Place[] = [
   { file: 'package.json', pattern: /^( {2}"version": ")([^"]+)(",)$/gm, count: 1 },
-  // That of the project, and of its entry among the packages.
+  // The project's version, also in its entry among the packages.
   {
     file: 'package-lock.json',
     pattern:
@@ -23,8 +23,8 @@ export const VERSION_FILES: readonly string[] = PLACES.map(({ file }) => file);
 
 /**
  * @param texts of {@link VERSION_FILES}, by name
- * @returns the same with another version
- * @throws Error if a file does not give the version in the expected form
+ * @returns the same texts with another version
+ * @throws Error if a file does not contain the version in the expected form
  */
 export function setVersion(texts: ReadonlyMap<string, string>, version: string): Map<string, string> {
   return new Map(

@@ -6,7 +6,7 @@ export function isVersion(text: string): boolean {
   return VERSION.test(text);
 }
 
-/** @returns below 0 if `a` is the older one, 0 if they are the same */
+/** @returns a negative number if `a` is older, 0 if they are equal */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [parts(a), parts(b)];
   return left.map((part, index) => part - (right[index] ?? 0)).find((difference) => difference !== 0) ?? 0;

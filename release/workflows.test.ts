@@ -1,4 +1,4 @@
-/** The workflows of the public home run where no test of ours can: what they name must at least exist. */
+/** Checks the workflows of the public home, which run where no test of ours can: what they name must at least exist. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const FOLDER = join(ROOT, '.github/workflows');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-/** The permissions to write, for each job that does more than read. */
+/** The write permissions of each job that needs more than read access. */
 const WRITES = {
   'release.yml publish': ['contents'],
   'release.yml npm': ['id-token'],
@@ -43,7 +43,7 @@ describe('workflows', () => {
 
   it('check, and release', () => assert.deepEqual(files.sort(), ['ci.yml', 'release.yml']));
 
-  it('run every suite of npm run test:all, those beyond npm test in jobs of their own', () => {
+  it('run every suite of npm run test:all, those beyond npm test in separate jobs', () => {
     const { jobs } = parse(readFileSync(join(FOLDER, 'ci.yml'), 'utf8')) as Workflow;
     const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.map(({ run = '' }) => run));
     assert.ok(commands.some((command) => /\bnpm test$/.test(command)));
@@ -54,14 +54,14 @@ describe('workflows', () => {
   for (const file of files) {
     const { permissions, concurrency, jobs } = parse(readFileSync(join(FOLDER, file), 'utf8')) as Workflow;
 
-    it(`${file} gives each job the rights it needs, and an end`, () => {
+    it(`${file} limits the permissions and the time of each job`, () => {
       assert.deepEqual(permissions, {});
       assert.ok('group' in concurrency);
       for (const [name, job] of Object.entries(jobs)) {
         const rights = Object.entries(job.permissions ?? assert.fail(`${name} has no permissions`));
         const written = rights.filter(([, right]) => right !== 'read').map(([what]) => what);
         assert.deepEqual(written, new Map(Object.entries(WRITES)).get(`${file} ${name}`) ?? [], name);
-        // A called workflow has timeouts of its own.
+        // A called workflow has its own timeouts.
         assert.ok(
           job.uses !== undefined || Number(job['timeout-minutes']) > 0,
           `${name} has no timeout-minutes`,
@@ -70,7 +70,7 @@ describe('workflows', () => {
       }
     });
 
-    it(`${file} runs no script of a package where there is a secret`, () => {
+    it(`${file} runs no script of a package in a step with a secret`, () => {
       for (const [name, job] of Object.entries(jobs)) {
         const isTrusted =
           Object.values(job.permissions ?? {}).includes('write') || job.environment !== undefined;
@@ -78,7 +78,7 @@ describe('workflows', () => {
         const commands = (job.steps ?? []).flatMap(({ run = '' }) => run.split('\n'));
         for (const command of commands.filter((line) => /\bnpm (?:install|i|ci)\b/.test(line)))
           assert.equal(command, 'npm ci --ignore-scripts', name);
-        // Not even programs of packages run where others take the output for ours.
+        // Not even programs of packages may run in a job whose output is trusted as ours.
         if (job.permissions?.['id-token'] === 'write')
           assert.deepEqual(
             commands.filter((line) => /\bnpm (?:ci|run)\b|\bnpx\b/.test(line)),
@@ -88,7 +88,7 @@ describe('workflows', () => {
       }
     });
 
-    it(`${file} names nothing that is not there`, () => {
+    it(`${file} names only things that exist`, () => {
       const steps: Step[] = Object.values(jobs).flatMap((job) => [
         { uses: job.uses ?? '' },
         ...(job.steps ?? []),
@@ -108,7 +108,7 @@ describe('workflows', () => {
       for (const [path] of commands.matchAll(/\.ci\/run|server\/deploy\/\w+/g)) {
         assert.ok(existsSync(join(ROOT, path)), path);
       }
-      // Text that others choose, such as names of branches, must not become part of a command.
+      // Untrusted text, such as branch names, must not become part of a command.
       assert.ok(!commands.includes('${{'), 'an expression within a command');
     });
   }

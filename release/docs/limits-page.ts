@@ -1,4 +1,4 @@
-/** Makes docs/limits.md from the constants: each limit has its reason in the comment above it, and nowhere else. */
+/** Generates docs/limits.md from the constants. The reason for each limit is the comment above it, and nowhere else. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,17 +8,19 @@ import { ROOT } from '../repository.ts';
 export interface Limit {
   readonly name: string;
   readonly value: number;
-  /** the text of its comment, on one line; empty if it has none */
+  /** the text of its comment on one line; empty without a comment */
   readonly reason: string;
 }
 
-/** Limits that belong together, with the heading of their table; empty for those before the first heading of a file. */
+/** Related limits, with the heading of their table; empty for those before the first heading of a file. */
 export interface Area {
   readonly heading: string;
   readonly limits: readonly Limit[];
 }
 
-/** A heading of the page, and the files below it: of a `limits.ts` every constant is a limit, of others what is marked. */
+/**
+ * A heading of the page, and its files: in a `limits.ts` every constant is a limit, in other files only marked ones.
+ */
 interface Chapter {
   readonly heading: string;
   readonly files: Readonly<Record<string, string>>;
@@ -58,7 +60,7 @@ and the client of a tunnel takes one for its control socket and one for each tru
 const PARTS =
   /^\/\/ ## (?<heading>.+)$|(?:^\/\*\*(?<comment>(?:(?!\*\/)[\s\S])*)\*\/\n)?^(?:export )?const (?<name>[A-Z][A-Z0-9_]*)(?:: \w+)? =\s*(?<initializer>[^;]+);/gm;
 
-/** Marks a constant outside of a `limits.ts` as one. */
+/** Marks a constant outside of a `limits.ts` as a limit. */
 const MARK = /@limit\b/;
 
 /** @returns the whole page */
@@ -73,7 +75,7 @@ export async function limitsPage(): Promise<string> {
   return parts.join('\n');
 }
 
-/** @returns the limits that are defined beside the code of both ends that applies them */
+/** @returns the limits of code that is shared by both ends */
 export async function sharedLimits(): Promise<Limit[]> {
   const files = globSync('shared/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts', 'shared/testing/**'] });
   const limits: Limit[] = [];
@@ -91,7 +93,7 @@ export async function allLimits(): Promise<Limit[]> {
 
 /**
  * @param file from the root of the repository
- * @param mark what the comment of a limit contains; nothing in a file of limits
+ * @param mark matches the comment of a limit; anything in a file of limits
  */
 async function readAreas(file: string, mark = file.endsWith('limits.ts') ? /(?:)/ : MARK): Promise<Area[]> {
   const source = readFileSync(join(ROOT, file), 'utf8');
@@ -100,9 +102,9 @@ async function readAreas(file: string, mark = file.endsWith('limits.ts') ? /(?:)
 }
 
 /**
- * @param source TypeScript, as Prettier writes it
- * @param exports of that module, which have the values of exported constants
- * @param mark what the comment of a limit contains
+ * @param source TypeScript, formatted by Prettier
+ * @param exports of that module, with the values of exported constants
+ * @param mark matches the comment of a limit
  */
 export function areasOf(source: string, exports: object, mark = /(?:)/): Area[] {
   const areas: { heading: string; limits: Limit[] }[] = [{ heading: '', limits: [] }];
@@ -118,7 +120,7 @@ export function areasOf(source: string, exports: object, mark = /(?:)/): Area[] 
   return areas.filter(({ limits }) => limits.length > 0);
 }
 
-/** The value says the unit, so the reason need not. */
+/** The value includes the unit, so it is removed from the reason. */
 function reasonOf(comment: string): string {
   const text = comment
     .replaceAll(/\s*\n \* ?/g, ' ')
@@ -144,7 +146,7 @@ function table(heading: string, limits: readonly Limit[]): string {
   return `${title}| limit | value | why |\n| --- | --- | --- |\n${rows.join('\n')}\n`;
 }
 
-/** @returns the value with the unit that the constant's name ends with, as people write it */
+/** @returns the value in readable form, with the unit at the end of the constant's name */
 export function readable(name: string, value: number): string {
   if (/_MS(?:_|$)/.test(name)) return inUnits(value, MS);
   if (/_SECONDS(?:_|$)/.test(name)) return inUnits(value * 1000, MS);
@@ -170,7 +172,7 @@ const BYTES: Units = [
   ['bytes', 1],
 ];
 
-/** In the largest unit that leaves no more than one digit after the point, and is not too large for less than two of it. */
+/** In the largest unit with at most one decimal place and a value that is not too small. */
 function inUnits(value: number, units: Units): string {
   const [unit, size] = units.find(([, each]) => value >= each && Number.isInteger((value / each) * 2)) ??
     units.at(-1) ?? ['', 1];

@@ -7,7 +7,7 @@ import { GENERATED } from './pages.ts';
 
 describe('generated pages', () => {
   for (const [file, make] of Object.entries(GENERATED)) {
-    it(`include ${file} as the sources have it; run npm run docs`, async () => {
+    it(`are current: ${file}; run npm run docs`, async () => {
       assert.equal(readFileSync(join(ROOT, file), 'utf8'), await make());
     });
   }
@@ -23,7 +23,7 @@ describe('limits', () => {
     );
   });
 
-  it('are read with their values, reasons and headings', () => {
+  it('are parsed with their values, reasons and headings', () => {
     const source = `import { A_MS } from './a.ts';
 /** ms until it ends ({@link A_MS}). */
 export const FIRST_MS = A_MS;
@@ -52,14 +52,14 @@ export const THIRD_MAX = 3;
     ]);
   });
 
-  it('outside of a file of limits are those that are marked, exported or not', () => {
+  it('are the marked constants in other files, exported or not', () => {
     const source = '/** @limit Of one. */\nconst ONE_MAX = 2 * TWO;\n/** Of two. */\nexport const TWO = 2;\n';
     assert.deepEqual(areasOf(source, { TWO: 2 }, /@limit\b/), [
       { heading: '', limits: [{ name: 'ONE_MAX', value: 4, reason: 'Of one.' }] },
     ]);
   });
 
-  it('are shown in the unit that the name ends with', () => {
+  it('are shown in the unit of their name', () => {
     const shown: readonly [string, number, string][] = [
       ['A_MS', 0.2, '0.2 ms'],
       ['A_MS', 900, '900 ms'],

@@ -1,4 +1,4 @@
-/** Every generated page, from the root of the repository, and what makes it. */
+/** All generated pages by path, with the functions that generate them. */
 import { limitsPage } from './limits-page.ts';
 
 export const GENERATED: Readonly<Record<string, () => Promise<string>>> = {
