@@ -1,40 +1,40 @@
-/** The WebSocket below a trunk, or a data socket, in memory: what is written lies there until the test passes it on. */
+/** An in-memory WebSocket below a trunk, or a data socket: written data is queued until the test passes it on. */
 import { CloseCode } from '../control.ts';
 import type { MoveTarget } from '../trunk/dedicated-socket.ts';
 import type { TrunkSocket } from '../trunk/trunk.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 
-/** As much as is read at a time. */
+/** The size of one read. */
 const READ_MAX_BYTES = 64 * 1024;
 
 export interface FakeTrunkSocketOptions {
-  /** bytes that lie there from which on there is no room */
+  /** queued bytes from which on there is no room */
   readonly highWater?: number;
 }
 
 export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
-  /** How the owner has closed it; `undefined` while it has not. */
+  /** How the owner has closed it; `undefined` while it is open. */
   closedWith: { code: number; reason: string } | undefined;
   isSilent = false;
-  /** Whether what comes waits at the other end. */
+  /** Whether received data waits at the other end. */
   isPaused = false;
   probes = 0;
-  /** times that it was asked for an end behind what is not taken */
+  /** calls that ask for an end after unread data */
   looks = 0;
-  /** sizes of what was written at a time */
+  /** sizes of the writes */
   readonly writes: number[] = [];
-  /** where what is passed on comes out, if anywhere */
+  /** receives what is passed on, if set */
   peer: FakeTrunkSocket | undefined;
-  /** sees what comes, before the owner does */
+  /** sees received data before the owner does */
   watch: ((bytes: Buffer) => void) | undefined;
   readonly #highWater: number;
   #handler: ByteStreamHandler | undefined;
   #waiting: Buffer[] = [];
   #size = 0;
   #needsDrain = false;
-  /** Whether the owner hears nothing more. */
+  /** Whether the owner gets no more callbacks. */
   #ended = false;
-  /** how the peer has ended it */
+  /** the peer's close code */
   #endedWith: number | undefined;
   #closePassedOn = false;
 
@@ -42,7 +42,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     this.#highWater = highWater;
   }
 
-  /** Bytes that lie there. */
+  /** The number of queued bytes. */
   get size(): number {
     return this.#size;
   }
@@ -65,7 +65,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   writeAll(pieces: readonly Buffer[], size: number): boolean {
     const copies = pieces.map((piece) => Buffer.from(piece));
     if (copies.reduce((sum, { length }) => sum + length, 0) !== size) throw new Error('not the size');
-    // As a mask does.
+    // As masking does.
     for (const piece of pieces) piece.fill(0xff);
     return this.#add(copies);
   }
@@ -73,7 +73,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   close(code: number, reason = ''): void {
     if (this.#ended) return;
     this.#ended = true;
-    // What the peer still sends is read, and dropped.
+    // Data of the peer is read and dropped.
     this.isPaused = false;
     this.closedWith = { code, reason };
   }
@@ -102,7 +102,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     this.isSilent = true;
   }
 
-  /** Takes so many of the bytes that lie there, or all that there are. */
+  /** Removes that many of the queued bytes, or all of them. */
   take(limit = Infinity): Buffer {
     const all = Buffer.concat(this.#waiting);
     const taken = all.subarray(0, limit);
@@ -115,7 +115,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     return taken;
   }
 
-  /** Passes so many bytes on to the peer, and behind the last one how the owner has closed. */
+  /** Passes that many bytes on to the peer, and the owner's close after the last one. */
   passOn(limit: number): void {
     if (this.peer?.isPaused === true) return;
     if (this.#size > 0) return this.peer?.receive(this.take(Math.min(limit, READ_MAX_BYTES)));
@@ -124,14 +124,14 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     this.peer?.closeFrom(this.closedWith.code);
   }
 
-  /** Bytes come. */
+  /** Bytes arrive. */
   receive(bytes: Buffer): void {
     if (this.#ended) return;
     this.watch?.(bytes);
     this.#handler?.onStreamData(Buffer.from(bytes));
   }
 
-  /** The peer's Close frame comes. */
+  /** The peer's Close frame arrives. */
   closeFrom(code: number): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -163,7 +163,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   }
 }
 
-/** Two ends that are joined. */
+/** Two connected ends. */
 export function joinedTrunkSockets(options?: FakeTrunkSocketOptions): [FakeTrunkSocket, FakeTrunkSocket] {
   const one = new FakeTrunkSocket(options);
   const other = new FakeTrunkSocket(options);

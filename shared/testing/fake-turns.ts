@@ -1,6 +1,6 @@
 /**
- * Turns of the event loop that a test takes one by one, and a clock that stands still. Mocks of the runner would write down
- * each of many thousand calls.
+ * Turns of the event loop that a test controls one by one, and a clock that stands still. The runner's mocks would
+ * record each of many thousand calls.
  */
 
 const { setImmediate, queueMicrotask, setTimeout, clearTimeout } = globalThis;
@@ -25,12 +25,12 @@ export class FakeScheduler {
     globalThis.clearTimeout = (timer) => void this.#timers.delete(timer as never);
   }
 
-  /** Runs what waits for the end of what is being done: microtasks. */
+  /** Runs microtasks. */
   settle(): void {
     for (let next = this.#microtasks.shift(); next !== undefined; next = this.#microtasks.shift()) next();
   }
 
-  /** Runs what waits for the end of this turn. */
+  /** Runs the callbacks for the end of this turn. */
   end(): void {
     this.settle();
     for (const callback of this.#immediates.splice(0)) {
@@ -39,12 +39,12 @@ export class FakeScheduler {
     }
   }
 
-  /** Whether anything waits. */
+  /** Whether anything is waiting. */
   get isBusy(): boolean {
     return this.#microtasks.length + this.#immediates.length > 0;
   }
 
-  /** Lets time pass, for the clock and for timers. */
+  /** Advances time, for the clock and for timers. */
   pass(ms: number): void {
     this.now += ms;
     for (const timer of this.#timers) {
@@ -55,12 +55,12 @@ export class FakeScheduler {
     this.settle();
   }
 
-  /** Timers that wait. */
+  /** The number of waiting timers. */
   get timers(): number {
     return this.#timers.size;
   }
 
-  /** Puts everything back. */
+  /** Restores everything. */
   reset(): void {
     globalThis.setImmediate = setImmediate;
     globalThis.queueMicrotask = queueMicrotask;

@@ -1,11 +1,11 @@
-/** Timers that something sets, which a test lets end when it likes: for what takes no clock. */
+/** Captures timers so that a test can fire them, for code without a clock parameter. */
 
 export interface HeldTimer {
   readonly callback: () => void;
   readonly ms: number;
 }
 
-/** @returns the timers that are set while `run` runs; none of them is set in fact */
+/** @returns the timers that are set while `run` runs; none of them is really started */
 export function timersSetBy(run: () => void): HeldTimer[] {
   const { setTimeout } = globalThis;
   const timers: HeldTimer[] = [];

@@ -1,7 +1,10 @@
-/** Messages as a hostile or broken program may send them, for properties of what reads them. */
+/** Messages that a hostile or broken program may send, for properties of their parsers. */
 import * as fc from 'fast-check';
 
-/** Texts that have broken parsers: without an end, with half a character, with what means something in an address or a path. */
+/**
+ * Texts that have broken parsers: endless, with an unpaired surrogate, or with a special meaning in an address or a
+ * path.
+ */
 const ODD_TEXTS = [
   '',
   '\ud800',
@@ -21,7 +24,7 @@ const ODD_TEXTS = [
 const oddNumber = fc.constantFrom(-1, 0, 0.5, 1e21, 2 ** 53, -0, 1e308, Number.MAX_VALUE);
 const oddText = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: 'binary' }), fc.string());
 
-/** Any value that JSON has, odd ones often. */
+/** Any JSON value, often an odd one. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ depthSize: 'small' }),
   oddText,
@@ -30,8 +33,8 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 /**
- * A valid value with some of its parts, at any depth, replaced or left out; sometimes as it is, sometimes something else
- * altogether.
+ * A valid value with some of its parts, at any depth, replaced or removed; sometimes unchanged, sometimes something
+ * else altogether.
  */
 export function mutated(valid: unknown): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 1, arbitrary: anyJson }, { weight: 6, arbitrary: partly(valid) });

@@ -1,11 +1,11 @@
-/** One end of a trunk. The test speaks for the other. */
+/** One end of a trunk. The test plays the other. */
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { FakeTrunkSocket, type FakeTrunkSocketOptions } from './fake-trunk-socket.ts';
 import type { FakeScheduler } from './fake-turns.ts';
 import { read } from './trunk-frames.ts';
 
-/** A stream with what its handler was told. */
+/** A stream with the recorded calls of its handler. */
 export class StreamRecorder {
   readonly stream: TrunkStream;
   readonly pieces: Buffer[] = [];
@@ -33,17 +33,17 @@ export class StreamRecorder {
   }
 }
 
-/** ms that a trunk in a test gives its peer to take more of what is before the end of a stream. */
+/** ms that a trunk in a test gives its peer to read more of the remaining data of an ended stream. */
 export const FLUSH_MS = 300_000;
 
 export class TrunkEnd {
   readonly turns: FakeScheduler;
   readonly socket: FakeTrunkSocket;
   readonly trunk: Trunk;
-  /** streams that the peer has begun */
+  /** streams begun by the peer */
   readonly begun: StreamRecorder[] = [];
   readonly closed: number[] = [];
-  /** ids of data sockets to which the peer asks to move streams, with these */
+  /** ids of data sockets to which the peer asks to move streams, with the streams */
   readonly moves: [TrunkStream, string][] = [];
 
   constructor(turns: FakeScheduler, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
@@ -65,14 +65,14 @@ export class TrunkEnd {
     return new StreamRecorder(this.trunk.open());
   }
 
-  /** What the peer gets at the end of this turn, and of those that follow from it. */
+  /** What the peer receives at the end of this turn, and of those that it causes. */
   sent(): string[] {
     do this.turns.end();
     while (this.turns.isBusy);
     return read(this.socket.take());
   }
 
-  /** Frames of the peer come. */
+  /** Frames of the peer arrive. */
   hear(...frames: readonly Buffer[]): void {
     this.socket.receive(Buffer.concat(frames));
   }

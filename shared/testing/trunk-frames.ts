@@ -1,8 +1,8 @@
-/** Frames of a trunk, as a test writes and reads them. */
+/** Writes and reads frames of a trunk for tests. */
 import { CloseCode } from '../control.ts';
 import { DATA_MAX_BYTES, FRAME_HEADER_BYTES, FrameReader, FrameType, writeHeader } from '../trunk/frames.ts';
 
-/** A frame's header; it need not be a good one. */
+/** A frame's header, valid or not. */
 export function header(type: number, id: number, value: number): Buffer {
   const bytes = Buffer.alloc(FRAME_HEADER_BYTES);
   writeHeader(bytes, 0, type as FrameType, id, value);
@@ -18,7 +18,7 @@ export const move = (id: number, connectionId: string): Buffer =>
   Buffer.concat([header(FrameType.move, id, connectionId.length), Buffer.from(connectionId)]);
 export const window = (id: number, bytes: number): Buffer => header(FrameType.window, id, bytes);
 
-/** Bytes of a stream, or so many dots, in DATA frames that are as large as can be. */
+/** Bytes of a stream, or that many dots, in DATA frames of the maximum size. */
 export function data(id: number, content: string | number): Buffer {
   const bytes = typeof content === 'string' ? Buffer.from(content) : Buffer.alloc(content, '.');
   const frames: Buffer[] = [];
@@ -29,7 +29,7 @@ export function data(id: number, content: string | number): Buffer {
   return Buffer.concat(frames);
 }
 
-/** Frames as text; of content that is longer than eight bytes, its length. */
+/** Frames as text; content of more than eight bytes becomes its length. */
 export function read(bytes: Buffer): string[] {
   const seen: string[] = [];
   new FrameReader({

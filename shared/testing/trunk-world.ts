@@ -1,6 +1,6 @@
 /**
- * Two trunks that are joined in memory, and a simple model of what their streams have promised: what was written arrives in
- * order and once, on its stream and on no other, and an end is told once, with its code, behind everything.
+ * Two connected in-memory trunks, with a simple model of what their streams promise: data arrives once and in order,
+ * only on its stream, and an end is reported once, with its code, after everything else.
  */
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
@@ -10,18 +10,18 @@ import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from './fake-trunk-socket.ts';
 import { FakeScheduler } from './fake-turns.ts';
 
-/** Bytes after which the content of a stream begins again; no power of two. */
+/** Period of a stream's content in bytes; not a power of two. */
 const PERIOD = 251;
 const WRITE_MAX = 256 * 1024;
 const REFILLED_BYTES = 300 * 1024;
 
-/** What a handler does of itself. */
+/** The behaviour of a handler. */
 export interface Habits {
-  /** pauses whenever something comes */
+  /** pauses at each call */
   readonly pauses?: boolean;
-  /** bytes after which it closes the stream */
+  /** number of bytes after which it closes the stream */
   readonly closesAfter?: number | undefined;
-  /** bytes that it writes again whenever there is room, up to {@link REFILLED_BYTES} in all */
+  /** bytes that it writes whenever there is room, up to {@link REFILLED_BYTES} in total */
   readonly refills?: number | undefined;
 }
 
@@ -31,21 +31,21 @@ export class Side {
   readonly #habits: Habits;
   #other: Side | undefined;
   #stream: TrunkStream | undefined;
-  /** bytes that were written before an end */
+  /** bytes written before an end */
   written = 0;
   received = 0;
-  /** bytes that came to this end of the trunk */
+  /** bytes that arrived at this end of the trunk */
   arrived = 0;
-  /** codes that it has ended the stream with, the first one first */
+  /** codes with which it has ended the stream, the first one first */
   readonly ends: number[] = [];
-  /** codes that it was told of */
+  /** codes reported to it */
   readonly told: number[] = [];
-  /** Whether it has broken the stream off, and not closed it. */
+  /** Whether it has broken off the stream instead of closing it. */
   isCut = false;
-  /** Whether a writer was asked to wait, and was not told that there is room. */
+  /** Whether a writer was asked to wait, and there is no room yet. */
   isWaiting = false;
 
-  /** @param seed tells its content from that of others */
+  /** @param seed makes its content differ from that of others */
   constructor(seed: number, habits: Habits) {
     const period = Uint8Array.from({ length: PERIOD }, (_, index) => index * 7 + seed * 29);
     this.#content = Buffer.alloc(WRITE_MAX + PERIOD, period);
@@ -56,7 +56,7 @@ export class Side {
     this.#other = other;
   }
 
-  /** Whether it takes part: it knows of the stream, has not ended it, and was not told of its end. */
+  /** Whether it takes part: it knows the stream, has not ended it, and was not notified of its end. */
   get isOpen(): boolean {
     return this.#stream !== undefined && this.ends.length === 0 && this.told.length === 0;
   }
@@ -91,7 +91,7 @@ export class Side {
     const other = this.#other;
     assert.ok(other !== undefined);
     assert.ok(other.contentAt(this.received, piece.length).equals(piece), 'other bytes than were written');
-    // Who has it may use it.
+    // The receiver may change the bytes.
     piece.fill(0);
     this.received += piece.length;
     assert.ok(this.received <= other.written, 'more than was written');
@@ -131,7 +131,7 @@ export class Side {
     this.#stream?.destroy();
   }
 
-  /** What has to be true when everything has arrived that is going to. */
+  /** Checks what must hold when all data has arrived. */
   check(isLost: boolean): void {
     const other = this.#other;
     assert.ok(other !== undefined);
@@ -142,7 +142,7 @@ export class Side {
       return;
     }
     if (this.ends.length > 0) return;
-    // Who has gone on over a data socket is told of no code by one that was cut.
+    // A side that uses a data socket gets no code if the other one was cut.
     const expected =
       isLost || other.isCut ? [...other.ends, CloseCode.abnormal, CloseCode.goingAway] : other.ends;
     if (code === undefined) assert.equal(other.ends.length, 0, `was not told of ${other.ends.join()}`);
@@ -154,25 +154,25 @@ export class Side {
 }
 
 export interface WorldOptions {
-  /** bytes that a socket takes before it has no room */
+  /** bytes that a socket accepts before it has no room */
   readonly highWater: number;
 }
 
 export class World {
   readonly turns = new FakeScheduler();
-  /** both sides of each stream, of the relay's first */
+  /** both sides of each stream, the relay's first */
   readonly streams: [Side, Side][] = [];
   readonly trunks: [Trunk, Trunk];
-  /** of the relay's side first: that which leads to the other */
+  /** the relay's side first, which sends to the other */
   readonly sockets: [FakeTrunkSocket, FakeTrunkSocket];
   readonly closed: [number[], number[]] = [[], []];
-  /** data sockets on which streams go on, the relay's end first */
+  /** data sockets of moved streams, the relay's end first */
   readonly ownSockets: [FakeTrunkSocket, FakeTrunkSocket][] = [];
   readonly #highWater: number;
-  /** streams that were not offered to move, and those that were, by the ids of their data sockets */
+  /** streams not offered to move yet, and the offered ones, by the ids of their data sockets */
   readonly #mayMove: TrunkStream[] = [];
   readonly #offered: TrunkStream[] = [];
-  /** moves that the client was asked for, and which of them the relay has seen the data socket of */
+  /** moves that the client was asked for, and those whose data socket the relay has seen */
   readonly #asked: [near: TrunkStream, far: TrunkStream][] = [];
   readonly #opened: [far: TrunkStream, socket: FakeTrunkSocket][] = [];
   #isEnding = false;
@@ -216,13 +216,13 @@ export class World {
     this.#mayMove.push(stream);
   }
 
-  /** The relay asks to go on with a stream over a data socket, which it does once. */
+  /** The relay asks once to continue a stream over a data socket. */
   offerMove(which: number): void {
     const [stream] = this.#mayMove.splice(which % this.#mayMove.length, 1);
     stream?.offerMove(String(this.#offered.push(stream) - 1));
   }
 
-  /** The data socket of a stream that is to move comes to the relay, or cannot be opened. */
+  /** The data socket of a moving stream reaches the relay, or cannot be opened. */
   connect(succeeds: boolean): void {
     const [near, far] = this.#asked.shift() ?? [];
     if (!succeeds) far?.moveFailed();
@@ -230,12 +230,12 @@ export class World {
     const sockets = joinedTrunkSockets({ highWater: this.#highWater });
     this.ownSockets.push(sockets);
     this.#opened.push([far, sockets[1]]);
-    // Nobody reads it yet.
+    // It has no reader yet.
     sockets[1].pause();
     near.moveTo(sockets[0]);
   }
 
-  /** The client hears that a data socket is open, or has lost it. */
+  /** The client learns that a data socket is open, or loses it. */
   hearOpened(succeeds: boolean): void {
     const [far, socket] = this.#opened.shift() ?? [];
     if (far === undefined || socket === undefined) return;
@@ -245,7 +245,7 @@ export class World {
     socket.destroy();
   }
 
-  /** A data socket is lost on which a stream goes on. */
+  /** The data socket of a moved stream is lost. */
   loseOwn(which: number): void {
     this.#isEnding = true;
     const sockets = this.ownSockets[which % this.ownSockets.length];
@@ -257,14 +257,14 @@ export class World {
     return this.streams[stream % this.streams.length]?.[which === 0 ? 0 : 1];
   }
 
-  /** What happens in any order. */
+  /** Performs one step. */
   step(act: () => void): void {
     act();
     this.turns.settle();
     this.#look();
   }
 
-  /** The trunk ends in one way or another, with all that is under way. */
+  /** The trunk ends in one of several ways, with everything under way. */
   lose(how: 'lost' | 'closed' | 'gone', which: 0 | 1): void {
     this.#isEnding = true;
     if (how === 'closed') this.trunks[which].close(CloseCode.goingAway);
@@ -272,7 +272,7 @@ export class World {
     else for (const socket of this.sockets) socket.lose();
   }
 
-  /** Everybody takes what there is until nothing happens any more. */
+  /** Passes on all data until nothing happens. */
   settle(): void {
     for (let turn = 0; turn < 100_000; turn += 1) {
       for (const side of this.streams.flat()) if (side.isPaused) side.resume();
@@ -288,7 +288,7 @@ export class World {
     for (const side of this.streams.flat()) side.check(this.#isEnding);
   }
 
-  /** Ends all streams that are open, and then the trunk. */
+  /** Ends all open streams, and then the trunk. */
   end(): void {
     for (const [near, far] of this.streams) (near.isOpen ? near : far).close(CloseCode.normal);
     this.settle();
@@ -312,7 +312,7 @@ export class World {
     );
   }
 
-  /** Counts what comes to one of the trunks. */
+  /** Counts the data received by one of the trunks. */
   #count(which: 0 | 1): void {
     const reader = new FrameReader({
       onOpen() {},

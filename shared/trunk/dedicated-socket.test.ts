@@ -3,7 +3,7 @@ import { CloseCode } from '../control.ts';
 import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
 import { DedicatedSocket } from './dedicated-socket.ts';
 
-describe('OwnSocket', () => {
+describe('DedicatedSocket', () => {
   let socket: FakeTrunkSocket;
   let heard: string[];
   let own: DedicatedSocket;
@@ -18,7 +18,7 @@ describe('OwnSocket', () => {
     });
   });
 
-  it('is not read, and gives what has come all the same when it is its turn, in order', () => {
+  it('is not read early, and still hands over data received before its turn, in order', () => {
     assert.equal(socket.isPaused, true);
     socket.receive(Buffer.from('a'));
     socket.receive(Buffer.from('b'));
@@ -29,20 +29,20 @@ describe('OwnSocket', () => {
     assert.deepEqual(heard.join(''), 'abc');
   });
 
-  it('keeps small pieces that came too early in little memory', () => {
+  it('uses little memory for small pieces that arrive early', () => {
     for (let count = 0; count < 1000; count += 1) socket.receive(Buffer.from('x'));
     own.read();
     assert.deepEqual(heard, ['x'.repeat(1000)]);
   });
 
-  it('tells of room and of its end before it is its turn, too', () => {
+  it('reports room and its end before its turn as well', () => {
     own.socket.write(Buffer.from('x'));
     socket.take();
     socket.closeFrom(CloseCode.internalError);
     assert.deepEqual(heard, ['room', '1011']);
   });
 
-  it('tells of an end that has come before', () => {
+  it('reports an end that was received before', () => {
     socket = new FakeTrunkSocket();
     socket.closeFrom(CloseCode.normal);
     const told: number[] = [];

@@ -1,11 +1,11 @@
 /**
- * The data socket on which a stream goes on that was moved off its trunk (docs/protocol.md section 10.3). Nothing is read
- * from it before all has come that was sent on the trunk.
+ * The data socket of a stream that was moved off its trunk (docs/protocol.md section 10.3). Nothing is read from it
+ * before everything sent on the trunk has arrived.
  */
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
 import { BufferedBytes } from './receiver.ts';
 
-/** As far as it is used. */
+/** The used part of a data socket. */
 export type MoveTarget = Pick<
   WebSocketByteStream,
   | 'attach'
@@ -23,9 +23,9 @@ export type MoveTarget = Pick<
 export interface OwnSocketOwner {
   /** There is room to write again. */
   drained(): void;
-  /** Bytes of the peer, after {@link DedicatedSocket.read}. */
+  /** Data of the peer has arrived, after {@link DedicatedSocket.read}. */
   came(piece: Buffer): void;
-  /** The peer has closed it, or it broke, which is told at any time. */
+  /** The peer has closed it, or it broke. May be called at any time. */
   closed(code: number): void;
 }
 
@@ -34,10 +34,10 @@ export class DedicatedSocket implements ByteStreamHandler {
   readonly #owner: OwnSocketOwner;
   /** Whether a writer waits for room. */
   #isAwaited = false;
-  /** what came with the handshake; `undefined` from {@link read} on */
+  /** data received with the handshake; `undefined` after {@link read} */
   #early: BufferedBytes | undefined = new BufferedBytes();
 
-  /** @param socket not attached to */
+  /** @param socket without a handler */
   constructor(socket: MoveTarget, owner: OwnSocketOwner) {
     this.socket = socket;
     this.#owner = owner;
@@ -55,7 +55,7 @@ export class DedicatedSocket implements ByteStreamHandler {
     return hasRoom;
   }
 
-  /** All has come that was sent on the trunk: what comes here is next. */
+  /** Everything sent on the trunk has arrived: the data of this socket is next. */
   read(): void {
     const early = this.#early;
     this.#early = undefined;

@@ -7,11 +7,11 @@ import { FRAME_HEADER_BYTES, FrameType } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
-/** Bytes of a stream that go out at a time while others wait. */
+/** Bytes of a stream that are sent at a time while others wait. */
 const TURN = 16 * KIB;
 
 const bulks = fc.constantFrom(1000, 4096, TURN - 1, TURN, 64 * KIB);
-/** Which stream writes something small; 0: what was sent is taken. */
+/** Which stream writes something small; 0: the sent data is passed on. */
 const steps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 4 })), {
   maxLength: 40,
   size: 'max',
@@ -25,7 +25,7 @@ function refill(stream: TrunkStream, bytes: number): void {
   write();
 }
 
-/** The DATA frames among frames, and where they are. */
+/** The DATA frames among frames, with their positions. */
 function dataFrames(bytes: Buffer): { id: number; size: number; at: number }[] {
   const frames: { id: number; size: number; at: number }[] = [];
   let at = 0;
@@ -38,8 +38,8 @@ function dataFrames(bytes: Buffer): { id: number; size: number; at: number }[] {
   return frames;
 }
 
-describe('a trunk with more to send than there is room for', () => {
-  it('lets what is small wait for no more than one turn of each other stream', () => {
+describe('a trunk with more data than room', () => {
+  it('delays small data by at most one turn of each other stream', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), bulks, steps, (bulky, bulk, happens) => {
         const turns = new FakeScheduler();
@@ -58,7 +58,7 @@ describe('a trunk with more to send than there is room for', () => {
             turns.end();
             take();
           } while (small.some(({ stream }) => stream.id === 0));
-          /** what was written, and where in all that is sent it could have been at the earliest */
+          /** the writes, each with the earliest possible position in the sent data */
           const written: { id: number; from: number }[] = [];
           for (const which of happens) {
             turns.end();

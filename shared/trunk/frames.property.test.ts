@@ -22,7 +22,7 @@ interface Frame {
 const NONE = Buffer.alloc(0);
 const id = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: LAST_STREAM_ID }));
 const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 60 });
-/** Few of the large. */
+/** Few large payloads. */
 const payload = fc
   .tuple(
     fc.oneof(
@@ -68,7 +68,7 @@ function written({ type, id: stream, value, payload: content }: Frame): Buffer {
   return Buffer.concat([header, content]);
 }
 
-/** What is told of bytes in pieces, as frames; the last piece is what is left. Content that follows its like is joined. */
+/** The events for bytes in pieces, as frames; the last piece is the rest. Adjacent content is joined. */
 function read(bytes: Buffer, pieces: readonly number[]): string[] {
   const seen: { what: string; content: Buffer[] }[] = [];
   const tell = (what: string): void => void seen.push({ what, content: [] });
@@ -94,7 +94,7 @@ function read(bytes: Buffer, pieces: readonly number[]): string[] {
   return seen.map(({ what, content }) => `${what} ${Buffer.concat(content).toString('hex')}`);
 }
 
-/** What is to be told of frames. */
+/** The expected events for frames. */
 function expected(frames: readonly Frame[]): string[] {
   const names = ['open', 'data', 'end', 'abort', 'window', 'move', 'moved'];
   const seen: { what: string; content: string }[] = [];
@@ -112,8 +112,8 @@ function expected(frames: readonly Frame[]): string[] {
   return seen.map(({ what, content }) => `${what} ${content}`);
 }
 
-describe('frames of a trunk, however they come', () => {
-  it('what is written is read as it was written, cut anywhere', () => {
+describe('trunk frames in any pieces', () => {
+  it('are read as they were written', () => {
     fc.assert(
       fc.property(fc.array(anyFrame, { maxLength: 12 }), sizes, (frames, pieces) => {
         assert.deepEqual(read(Buffer.concat(frames.map(written)), pieces), expected(frames));
@@ -121,7 +121,7 @@ describe('frames of a trunk, however they come', () => {
     );
   });
 
-  it('bytes at random are judged the same in pieces of any size as in one', () => {
+  it('are judged the same in one piece or several if their bytes are random', () => {
     const anyBytes = fc
       .array(
         fc.tuple(fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 3 }), fc.nat(20), fc.nat(30)),

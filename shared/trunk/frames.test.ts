@@ -16,7 +16,7 @@ function frame(type: number, id: number, value: number, payload = ''): Buffer {
   return Buffer.concat([header, Buffer.from(payload)]);
 }
 
-/** Reads bytes in pieces, and says what the handler is told; content of a stream that follows its like is joined. */
+/** Reads bytes in pieces, and returns the events of the handler; adjacent content of a stream is joined. */
 function told(bytes: Buffer, pieces = bytes.length): string[] {
   const events: string[] = [];
   let last = 0;
@@ -39,13 +39,13 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
   return events;
 }
 
-/** A row for an ABORT that may not be sent. */
+/** A row for an ABORT with a forbidden code. */
 function abort(code: number): readonly [string, Buffer, string] {
   return [`ABORT with code ${code}`, frame(FrameType.abort, 1, code), `ABORT with code ${code}`];
 }
 
 describe('FrameReader of a trunk', () => {
-  it('reads every type, in pieces of any size', () => {
+  it('reads every type in pieces of any size', () => {
     const bytes = Buffer.concat([
       frame(FrameType.open, 1, 0),
       frame(FrameType.data, 1, 5, 'hello'),
@@ -70,14 +70,14 @@ describe('FrameReader of a trunk', () => {
     }
   });
 
-  it('hands over bytes of a DATA frame before the rest has come, and nothing else of it', () => {
+  it('hands over bytes of a DATA frame before the rest has arrived, and no other partial frame', () => {
     assert.deepEqual(told(frame(FrameType.data, 1, 100, 'the first of a hundred')), [
       'data 1 the first of a hundred',
     ]);
     assert.deepEqual(told(frame(FrameType.data, 1, 100)), []);
   });
 
-  describe('takes what is at a limit', () => {
+  describe('accepts values at their limits', () => {
     const large = 'x'.repeat(DATA_MAX_BYTES);
     for (const [what, bytes, expected] of [
       ['the last stream', frame(FrameType.open, LAST_STREAM_ID, 0), 'open 4294967295'],
@@ -91,7 +91,7 @@ describe('FrameReader of a trunk', () => {
     }
   });
 
-  describe('ends at what is no frame, and reads nothing after it', () => {
+  describe('reports malformed frames, and reads nothing after them', () => {
     for (const [what, bytes, reason] of [
       ['OPEN of stream 0', frame(FrameType.open, 0, 0), 'stream 0'],
       ['DATA of stream 0', frame(FrameType.data, 0, 1, 'x'), 'stream 0'],
@@ -123,7 +123,7 @@ describe('FrameReader of a trunk', () => {
     }
   });
 
-  it('reads nothing once it was stopped, also in the middle of what it reads', () => {
+  it('reads nothing once it was stopped, even in the middle of its bytes', () => {
     const events: string[] = [];
     const reader: FrameReader = new FrameReader({
       onOpen(id) {

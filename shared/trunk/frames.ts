@@ -1,48 +1,54 @@
 /**
- * Frames of a trunk (docs/protocol.md section 10.2): nine bytes of header, a type, a stream and a value, and behind DATA and
- * MOVE as many bytes as the value says. Numbers are big-endian.
+ * Frames of a trunk (docs/protocol.md section 10.2): nine bytes of header with a type, a stream and a value. DATA and
+ * MOVE are followed by as many bytes as the value says. Numbers are big-endian.
  */
 import { CloseCode, isSendableCode } from '../control.ts';
 
 export const FrameType = {
   /** The relay begins a stream; the value is 0. */
   open: 0,
-  /** Bytes of a stream; the value is how many follow, 1 to {@link DATA_MAX_BYTES}. */
+  /** Data of a stream; the value is the number of bytes that follow, 1 to {@link DATA_MAX_BYTES}. */
   data: 1,
-  /** The sender has sent all of the stream, and takes nothing more of it; the value is 0. */
+  /** The sender has sent all data of the stream, and accepts no more; the value is 0. */
   end: 2,
   /** The stream is broken; the value is a close code. */
   abort: 3,
-  /** The sender takes so many more bytes of the stream, 1 to {@link WINDOW_BYTES}. */
+  /** The sender accepts that many more bytes of the stream, 1 to {@link WINDOW_BYTES}. */
   window: 4,
-  /** The relay asks the client to go on over a data socket; the value is how many bytes of its id follow. */
+  /**
+   * The relay asks the client to continue over a data socket; the value is the number of bytes of its id that follow.
+   */
   move: 5,
-  /** The sender has sent on the trunk all that it will, and goes on over the data socket; the value is 0. */
+  /**
+   * The sender has sent all its data of the stream on the trunk, and continues over the data socket; the value is 0.
+   */
   moved: 6,
 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
-/** @limit Bytes that may be on their way in one direction of one stream; all that a reader who takes nothing can have waiting for him. */
+/**
+ * @limit Bytes in transit in one direction of one stream, which is all that can wait for a reader who does not read.
+ */
 export const WINDOW_BYTES = 64 * 1024;
-/** @limit Bytes that one DATA frame carries at most. */
+/** @limit Bytes of one DATA frame. */
 export const DATA_MAX_BYTES = WINDOW_BYTES;
-/** @limit Characters of the id of a data socket; those of relays so far have 36. */
+/** @limit Characters of the id of a data socket; current relays use 36. */
 const CONNECTION_ID_MAX = 64;
-/** The last id. A trunk that has come to it takes no new streams. */
+/** The last id. A trunk that has used it accepts no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;
 
 export interface FrameHandler {
   onOpen(id: number): void;
-  /** Bytes of a DATA frame, in pieces as they come. */
+  /** Bytes of a DATA frame, in pieces as they arrive. */
   onData(id: number, piece: Buffer): void;
   onEnd(id: number): void;
   onAbort(id: number, code: number): void;
   onWindow(id: number, bytes: number): void;
-  /** @param connectionId of the data socket to go on over */
+  /** @param connectionId of the data socket to continue over */
   onMove(id: number, connectionId: string): void;
   onMoved(id: number): void;
-  /** What came is not a frame. Nothing is read after it. */
+  /** The data is not a frame. Nothing is read after it. */
   onProtocolError(reason: string): void;
 }
 
@@ -53,16 +59,16 @@ export function writeHeader(target: Buffer, at: number, type: FrameType, id: num
   target.writeUInt32BE(value, at + 5);
 }
 
-/** Reads frames from bytes in pieces of any size, and holds nothing of what they carry back. */
+/** Reads frames from bytes in pieces of any size, and holds back nothing of their data. */
 export class FrameReader {
   readonly #handler: FrameHandler;
   readonly #header = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES);
-  /** bytes of a header that came in an earlier piece */
+  /** bytes of a header that arrived in an earlier piece */
   #headerLength = 0;
-  /** the stream of the DATA or MOVE frame that is being read, and how much of it has not come */
+  /** the stream of the current DATA or MOVE frame, and the number of missing bytes */
   #id = 0;
   #left = 0;
-  /** what has come of the id in a MOVE frame; `undefined` in a DATA frame */
+  /** the part of a MOVE frame's id that has arrived; `undefined` in a DATA frame */
   #connectionId: string | undefined;
   #stopped = false;
 
@@ -77,7 +83,7 @@ export class FrameReader {
     }
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading. */
   stop(): void {
     this.#stopped = true;
   }
@@ -149,7 +155,7 @@ export class FrameReader {
   }
 }
 
-/** Whether a data socket could be closed with the code, as one that was broken off. */
+/** Whether a data socket that was broken off could be closed with the code. */
 function isAbortCode(code: number): boolean {
   return code !== CloseCode.normal && isSendableCode(code);
 }

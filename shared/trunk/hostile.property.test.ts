@@ -36,7 +36,7 @@ const act = fc.record({
   act: fc.constantFrom('pause', 'resume', 'write', 'close', 'destroy', 'turn', 'look'),
   stream: fc.nat(STREAMS - 1),
 });
-/** What a peer sends, cut anywhere, and what happens on this side meanwhile. */
+/** Data of a peer, cut anywhere, and the events on this side in between. */
 const happens = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.record({ frames: fc.array(frame, { maxLength: 6 }), cut: fc.nat(200) }) },
@@ -46,7 +46,7 @@ const happens = fc.array(
 );
 type Event = typeof happens extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** A side of a trunk whose peer does what it likes. */
+/** A side of a trunk with a hostile peer. */
 class Attacked {
   readonly #end: TrunkEnd;
   readonly #own: StreamRecorder[] = [];
@@ -78,7 +78,7 @@ class Attacked {
     else stream?.[event.act]();
   }
 
-  /** What must be true at any time. */
+  /** Invariants. */
   check(received: number): void {
     const { closed, socket, trunk } = this.#end;
     assert.ok(closed.length <= 1, 'the owner is told of the end once');
@@ -92,7 +92,7 @@ class Attacked {
     for (const { closed: ends } of this.#streams) assert.ok(ends.length <= 1, 'an end is told twice');
   }
 
-  /** The connection ends: everything does. */
+  /** The connection ends, and everything with it. */
   finish(): void {
     this.#end.socket.lose();
     for (const { stream } of this.#streams) stream.resume();
@@ -102,12 +102,12 @@ class Attacked {
   }
 }
 
-describe('a trunk whose peer sends anything', () => {
+describe('a trunk with a hostile peer', () => {
   for (const [who, begins] of [
     ['client', 'this'],
     ['relay', 'peer'],
   ] as const) {
-    it(`never takes more than it has let the ${who} send, ends with a protocol error or not at all, and keeps nothing`, () => {
+    it(`never accepts more than it has granted the ${who}, ends only with a protocol error, and leaks nothing`, () => {
       fc.assert(
         fc.property(happens, (events) => {
           const turns = new FakeScheduler();
@@ -130,7 +130,7 @@ describe('a trunk whose peer sends anything', () => {
     }).timeout(60_000);
   }
 
-  it('takes no more of a stream that is paused than a window, in frames of any size', () => {
+  it('accepts at most a window of a paused stream, in frames of any size', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: DATA_MAX_BYTES }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(sizes, (parts) => {

@@ -7,9 +7,9 @@ import { BufferedBytes, Receiver, ReceiveWindow, withArrival } from './receiver.
 
 const HALF = WINDOW_BYTES / 2;
 
-describe('Inlet', () => {
+describe('Receiver', () => {
   let turns: FakeScheduler;
-  /** what its owner and its handler were told */
+  /** the recorded calls of its owner and its handler */
   let owner: string[];
   let heard: string[];
   let inlet: Receiver;
@@ -35,7 +35,7 @@ describe('Inlet', () => {
     });
   }
 
-  it('is open while a handler gets at once what comes', () => {
+  it('is open while a handler gets data immediately', () => {
     attach();
     assert.equal(inlet.isOpen, true);
     inlet.received(Buffer.from('a'));
@@ -51,7 +51,7 @@ describe('Inlet', () => {
     assert.deepEqual([inlet.isOpen, heard], [true, ['a', 'b']]);
   });
 
-  it('hands what comes another way over behind what has come, however much that is', () => {
+  it('hands over any amount of other data after the received data', () => {
     attach();
     inlet.received(Buffer.from('a'));
     inlet.handOverArrived();
@@ -63,7 +63,7 @@ describe('Inlet', () => {
     assert.equal(owner.filter((what) => what === 'emptied').length, 1);
   });
 
-  it('tells that it is empty once all was handed over, but not who pauses it with the last of it', () => {
+  it('reports that it is empty once everything was handed over, but not if the handler pauses at the last piece', () => {
     inlet.attach({ onStreamData: () => inlet.pause(), onStreamDrain() {}, onStreamClose() {} });
     inlet.add(Buffer.alloc(40_000));
     inlet.add(Buffer.alloc(40_000));
@@ -78,7 +78,7 @@ describe('Inlet', () => {
     assert.deepEqual([heard, owner.at(-1)], [['c'], 'emptied']);
   });
 
-  it('lets as much come as was handed over, and no more while the handler has no room', () => {
+  it('grants as much as was handed over, and no more while the handler has no room', () => {
     attach();
     assert.equal(inlet.received(Buffer.alloc(HALF)), true);
     inlet.handOverArrived();
@@ -89,7 +89,7 @@ describe('Inlet', () => {
     assert.deepEqual([owner.length, inlet.received(Buffer.alloc(1))], [2, false]);
   });
 
-  it('drops what it holds, and what still comes, and makes room for it, once nobody hears it', () => {
+  it('drops held and new data, and grants more for it, once it is silenced', () => {
     attach();
     inlet.pause();
     inlet.received(Buffer.alloc(HALF));
@@ -102,7 +102,7 @@ describe('Inlet', () => {
     assert.equal(inlet.handler, undefined);
   });
 
-  it('tells of the end behind what came another way, and to who is attached later', () => {
+  it('reports the end after other data, including to a handler attached later', () => {
     inlet.add(Buffer.from('a'));
     inlet.end(CloseCode.internalError);
     turns.settle();
@@ -111,7 +111,7 @@ describe('Inlet', () => {
     assert.deepEqual(heard, ['a', '1011']);
   });
 
-  it('tells immediately that the peer has left, and drops what it holds, even while it is paused', () => {
+  it('reports immediately that the peer has left, and drops held data, even while it is paused', () => {
     attach();
     inlet.pause();
     inlet.received(Buffer.from('a'));
@@ -122,7 +122,7 @@ describe('Inlet', () => {
     assert.deepEqual(heard, ['1001']);
   });
 
-  it('tells of an end that waits behind what it holds when somebody asks for it', () => {
+  it('reports an end that waits after held data when asked for it', () => {
     attach();
     inlet.pause();
     inlet.received(Buffer.from('a'));
@@ -136,14 +136,14 @@ describe('Inlet', () => {
 });
 
 describe('ReceiveWindow', () => {
-  it('lets 64 KiB come, and not a byte more, before something is passed on', () => {
+  it('allows 64 KiB, and not a byte more, before data is passed on', () => {
     const window = new ReceiveWindow();
     assert.equal(window.received(WINDOW_BYTES - 1), true);
     assert.equal(window.received(1), true);
     assert.equal(window.received(1), false);
   });
 
-  it('lets the peer go on by half a window at a time, or by more that was passed on at once', () => {
+  it('grants half a window at a time, or more if more was passed on together', () => {
     const window = new ReceiveWindow();
     window.received(WINDOW_BYTES);
     assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), false);
@@ -157,14 +157,14 @@ describe('ReceiveWindow', () => {
     assert.equal(window.grant(), WINDOW_BYTES);
   });
 
-  it('lets nothing more come for what was passed on before the peer is told', () => {
+  it('allows nothing more for data that was passed on before the peer is told', () => {
     const window = new ReceiveWindow();
     window.received(WINDOW_BYTES);
     window.passedOn(WINDOW_BYTES);
     assert.equal(window.received(1), false);
   });
 
-  it('never has more than a window on its way or waiting, and never stops a peer whose bytes are passed on', () => {
+  it('never has more than a window in transit or waiting, and never stops a peer whose data is passed on', () => {
     const parts = fc.array(fc.tuple(fc.integer({ min: 1, max: WINDOW_BYTES }), fc.boolean()), {
       maxLength: 100,
     });
@@ -201,8 +201,8 @@ function takeAll(held: BufferedBytes): Buffer[] {
   return pieces;
 }
 
-describe('HeldBytes', () => {
-  it('gives back what was put in, in order, whatever is taken out meanwhile', () => {
+describe('BufferedBytes', () => {
+  it('returns the bytes in order, even if some are removed in between', () => {
     const length = fc.oneof(
       fc.integer({ min: 1, max: 200 }),
       fc.constantFrom(16 * KIB - 1, 16 * KIB, 40 * KIB),
@@ -228,7 +228,7 @@ describe('HeldBytes', () => {
             given.push(Buffer.from(piece));
             size += piece.length;
             held.add(piece);
-            // Who reads uses the memory again.
+            // The reader may reuse the memory.
             piece.fill(0xff);
           }
           assert.equal(held.size, size);
@@ -240,7 +240,7 @@ describe('HeldBytes', () => {
     );
   });
 
-  it('takes hardly more memory than what it holds', () => {
+  it('uses little more memory than the bytes it holds', () => {
     const held = new BufferedBytes();
     const memory = Buffer.alloc(64 * KIB, 'x');
     for (let at = 0; at < memory.length; at += 1) held.add(memory.subarray(at, at + 1));
@@ -258,7 +258,7 @@ describe('HeldBytes', () => {
     );
   });
 
-  it('holds nothing once it was cleared', () => {
+  it('holds nothing after it was cleared', () => {
     const held = new BufferedBytes();
     held.add(Buffer.from('a'));
     held.clear();
@@ -269,14 +269,14 @@ describe('HeldBytes', () => {
 });
 
 const content = fc.uint8Array({ minLength: 1, maxLength: 40 });
-/** Pieces of one stream with what is between them: a header, or more than that. */
+/** Pieces of one stream, with the bytes between them: a header, or more. */
 const arrivals = fc.array(
   fc.record({ piece: content, between: fc.constantFrom(FRAME_HEADER_BYTES, 2 * FRAME_HEADER_BYTES, 30) }),
   { minLength: 1, maxLength: 12 },
 );
 
 describe('withArrival', () => {
-  it('joins what came, and touches nothing but what is in between', () => {
+  it('joins the received pieces, and changes only what is between them', () => {
     fc.assert(
       fc.property(arrivals, fc.boolean(), (parts, together) => {
         const bytes = Buffer.concat(
@@ -298,7 +298,7 @@ describe('withArrival', () => {
     );
   });
 
-  it('copies neither of two with a header between them', () => {
+  it('copies neither of two pieces with a header between them', () => {
     for (const [first, second] of [
       ['long', 'x'],
       ['x', 'long'],

@@ -1,15 +1,17 @@
-/** What comes on a stream, on its way to the handler: held while the stream is paused, and its end behind it. */
+/**
+ * Received data of a stream on its way to the handler. Holds the data, and then the end, while the stream is paused.
+ */
 import { CloseCode } from '../control.ts';
 import { joined } from '../http1/fields.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
 
 export interface ReceiverOwner {
-  /** Something has come: {@link Receiver.handOverArrived} is due when all has been read. */
+  /** Data has arrived: {@link Receiver.handOverArrived} must be called after reading. */
   arrived(): void;
-  /** The peer is to be let send more: {@link Receiver.grant}. */
+  /** The peer may send more: call {@link Receiver.grant}. */
   letSend(): void;
-  /** All that was held has been handed over, and the stream is not paused. */
+  /** All held data has been handed over, and the stream is not paused. */
   emptied(): void;
 }
 
@@ -18,16 +20,16 @@ export class Receiver {
   readonly #window = new ReceiveWindow();
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
-  /** Whether nobody hears what comes. */
+  /** Whether the handler gets no more callbacks. */
   #isSilent = false;
-  /** bytes that the handler has and has no room for: it has paused the stream */
+  /** bytes passed to a handler that had no room for them and paused the stream */
   #unsettled = 0;
-  /** what came in the bytes that are being read */
+  /** data received in the current bytes */
   #arrived: Buffer | undefined;
-  /** what came while the stream was paused, or had no handler */
+  /** data received while the stream was paused or had no handler */
   readonly #held = new BufferedBytes();
   #isHandingOver = false;
-  /** code of the peer's end, behind what is held */
+  /** code of the peer's end, after the held data */
   #endCode: number | undefined;
 
   constructor(owner: ReceiverOwner) {
@@ -42,7 +44,7 @@ export class Receiver {
     return this.#isPaused;
   }
 
-  /** Whether all that came has been handed over, and more would be. */
+  /** Whether all received data was handed over, and the stream is not paused. */
   get isOpen(): boolean {
     return !this.#isPaused && this.#held.size === 0 && this.#arrived === undefined;
   }
@@ -79,27 +81,27 @@ export class Receiver {
     return true;
   }
 
-  /** @returns for how many more bytes the peer is let go on, as it is told at once */
+  /** @returns how many more bytes the peer may send, which the caller must report to it immediately */
   grant(): number {
     return this.#window.grant();
   }
 
-  /** All that comes for now has come: it is handed over in one piece. */
+  /** All data that is available now has been read: hands it over in one piece. */
   handOverArrived(): void {
     const piece = this.#arrived;
     this.#arrived = undefined;
     if (piece !== undefined) this.#handOver(piece);
   }
 
-  /** Something comes another way than on the trunk, behind what has come there. */
+  /** Adds data that arrived another way than on the trunk, after the data of the trunk. */
   add(piece: Buffer): void {
     this.#held.add(piece);
     this.#handOverLater();
   }
 
   /**
-   * The peer has ended the stream. The handler is told with the code after it has received the rest, or immediately if the peer has
-   * left: then nobody waits for what becomes of the rest.
+   * The peer has ended the stream. The handler gets the code after the remaining data, or immediately if the peer has
+   * left, because then nothing waits for the rest.
    */
   end(code: number): void {
     this.handOverArrived();
@@ -108,14 +110,14 @@ export class Receiver {
     if (this.#held.size === 0) this.#tellEnd();
   }
 
-  /** Tells the handler of an end that waits behind bytes it has no room for, and drops those bytes. */
+  /** Immediately reports an end that waits after data without room, and drops that data. */
   tellEndNow(): void {
     if (this.#endCode === undefined) return;
     this.#held.clear();
     this.#tellEnd();
   }
 
-  /** Nothing more is heard of the stream. What still comes is dropped, and makes room: the peer is to come to its end. */
+  /** Silences the stream. Data that still arrives is dropped, and granted again, so that the peer can reach its end. */
   silence(): void {
     this.#isSilent = true;
     this.#handler = undefined;
@@ -129,7 +131,7 @@ export class Receiver {
   #handOver(piece: Buffer): void {
     this.#unsettled += piece.length;
     this.#handler?.onStreamData(piece);
-    // What a handler has no room for is not to make room for more.
+    // Data without room at the handler must not cause a grant.
     if (!this.#isPaused) this.#settle();
   }
 
@@ -140,7 +142,7 @@ export class Receiver {
     if (isDue) this.#owner.letSend();
   }
 
-  /** Not within `resume`: whoever calls it may be about to attach another handler. */
+  /** Not within `resume`, because its caller may be about to attach another handler. */
   #handOverLater(): void {
     if (this.#isHandingOver || (this.#held.size === 0 && this.#endCode === undefined)) return;
     this.#isHandingOver = true;
@@ -167,27 +169,27 @@ export class Receiver {
   }
 }
 
-/* How much one end of a stream lets the other send: what it has passed on, it lets the other send again. */
+/* The window of a stream: how much one end allows the other to send. Data that was passed on is granted again. */
 
-/** Bytes that are let go on at a time: so many that a frame is worth it, so few that a peer who has half a window left sends on. */
+/** Bytes granted at a time: enough to be worth a frame, few enough that a peer with half a window left never stops. */
 const GRANT_BYTES = WINDOW_BYTES / 2;
 
 export class ReceiveWindow {
   /** bytes that the peer may still send */
   #open = WINDOW_BYTES;
-  /** bytes that were passed on, and that the peer was not let send again */
+  /** bytes passed on, but not yet granted again */
   #passedOn = 0;
 
-  /** @returns whether the peer was allowed to send so many bytes */
+  /** @returns whether the peer was allowed to send that many bytes */
   received(bytes: number): boolean {
     this.#open -= bytes;
     return this.#open >= 0;
   }
 
   /**
-   * Bytes that came were passed on.
+   * Received bytes were passed on.
    *
-   * @returns whether the peer is to be let go on, by {@link grant}
+   * @returns whether the peer should be allowed more, with {@link grant}
    */
   passedOn(bytes: number): boolean {
     this.#passedOn += bytes;
@@ -195,9 +197,9 @@ export class ReceiveWindow {
   }
 
   /**
-   * Lets the peer go on. To be called when it is told: what it sends before it could know is too much.
+   * Allows the peer to send more. Call when the peer is told, because data that it sends before is a violation.
    *
-   * @returns for how many more bytes
+   * @returns the number of additional bytes
    */
   grant(): number {
     const grant = this.#passedOn;
@@ -207,16 +209,16 @@ export class ReceiveWindow {
   }
 }
 
-/** What came on a stream that is paused. However small the pieces are that it came in, it takes hardly more memory than they. */
+/** Data of a paused stream. Uses little more memory than the data, however small its pieces are. */
 
-/** Bytes up to which pieces are gathered in one. */
+/** Size up to which pieces are collected into one, in bytes. */
 const GATHERED_BYTES = 16 * 1024;
 const NONE = Buffer.alloc(0);
 
 export class BufferedBytes {
   readonly #pieces: Buffer[] = [];
   #size = 0;
-  /** memory of the last piece, where more can be gathered in it */
+  /** memory of the last piece, if it has room for more */
   #block: Buffer = NONE;
 
   get size(): number {
@@ -238,7 +240,7 @@ export class BufferedBytes {
     this.#block = piece.length < GATHERED_BYTES ? kept : NONE;
   }
 
-  /** Takes out what came first. */
+  /** Removes the first piece. */
   shift(): Buffer | undefined {
     const piece = this.#pieces.shift();
     if (this.#pieces.length === 0) this.#block = NONE;
@@ -259,7 +261,7 @@ export class BufferedBytes {
   }
 }
 
-/** A copy where it is a small part of what was read, which would stay for as long. */
+/** Copies a small part of a read chunk, which would otherwise keep the whole chunk in memory. */
 function unshared(piece: Buffer): Buffer {
   if (2 * piece.length >= piece.buffer.byteLength) return piece;
   const copy = Buffer.allocUnsafeSlow(piece.length);
@@ -267,14 +269,17 @@ function unshared(piece: Buffer): Buffer {
   return copy;
 }
 
-/* Bytes of one stream that arrive together, in however many frames: each piece costs a system call or two further on. */
+/*
+ * Joins data of one stream that arrives together in several frames, because each piece costs one or two system calls
+ * later.
+ */
 
 /**
- * Joins what has arrived of a stream. Where only a header is in between, the shorter of the two is moved over it; otherwise
+ * Joins received data of a stream. If only a header is between the pieces, the shorter one is moved over it; otherwise
  * both are copied.
  *
- * @param held what came first, `undefined` for nothing; not to be used after
- * @param piece of the same bytes that were read, or of later ones; not to be used after
+ * @param held the earlier piece, `undefined` for none; must not be used afterwards
+ * @param piece from the same read bytes, or later ones; must not be used afterwards
  */
 export function withArrival(held: Buffer | undefined, piece: Buffer): Buffer {
   if (held === undefined) return piece;

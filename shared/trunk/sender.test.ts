@@ -5,7 +5,7 @@ import { read } from '../testing/trunk-frames.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
 import { Batch, BATCH_BYTES, Sender } from './sender.ts';
 
-/** What leaves when so many bytes may: frames as they are sent. */
+/** The frames sent with that limit of payload bytes. */
 function leave(outlet: Sender, limit: number): Buffer {
   const batch = new Batch();
   outlet.putInto(batch, 1, limit);
@@ -14,8 +14,8 @@ function leave(outlet: Sender, limit: number): Buffer {
   return socket.take();
 }
 
-describe('Outlet', () => {
-  it('puts no more into a frame than may leave, and nothing where nothing may', () => {
+describe('Sender', () => {
+  it('puts no more into a frame than allowed, and creates no empty frame', () => {
     const outlet = new Sender();
     outlet.add(Buffer.from('abc'));
     outlet.add(Buffer.from('def'));
@@ -25,7 +25,7 @@ describe('Outlet', () => {
     assert.deepEqual(read(leave(outlet, 10)), []);
   });
 
-  it('lets leave what the peer takes: a window, and what it is let go on by', () => {
+  it('sends what the peer allows: a window, and every grant', () => {
     const outlet = new Sender();
     outlet.add(Buffer.alloc(WINDOW_BYTES + 10));
     assert.deepEqual([read(leave(outlet, Infinity)), outlet.isOpen], [[`data 1 ${WINDOW_BYTES}`], false]);
@@ -34,7 +34,7 @@ describe('Outlet', () => {
     assert.deepEqual([read(leave(outlet, Infinity)), outlet.isEmpty], [['data 1 9'], false]);
   });
 
-  it('knows when the peer lets it go on by more than was sent', () => {
+  it('detects a grant of more than was sent', () => {
     const outlet = new Sender();
     assert.equal(outlet.widen(1), false);
     const other = new Sender();
@@ -43,7 +43,7 @@ describe('Outlet', () => {
     assert.deepEqual([other.widen(3), other.widen(1)], [true, false]);
   });
 
-  it('has room for a writer who waits once when all has left, or was dropped', () => {
+  it('reports room once to a waiting writer when all data was sent or dropped', () => {
     for (const empty of [
       (outlet: Sender) => void leave(outlet, Infinity),
       (outlet: Sender) => outlet.clear(),
@@ -59,7 +59,7 @@ describe('Outlet', () => {
     }
   });
 
-  it('sends what was written, in order, however it is written and leaves', () => {
+  it('sends the written data in order, for any sizes of writes and frames', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 9000 }), { maxLength: 8 });
     const limits = fc.array(fc.integer({ min: 1, max: 9000 }), { maxLength: 20 });
     fc.assert(
@@ -70,10 +70,10 @@ describe('Outlet', () => {
           Uint8Array.from({ length: 251 }, (_, index) => index),
         );
         let at = 0;
-        // What leaves is masked in place, so the outlet gets its own.
+        // Sent bytes are masked in place, so the sender gets a copy.
         for (const size of written) outlet.add(Buffer.from(all.subarray(at, (at += size))));
         const left = [...allowed, Infinity].map((limit) => leave(outlet, limit).subarray(FRAME_HEADER_BYTES));
-        // Up to what one window takes.
+        // Up to one window.
         const sent = Buffer.concat(left);
         assert.ok(sent.equals(all.subarray(0, sent.length)));
         assert.equal(sent.length, Math.min(all.length, WINDOW_BYTES));
@@ -82,15 +82,15 @@ describe('Outlet', () => {
   });
 });
 
-/** Bytes of payload up to which a copy is made. */
+/** Size up to which payload is copied, in bytes. */
 const COPIED = 4096;
 
-/** What a batch does with its socket. */
+/** The calls of a batch to its socket. */
 class FakeSocket {
   readonly writes: { pieces: readonly Buffer[]; size: number }[] = [];
   room = true;
 
-  /** The real one copies what is written alone. */
+  /** The real one copies the data of a single write. */
   write(chunk: Buffer): boolean {
     this.writes.push({ pieces: [Buffer.from(chunk)], size: chunk.length });
     return this.room;
@@ -144,7 +144,7 @@ const anyFrame = fc.record({
 });
 
 describe('Batch', () => {
-  it('sends what was put in, in one write', () => {
+  it('sends all frames in one write', () => {
     fc.assert(
       fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 60 }), fc.boolean(), (frames, room) => {
         const socket = new FakeSocket();
@@ -160,7 +160,7 @@ describe('Batch', () => {
     );
   });
 
-  it('does not mix what one batch sends with the next', () => {
+  it('does not mix a batch with the next one', () => {
     const socket = new FakeSocket();
     const frames = [
       { id: 1, payload: Buffer.alloc(COPIED + 1, 'a') },
@@ -180,7 +180,7 @@ describe('Batch', () => {
     );
   });
 
-  it('copies what is small, beside its header, and passes on what is large as it is', () => {
+  it('copies small payload beside its header, and passes large payload on unchanged', () => {
     const socket = new FakeSocket();
     const small = Buffer.alloc(COPIED, 's');
     const large = Buffer.alloc(COPIED + 1, 'l');
@@ -207,7 +207,7 @@ describe('Batch', () => {
     assert.equal(pieces[2]?.includes('x'), false);
   });
 
-  it('sends in one piece what fits into one', () => {
+  it('sends small batches in one piece', () => {
     const socket = new FakeSocket();
     fill(
       Array.from({ length: 4 }, (_, id) => ({

@@ -1,14 +1,14 @@
-/** What waits to be sent on a stream, and how much of it the peer takes. */
+/** Queued data of a stream, and how much of it the peer accepts. */
 import type { WebSocketByteStream } from '../websocket/byte-stream.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
 
-/** Bytes that wait to be sent from which on a writer is asked to wait. */
+/** Queued bytes from which on a writer is asked to wait. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
 export class Sender {
   #pieces: Buffer[] = [];
   #size = 0;
-  /** bytes that the peer takes */
+  /** bytes that the peer accepts */
   #window = WINDOW_BYTES;
   /** Whether a writer waits for room. */
   #isAwaited = false;
@@ -17,12 +17,12 @@ export class Sender {
     return this.#size === 0;
   }
 
-  /** Whether the peer takes more. */
+  /** Whether the peer accepts more. */
   get isOpen(): boolean {
     return this.#window > 0;
   }
 
-  /** @returns `false` when more waits than should: the writer is to wait until {@link takeRoom} */
+  /** @returns `false` if too much is queued: the writer should wait until {@link takeRoom} */
   add(piece: Buffer): boolean {
     this.#pieces.push(piece);
     this.#size += piece.length;
@@ -31,16 +31,16 @@ export class Sender {
     return false;
   }
 
-  /** @returns whether the peer may take so many bytes more: no more than a window */
+  /** @returns whether the peer may accept that many more bytes: at most a window */
   widen(bytes: number): boolean {
     this.#window += bytes;
     return this.#window <= WINDOW_BYTES;
   }
 
   /**
-   * Puts as much into a batch as the peer takes, in one frame of the stream.
+   * Adds as much data to a batch as the peer accepts, in one frame of the stream.
    *
-   * @param limit bytes of payload at most
+   * @param limit maximum bytes of payload
    * @returns bytes of payload
    */
   putInto(batch: Batch, id: number, limit: number): number {
@@ -72,7 +72,7 @@ export class Sender {
     return this.#isAwaited;
   }
 
-  /** @returns whether {@link putInto} has made room for a writer who waits; once */
+  /** @returns whether {@link putInto} has made room for a waiting writer; once */
   takeRoom(): boolean {
     if (!this.#isAwaited || this.#size > 0) return false;
     this.#isAwaited = false;
@@ -85,22 +85,22 @@ export class Sender {
   }
 }
 
-/* Frames that leave in one write. */
+/* Frames that are sent in one write. */
 
 /** Bytes after which a batch is full. */
 export const BATCH_BYTES = 64 * 1024;
-/** Payloads up to this are copied beside their headers; above, a copy costs more than another piece to write. */
+/** Payload up to this size is copied beside its header. Above, copying costs more than writing another piece. */
 const COPY_MAX_BYTES = 4096;
-/** Where headers and small payloads come together. One for all trunks: a batch is filled and sent at once. */
+/** Holds headers and small payload. Shared by all trunks, because a batch is filled and sent synchronously. */
 const scratch = Buffer.allocUnsafeSlow(16 * 1024);
 
 export class Batch {
   readonly #pieces: Buffer[] = [];
-  /** bytes of the scratch that belong to no piece yet */
+  /** bytes of the scratch memory that belong to no piece yet */
   #loose = 0;
   #size = 0;
 
-  /** bytes that are in it */
+  /** bytes in the batch */
   get size(): number {
     return this.#size;
   }
@@ -117,7 +117,7 @@ export class Batch {
     this.#size += FRAME_HEADER_BYTES;
   }
 
-  /** What follows the header that was added last, or a part of it. */
+  /** The payload of the last header, or a part of it. */
   addPayload(payload: Buffer): void {
     this.#size += payload.length;
     if (payload.length > COPY_MAX_BYTES) {
@@ -130,9 +130,9 @@ export class Batch {
     this.#loose += payload.length;
   }
 
-  /** @returns whether there is room for more at once; where not, the stream tells when there is */
+  /** @returns whether there is room for more; if not, the stream reports when there is */
   sendOn(socket: Pick<WebSocketByteStream, 'write' | 'writeAll'>): boolean {
-    // The socket copies what is as small as that.
+    // The socket copies data of that size.
     if (this.#pieces.length === 0) return socket.write(scratch.subarray(0, this.#loose));
     this.#seal();
     return socket.writeAll(this.#pieces, this.#size);

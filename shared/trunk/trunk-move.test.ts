@@ -10,7 +10,7 @@ import type { TrunkStream } from './trunk-stream.ts';
 const KIB = 1024;
 const ENDS = ['relay', 'client'] as const;
 
-/** One end of stream 1, which is to move. The test speaks for the other end, on the trunk and on the data socket. */
+/** One end of a moving stream 1. The test plays the other end, on the trunk and on the data socket. */
 class Moving {
   readonly turns: FakeScheduler;
   readonly near: TrunkEnd;
@@ -19,7 +19,7 @@ class Moving {
   /** the data socket, and its other end */
   readonly own: FakeTrunkSocket;
   readonly far: FakeTrunkSocket;
-  /** what has come to the other end of the data socket */
+  /** data received by the other end of the data socket */
   farText = '';
   readonly farClosed: number[] = [];
 
@@ -55,29 +55,29 @@ class Moving {
     this.stream.moveTo(this.own);
   }
 
-  /** Fills the peer's window, and has so many bytes wait for more of it. */
+  /** Fills the peer's window, with that many more bytes waiting. */
   fill(more: number): void {
     this.stream.write(Buffer.alloc(WINDOW_BYTES - 1 + more, '.'));
     assert.deepEqual(this.near.sent(), [`data 1 ${WINDOW_BYTES - 1}`]);
   }
 
-  /** Something comes on the data socket, which it cannot while nobody reads it. */
+  /** Data arrives on the data socket, which must be read. */
   come(text: string): void {
     assert.equal(this.own.isPaused, false, 'nobody reads the data socket');
     this.own.receive(Buffer.from(text));
   }
 
-  /** What has been written to the data socket goes to its other end, and how it was closed. */
+  /** Passes written data and the close of the data socket on to its other end. */
   pass(): void {
     while (this.own.isBusy) this.own.passOn(Infinity);
   }
 
-  /** What the peer is told on the trunk. */
+  /** What the peer receives on the trunk. */
   sent(): string[] {
     return this.near.sent();
   }
 
-  /** What was handed over, how the stream has ended, and how the data socket has at its other end. */
+  /** The data handed over, the end of the stream, and the end at the other side of the data socket. */
   state(): [text: string, closed: number[], farClosed: number[]] {
     this.turns.settle();
     this.pass();
@@ -85,7 +85,7 @@ class Moving {
   }
 }
 
-/** How far a stream has moved that is not over. */
+/** The states of an open stream that moves. */
 const STATES = {
   'waits for its data socket': () => {},
   'waits for its data socket, and whose peer has moved': ({ near }: Moving) => near.hear(moved(1)),
@@ -118,7 +118,7 @@ describe('TrunkStream, when it moves', () => {
 
   afterEach(() => turns.reset());
 
-  /** Runs the same for both ends, with a stream of its own. */
+  /** Runs the same test for both ends, each with a new stream. */
   function eachEnd(act: (it: Moving, which: (typeof ENDS)[number]) => void): void {
     for (const which of ENDS) act(new Moving(turns, which), which);
   }
@@ -135,7 +135,7 @@ describe('TrunkStream, when it moves', () => {
       recorder.stream.whenLarge(LARGE_BYTES, () => (told += 1));
     });
 
-    it('when more than 128 KiB have left, which is not when they are written', () => {
+    it('when more than 128 KiB were sent, not when they are written', () => {
       recorder.stream.write(Buffer.alloc(LARGE_BYTES + 1));
       near.sent();
       near.hear(window(1, WINDOW_BYTES));
@@ -146,7 +146,7 @@ describe('TrunkStream, when it moves', () => {
       assert.equal(told, 1);
     });
 
-    it('when more than 128 KiB have come, from the start behind each byte that has left', () => {
+    it('when more than 128 KiB were received, counted from each sent byte', () => {
       recorder.stream.write(Buffer.from('?'));
       near.sent();
       const full = (): void => {
@@ -166,7 +166,7 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('asks the peer', () => {
-    it('with the id of the data socket, before what waits', () => {
+    it('with the id of the data socket, before waiting data', () => {
       const near = new TrunkEnd(turns, 'this');
       const { stream } = near.open();
       stream.write(Buffer.alloc(WINDOW_BYTES + 1));
@@ -201,7 +201,7 @@ describe('TrunkStream, when it moves', () => {
     ['was closed', (stream: TrunkStream) => stream.close(CloseCode.normal)],
     ['was broken off', (stream: TrunkStream) => stream.destroy()],
   ] as const) {
-    it(`needs no data socket when it ${what} before it hears that it may move`, () => {
+    it(`needs no data socket when it ${what} before the request to move arrives`, () => {
       const near = new TrunkEnd(turns, 'peer');
       near.hear(open(1), data(1, '?'));
       over(near.begun[0]?.stream ?? assert.fail());
@@ -213,7 +213,7 @@ describe('TrunkStream, when it moves', () => {
   }
 
   describe('sends', () => {
-    it('MOVED behind everything that waits, also for room, and what is written later through the data socket at once', () => {
+    it('MOVED after all waiting data, including data without room, and later data immediately over the data socket', () => {
       eachEnd((it) => {
         it.stream.write(Buffer.from('abc'));
         it.fill(10 - 3);
@@ -231,7 +231,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('room to a writer who waits once, from the trunk and then from the data socket', () => {
+    it('room once to a waiting writer, first from the trunk and then from the data socket', () => {
       eachEnd((it) => {
         it.fill(0);
         assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
@@ -249,7 +249,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('room to a writer who waits once where neither has any, when both have', () => {
+    it('room once to a waiting writer when both have room again', () => {
       for (const first of ['trunk', 'data socket']) {
         eachEnd((it) => {
           it.fill(16 * KIB);
@@ -266,7 +266,7 @@ describe('TrunkStream, when it moves', () => {
       }
     });
 
-    it('room from the data socket alone once the peer has moved, too', () => {
+    it('room from the data socket alone, also once the peer has moved', () => {
       eachEnd((it) => {
         STATES['has moved, as its peer has'](it);
         assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
@@ -275,7 +275,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('WINDOW for what the peer sends on the trunk behind its own MOVED, and none for what comes after both', () => {
+    it('WINDOW for data that the peer sends on the trunk after our MOVED, and none for data after both', () => {
       eachEnd((it) => {
         STATES['has moved, and whose peer has not'](it);
         it.near.hear(data(1, 40 * KIB));
@@ -291,7 +291,7 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('hands over', () => {
-    it('what comes early on the data socket behind what comes on the trunk', () => {
+    it('early data of the data socket after data of the trunk', () => {
       eachEnd((it) => {
         it.moveTo();
         assert.equal(it.own.isPaused, true);
@@ -306,7 +306,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('what comes on the data socket that is opened after the peer has moved', () => {
+    it('data of a data socket that is opened after the peer has moved', () => {
       eachEnd((it) => {
         it.near.hear(data(1, 'a'), moved(1));
         it.moveTo();
@@ -374,7 +374,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('what comes to who is attached meanwhile', () => {
+    it('data to a handler that is attached in the meantime', () => {
       for (const state of Object.keys(STATES) as State[]) {
         eachEnd((it) => {
           STATES[state](it);
@@ -392,7 +392,7 @@ describe('TrunkStream, when it moves', () => {
       }
     });
 
-    it('what comes to who is attached only after it has moved', () => {
+    it('data to a handler that is attached only after the move', () => {
       const near = new TrunkEnd(turns, 'this');
       const stream = near.trunk.open();
       const [own] = joinedTrunkSockets();
@@ -412,7 +412,7 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('ends with its data socket', () => {
-    it('behind what is still to come on the trunk, where that closes cleanly', () => {
+    it('after outstanding data of the trunk, if the socket closes cleanly', () => {
       for (const code of [CloseCode.normal, CloseCode.noStatus]) {
         eachEnd((it) => {
           it.moveTo();
@@ -426,7 +426,7 @@ describe('TrunkStream, when it moves', () => {
       }
     });
 
-    it('behind what it holds, where it is paused', () => {
+    it('after held data, if it is paused', () => {
       eachEnd((it) => {
         it.moveTo();
         it.stream.pause();
@@ -440,7 +440,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('at once with its code where that is not clean, and something is still to come on the trunk', () => {
+    it('immediately with an unclean code, even if data is outstanding on the trunk', () => {
       eachEnd((it) => {
         STATES['has moved, and whose peer has not'](it);
         it.near.hear(data(1, 'a'));
@@ -452,7 +452,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('and says so on the trunk, where it has not moved', () => {
+    it('and reports that on the trunk, if it has not moved', () => {
       eachEnd((it) => {
         it.fill(1);
         it.moveTo();
@@ -464,7 +464,7 @@ describe('TrunkStream, when it moves', () => {
     });
 
     for (const code of [CloseCode.normal, CloseCode.internalError]) {
-      it(`with ${code}, and what waits for the trunk has nobody to take it`, () => {
+      it(`with ${code}, and drops data that waits for the trunk`, () => {
         eachEnd((it) => {
           STATES['has something to send on the trunk, and whose peer has moved'](it);
           it.come('a');
@@ -473,7 +473,7 @@ describe('TrunkStream, when it moves', () => {
         });
       });
 
-      it(`with ${code} that came with the handshake`, () => {
+      it(`with ${code} that arrived with the handshake`, () => {
         eachEnd((it) => {
           it.own.closeFrom(code);
           it.moveTo();
@@ -486,7 +486,7 @@ describe('TrunkStream, when it moves', () => {
         });
       });
 
-      it(`with ${code} once both have moved, which is told once`, () => {
+      it(`with ${code} once both have moved, reported once`, () => {
         eachEnd((it) => {
           STATES['has moved, as its peer has'](it);
           it.come('a');
@@ -498,12 +498,12 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('once both have moved', () => {
-    it('has nothing to do with its trunk any more', () => {
+    it('no longer uses its trunk', () => {
       eachEnd((it) => {
         STATES['has moved, as its peer has'](it);
         it.near.trunk.retire();
         assert.deepEqual(it.near.closed, [CloseCode.normal]);
-        // At once, without a detour.
+        // Immediately, without a detour.
         it.come('a');
         assert.equal(it.recorder.text, 'a');
         it.stream.write(Buffer.from('b'));
@@ -512,7 +512,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('needs its trunk no more for what it holds', () => {
+    it('no longer needs its trunk for held data', () => {
       eachEnd((it) => {
         it.stream.pause();
         it.near.hear(data(1, 'a'));
@@ -526,7 +526,7 @@ describe('TrunkStream, when it moves', () => {
       });
     });
 
-    it('has a retired trunk closed behind the last that moves, whoever of the two is later', () => {
+    it('closes a retired trunk after the last moved stream, whichever end moves last', () => {
       for (const state of [
         'has moved, and whose peer has not',
         'has something to send on the trunk, and whose peer has moved',
@@ -546,7 +546,7 @@ describe('TrunkStream, when it moves', () => {
 
   describe('asks for a sign of life', () => {
     for (const state of Object.keys(STATES) as State[]) {
-      it(`where it goes on, as a stream that ${state}`, () => {
+      it(`on the connection in use, as a stream that ${state}`, () => {
         eachEnd((it) => {
           STATES[state](it);
           it.stream.probe();
@@ -560,7 +560,7 @@ describe('TrunkStream, when it moves', () => {
     }
   });
 
-  /** What becomes of a stream in each state when it is closed: what the peer is told, and how its data socket ends. */
+  /** The end of a stream by state: what the peer receives, and how the data socket ends. */
   const CLOSES: Record<State, [clean: string[], broken: string[], hasOwn: boolean]> = {
     'waits for its data socket': [['end 1'], ['abort 1 1011'], false],
     'waits for its data socket, and whose peer has moved': [['end 1'], ['abort 1 1011'], false],
@@ -575,7 +575,7 @@ describe('TrunkStream, when it moves', () => {
   ][]) {
     describe(`as a stream that ${state}`, () => {
       for (const code of [CloseCode.normal, CloseCode.internalError]) {
-        it(`closes with ${code}, hears nothing more, and lets the peer come to its end`, () => {
+        it(`closes with ${code}, makes no more callbacks, and lets the peer reach its end`, () => {
           eachEnd((it) => {
             STATES[state](it);
             it.stream.write(Buffer.from('last'));
@@ -595,14 +595,14 @@ describe('TrunkStream, when it moves', () => {
             if (isPeerThere) it.near.hear(data(1, 'unheard'), hasOwn ? moved(1) : end(1));
             assert.deepEqual([it.near.trunk.size, it.near.closed, it.recorder.closed], [0, [], []]);
             assert.deepEqual([it.recorder.text, turns.timers], ['', 0]);
-            // A data socket that comes too late has nobody.
+            // A data socket that arrives too late is not used.
             if (!hasOwn) it.moveTo();
             assert.deepEqual(it.state()[2], [hasOwn ? code : CloseCode.goingAway]);
           });
         });
       }
 
-      it('is broken off, hears nothing more, and lets the peer come to its end', () => {
+      it('is broken off, makes no more callbacks, and lets the peer reach its end', () => {
         eachEnd((it) => {
           STATES[state](it);
           it.stream.destroy();
@@ -657,7 +657,7 @@ describe('TrunkStream, when it moves', () => {
     }
   });
 
-  it('takes what was sent before on the trunk when it has ended on its data socket, more than a window of it', () => {
+  it('accepts outstanding data of the trunk after it has ended on its data socket, even more than a window', () => {
     for (const when of ['has moved', 'is about to']) {
       eachEnd((it) => {
         it.moveTo();
@@ -676,7 +676,7 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('without a data socket', () => {
-    it('goes on where it is', () => {
+    it('continues on the trunk', () => {
       eachEnd((it) => {
         it.stream.moveFailed();
         it.stream.write(Buffer.from('b'));
@@ -688,7 +688,7 @@ describe('TrunkStream, when it moves', () => {
     });
 
     for (const order of ['before', 'after'] as const) {
-      it(`is broken off where the peer has moved, which is heard ${order} that there is none`, () => {
+      it(`is broken off if the peer has moved, which is known ${order} the failure`, () => {
         eachEnd((it) => {
           if (order === 'after') it.stream.moveFailed();
           it.near.hear(data(1, 'a'), moved(1));
@@ -699,7 +699,7 @@ describe('TrunkStream, when it moves', () => {
       });
     }
 
-    it('is told of once, where it was over before', () => {
+    it('reports a failure once, even if the stream ended before', () => {
       eachEnd((it) => {
         it.near.hear(moved(1));
         it.near.socket.lose();
@@ -709,7 +709,7 @@ describe('TrunkStream, when it moves', () => {
     });
   });
 
-  it('is broken off when it is closed, and the peer takes nothing for five minutes of what is before MOVED', () => {
+  it('is broken off when it is closed, and the peer reads none of the data before MOVED for five minutes', () => {
     eachEnd((it) => {
       it.fill(16 * KIB + 1);
       it.moveTo();
@@ -756,7 +756,7 @@ describe('TrunkStream, when it moves', () => {
     }
 
     for (const which of ENDS) {
-      it(`at MOVED of a stream that nobody has asked to move, at the ${which}`, () => {
+      it(`at MOVED of a stream that was not asked to move, at the ${which}`, () => {
         const near = new TrunkEnd(turns, which === 'relay' ? 'this' : 'peer');
         if (which === 'relay') near.open().stream.write(Buffer.from('?'));
         else near.hear(open(1), data(1, '?'));
@@ -766,7 +766,7 @@ describe('TrunkStream, when it moves', () => {
       });
     }
 
-    it('but not at WINDOW behind MOVED, nor for a stream that is gone', () => {
+    it('but not at WINDOW after MOVED, nor for a stream that has ended', () => {
       eachEnd((it) => {
         it.moveTo();
         it.near.hear(moved(1), window(1, 1));

@@ -13,7 +13,7 @@ type Quad<T> = [T, T, T, T];
 describe('TrunkStream', () => {
   let turns: FakeScheduler;
   let near: TrunkEnd;
-  /** stream 1, of which the peer knows */
+  /** stream 1, which the peer knows */
   let recorder: StreamRecorder;
   let stream: TrunkStream;
 
@@ -33,7 +33,7 @@ describe('TrunkStream', () => {
   afterEach(() => turns.reset());
 
   describe('writes', () => {
-    it('asks a writer to wait from 16 KiB on, and tells him once when all of it has left', () => {
+    it('asks a writer to wait from 16 KiB on, and reports room once when all data was sent', () => {
       assert.equal(stream.write(Buffer.alloc(16 * KIB - 1)), true);
       assert.equal(stream.write(Buffer.alloc(60 * KIB)), false);
       assert.equal(stream.write(Buffer.from('x')), false);
@@ -51,7 +51,7 @@ describe('TrunkStream', () => {
       assert.equal(recorder.drained, 1);
     });
 
-    it('takes a writer who writes on as soon as he is told', () => {
+    it('accepts data from a writer who continues as soon as there is room', () => {
       const drains: boolean[] = [];
       stream.attach({
         onStreamData() {},
@@ -66,7 +66,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(drains, [false, false, false]);
     });
 
-    it('sends nothing for an empty write, nor once the stream is over', () => {
+    it('sends nothing for an empty write, nor after the end of the stream', () => {
       assert.equal(stream.write(Buffer.alloc(0)), true);
       assert.deepEqual(near.sent(), []);
       near.hear(end(1));
@@ -76,7 +76,7 @@ describe('TrunkStream', () => {
   });
 
   describe('while it is paused', () => {
-    it('holds what comes, lets no more come, and hands all of it over after it is resumed', () => {
+    it('holds received data, grants nothing, and hands all of it over after it is resumed', () => {
       stream.pause();
       near.hear(data(1, 'a'), data(1, WINDOW_BYTES - 2), data(1, 'b'));
       turns.settle();
@@ -88,7 +88,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['window 1 65536']);
     });
 
-    it('keeps the order of what came before and what comes after, and stops in between', () => {
+    it('keeps the order of earlier and later data, and stops in between', () => {
       const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) =>
         data(1, letter.repeat(16 * KIB - 1)),
       ) as Quad<Buffer>;
@@ -116,7 +116,7 @@ describe('TrunkStream', () => {
       assert.equal(recorder.text, '');
     });
 
-    it('makes no room for what its handler has no room for', () => {
+    it('grants nothing for data that its handler has no room for', () => {
       stream.attach({ onStreamData: () => stream.pause(), onStreamDrain() {}, onStreamClose() {} });
       near.hear(data(1, WINDOW_BYTES));
       turns.settle();
@@ -125,7 +125,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['window 1 65536']);
     });
 
-    it('has its end told behind what it holds, and at once where it holds nothing', () => {
+    it('reports its end after held data, and immediately without any', () => {
       stream.pause();
       near.hear(data(1, 'last'), abort(1, CloseCode.internalError));
       turns.settle();
@@ -142,7 +142,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(recorder.closed, [CloseCode.internalError]);
     });
 
-    it('hands over what it holds when its trunk is lost meanwhile', () => {
+    it('hands over held data even if its trunk is lost in between', () => {
       stream.pause();
       near.hear(data(1, 'last'));
       near.socket.lose();
@@ -167,7 +167,7 @@ describe('TrunkStream', () => {
   });
 
   describe('without a handler', () => {
-    it('waits for one with what comes', () => {
+    it('holds received data for the next handler', () => {
       stream = near.trunk.open();
       stream.write(Buffer.from('x'));
       near.sent();
@@ -181,7 +181,7 @@ describe('TrunkStream', () => {
   });
 
   describe('close', () => {
-    it('ends the stream behind what was written, as the peer takes it, and the handler hears nothing more', () => {
+    it('ends the stream after the written data, as the peer accepts it, and makes no more callbacks', () => {
       stream.write(Buffer.alloc(70 * KIB));
       stream.close(CloseCode.normal);
       assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
@@ -192,7 +192,7 @@ describe('TrunkStream', () => {
       assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
     });
 
-    it('breaks the stream off behind as much as the peer takes now', () => {
+    it('breaks the stream off after as much data as the peer accepts now', () => {
       stream.write(Buffer.alloc(70 * KIB));
       stream.close(CloseCode.internalError);
       assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`, 'abort 1 1011']);
@@ -201,7 +201,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), []);
     });
 
-    it('drops what the peer does not want any more', () => {
+    it('drops data that the peer no longer wants', () => {
       stream.write(Buffer.alloc(70 * KIB));
       stream.close(CloseCode.normal);
       near.sent();
@@ -209,7 +209,7 @@ describe('TrunkStream', () => {
       assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
     });
 
-    it('lets the peer send on what nobody hears, so that it comes to its end as well', () => {
+    it('lets the peer keep sending dropped data, so that it can reach its end as well', () => {
       stream.pause();
       near.hear(data(1, WINDOW_BYTES - 1));
       stream.write(Buffer.alloc(64 * KIB));
@@ -221,7 +221,7 @@ describe('TrunkStream', () => {
       assert.deepEqual([near.sent(), near.trunk.size, near.closed], [['end 1'], 0, []]);
     });
 
-    it('lets come what came together with the reason to close, too', () => {
+    it('accepts data that arrived together with the reason to close', () => {
       const other = near.open();
       other.stream.write(Buffer.from('?'));
       near.sent();
@@ -236,7 +236,7 @@ describe('TrunkStream', () => {
       assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
     });
 
-    it('breaks off a stream of which the peer takes nothing for five minutes, or only a little now and then', () => {
+    it('breaks off a stream whose peer reads nothing for five minutes, or only a little now and then', () => {
       stream.write(Buffer.alloc(164 * KIB, '.'));
       stream.close(CloseCode.normal);
       near.sent();
@@ -250,7 +250,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['abort 1 1001']);
     });
 
-    it('waits no longer once all was sent, was dropped, or is lost', () => {
+    it('stops waiting once all data was sent, dropped or lost', () => {
       for (const act of [
         () => near.hear(window(1, 64 * KIB - 1)),
         () => near.hear(end(1)),
@@ -270,7 +270,7 @@ describe('TrunkStream', () => {
   });
 
   describe('destroy', () => {
-    it('breaks the stream off, and drops what was not sent', () => {
+    it('breaks the stream off, and drops unsent data', () => {
       stream.write(Buffer.alloc(10));
       stream.destroy();
       assert.deepEqual(near.sent(), ['abort 1 1001']);
@@ -288,7 +288,7 @@ describe('TrunkStream', () => {
   });
 
   describe('the end of the peer', () => {
-    it('is told once, with its code, and what was to be sent is dropped', () => {
+    it('is reported once, with its code, and drops unsent data', () => {
       stream.write(Buffer.alloc(100 * KIB));
       near.hear(abort(1, CloseCode.keyRevoked));
       assert.deepEqual(near.sent(), ['end 1']);
@@ -297,7 +297,7 @@ describe('TrunkStream', () => {
       assert.deepEqual(recorder.closed, [4003]);
     });
 
-    it('may be answered by a handler that closes, or writes', () => {
+    it('may be answered by a handler that closes or writes', () => {
       for (const code of [CloseCode.normal, CloseCode.internalError]) {
         start();
         stream.attach({
@@ -316,7 +316,7 @@ describe('TrunkStream', () => {
   });
 });
 
-/** Bytes, below 0 for those that are sent; after how many of the steps somebody was told who asked for more than 100. */
+/** Bytes, negative for sent ones; after how many steps a limit of 100 is reported. */
 const RUNS: [what: string, steps: number[], toldAfter: number | undefined][] = [
   ['more that comes', [60, 40, 1], 3],
   ['more that is sent', [-60, -40, -1], 3],
@@ -347,7 +347,7 @@ describe('Run', () => {
     });
   }
 
-  it('is told of once', () => {
+  it('is reported once', () => {
     const run = new Run();
     let told = 0;
     run.whenAbove(100, () => (told += 1));
@@ -355,7 +355,7 @@ describe('Run', () => {
     assert.equal(told, 1);
   });
 
-  it('may be large without anybody to tell', () => {
+  it('may be large without a listener', () => {
     take(new Run(), 1e12);
   });
 });

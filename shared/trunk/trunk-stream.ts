@@ -1,4 +1,6 @@
-/** One stream of a trunk. It offers what a data socket does: who reads and writes it does not know which of the two it is. */
+/**
+ * One stream of a trunk, with the interface of a data socket: readers and writers do not know which of the two it is.
+ */
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
 import { type MoveTarget, DedicatedSocket, type OwnSocketOwner } from './dedicated-socket.ts';
@@ -7,26 +9,28 @@ import { Receiver, type ReceiverOwner } from './receiver.ts';
 import { type Batch, Sender } from './sender.ts';
 
 /**
- * @limit Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
- * the rest kept for ever.
+ * @limit Bytes that the peer has to read repeatedly of the remaining data of an ended stream. Otherwise it could keep
+ * the rest in memory indefinitely with a byte now and then.
  */
 const FLUSH_STEP_BYTES = 16 * 1024;
 
-/** What a stream needs of its trunk. */
+/** The trunk as a stream uses it. */
 export interface StreamCarrier {
-  /** Whether the peer has sent nothing at all since it was asked to, nor taken anything. */
+  /** Whether the peer has neither sent nor read anything since it was probed. */
   readonly isSilent: boolean;
-  /** ms in which the peer has to take {@link FLUSH_STEP_BYTES} of what is before the end of a stream, or all of it */
+  /**
+   * ms in which the peer has to read {@link FLUSH_STEP_BYTES} of the remaining data of an ended stream, or all of it
+   */
   readonly flushMs: number;
   /** Asks the peer for a sign of life. */
   probe(): void;
-  /** The stream has something to send. */
+  /** The stream has data to send. */
   ready(stream: TrunkStream): void;
-  /** Something has come for the stream: {@link TrunkStream.handOverArrived} is due when all has been read. */
+  /** Data has arrived for the stream: {@link TrunkStream.handOverArrived} must be called after reading. */
   arrived(stream: TrunkStream): void;
-  /** Gives a stream its id; it is to be the next that is sent. */
+  /** Assigns an id to a stream, which must be the next one sent. */
   begin(stream: TrunkStream): number;
-  /** The peer was told that the stream is over, and is to answer. */
+  /** The peer was told that the stream has ended, and must answer. */
   awaitAnswer(stream: TrunkStream): void;
   /** Neither side sends anything more of the stream. */
   forget(stream: TrunkStream): void;
@@ -39,28 +43,28 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   readonly #run = new Run();
   #id: number;
 
-  /** Whether the peer is to be let send more. */
+  /** Whether the peer should get a grant. */
   #isGrantDue = false;
 
-  /** code of the end that is to follow what was written; `undefined` while the stream is open */
+  /** code of the end to send after the written data; `undefined` while the stream is open */
   #closing: number | undefined;
-  /** what this side, and the peer, have sent last on the trunk, once they have; behind `moved`, there may be windows */
+  /** the last frames of this side and of the peer on the trunk, if sent; only windows may follow `moved` */
   #sentLast: 'end' | 'moved' | undefined;
   #peerLast: 'end' | 'moved' | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
 
   #move: 'none' | 'asked' | 'failed' = 'none';
-  /** what the peer is to be told about where to move */
+  /** the id to send to the peer for the move */
   #connectionId: string | undefined;
-  /** where the stream goes on */
+  /** the data socket that the stream continues on */
   #own: DedicatedSocket | undefined;
-  /** how it has ended there, while something is still to come on the trunk */
+  /** the code of its end there, while data on the trunk is outstanding */
   #ownCode: number | undefined;
-  /** the same once nothing comes on the trunk any more, nor leaves there */
+  /** the same socket once nothing is sent or received on the trunk any longer */
   #direct: MoveTarget | undefined;
 
   /**
-   * @param id that the peer has given it; 0 for one that gets it with its first bytes
+   * @param id assigned by the peer; 0 if it is assigned with the first bytes
    */
   constructor(trunk: StreamCarrier, id = 0) {
     this.#trunk = trunk;
@@ -72,17 +76,17 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return this.#id;
   }
 
-  /** Whether the peer was told the end of the stream on the trunk: what it still sends there has nobody to take it. */
+  /** Whether the peer was told the end of the stream on the trunk: data that it still sends there is dropped. */
   get hasSentEnd(): boolean {
     return this.#sentLast === 'end';
   }
 
-  /** Whether this side has ended it, or has heard its end. */
+  /** Whether this side has ended the stream, or has learned of its end. */
   get isOver(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** Starts the flow, or hands it to another handler. */
+  /** Starts the flow, or passes it to another handler. */
   attach(handler: ByteStreamHandler): void {
     if (this.#direct !== undefined) return this.#direct.attach(handler);
     this.#receiver.attach(handler);
@@ -90,9 +94,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * Sends bytes, which belong to the stream from then on: they may be masked in place.
+   * Sends bytes. The caller must not use them afterwards, because they may be masked in place.
    *
-   * @returns `false` when more is queued than should be: wait for `onStreamDrain`
+   * @returns `false` if too much is queued: wait for `onStreamDrain`
    */
   write(chunk: Buffer): boolean {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
@@ -102,7 +106,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return this.#sender.add(chunk);
   }
 
-  /** Stops the flow towards the handler. The peer may send what it has been let, and no more. */
+  /** Stops the flow to the handler. The peer may send only what it was granted. */
   pause(): void {
     if (this.#direct !== undefined) return this.#direct.pause();
     this.#receiver.pause();
@@ -123,7 +127,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     (this.#own?.socket ?? this.#trunk).probe();
   }
 
-  /** As {@link WebSocketByteStream.lookForEnd}; an end that has come already is told, and what was before it is dropped. */
+  /**
+   * As {@link WebSocketByteStream.lookForEnd}. Reports an end that has already arrived, and drops the data before it.
+   */
   lookForEnd(): void {
     (this.#direct ?? this.#own?.socket)?.lookForEnd();
     this.#receiver.tellEndNow();
@@ -134,10 +140,10 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * Ends the stream: behind what was written, and where that is not a clean end, behind as much of it as the peer takes
-   * now. The handler hears nothing more.
+   * Ends the stream after the written data; if the end is not clean, after as much of it as the peer accepts now. The
+   * handler is no longer called.
    *
-   * @param code {@link CloseCode}; `normal` says that everything was sent
+   * @param code {@link CloseCode}; `normal` means that all data was sent
    */
   close(code: number): void {
     if (this.#direct !== undefined) return this.#direct.close(code);
@@ -150,7 +156,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#awaitAnswer();
   }
 
-  /** Breaks the stream off, and drops what was not sent. The handler hears nothing more. */
+  /** Breaks the stream off, and drops unsent data. The handler is no longer called. */
   destroy(): void {
     const mustTell = this.#sentLast === undefined && this.#peerLast !== 'end';
     this.#closing = mustTell ? CloseCode.goingAway : CloseCode.normal;
@@ -161,12 +167,12 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#awaitAnswer();
   }
 
-  /** Has somebody told, once, when more than so many bytes have gone one way without any the other way. */
+  /** Calls back once when more than that many bytes have been transferred in one direction without any in the other. */
   whenLarge(bytes: number, tell: () => void): void {
     this.#run.whenAbove(bytes, tell);
   }
 
-  /** Asks the peer to open the data socket of this id, to go on there; once for a stream. */
+  /** Asks the peer to open the data socket of this id, to continue there; once per stream. */
   offerMove(connectionId: string): void {
     if (this.isOver) return;
     this.#move = 'asked';
@@ -175,9 +181,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * The peer asks to go on over a data socket.
+   * The peer asks to continue over a data socket.
    *
-   * @returns whether it may
+   * @returns whether this is allowed
    */
   moveAsked(): boolean {
     if (this.#move !== 'none' || this.#peerLast !== undefined) return false;
@@ -185,7 +191,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return true;
   }
 
-  /** Goes on over a data socket, which nobody is attached to, with everything that is written from now on. */
+  /** Continues over a data socket without a handler, for everything written from now on. */
   moveTo(socket: MoveTarget): void {
     if (this.isOver) return socket.close(CloseCode.goingAway);
     this.#own = new DedicatedSocket(socket, this);
@@ -194,17 +200,17 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#follow();
   }
 
-  /** There is no data socket to go on over. */
+  /** No data socket is available to continue over. */
   moveFailed(): void {
     this.#move = 'failed';
     if (this.#peerLast === 'moved') this.#breakOff();
   }
 
   /**
-   * Puts what may leave now into a batch.
+   * Adds the data that may be sent now to a batch.
    *
-   * @param limit bytes of payload that may, no more than one frame carries
-   * @returns whether there is more that may leave
+   * @param limit maximum bytes of payload, at most one frame
+   * @returns whether more data may be sent
    */
   putInto(batch: Batch, limit: number): boolean {
     if (this.#id === 0) {
@@ -225,12 +231,12 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return !this.#sender.isEmpty && this.#sender.isOpen;
   }
 
-  /** @returns whether what {@link putInto} has taken makes room for a writer who waits; once */
+  /** @returns whether {@link putInto} has made room for a waiting writer; once */
   takeRoom(): boolean {
     return this.#sender.takeRoom();
   }
 
-  /** Tells the writer who waits for it that there is room. */
+  /** Notifies the waiting writer of room. */
   tellRoom(): void {
     if (!this.isOver && this.#own?.isAwaited !== true) this.#receiver.handler?.onStreamDrain();
   }
@@ -242,12 +248,12 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return this.#receiver.received(piece);
   }
 
-  /** All that comes for now has come: it is handed over in one piece. */
+  /** All data that is available now has been read: hands it over in one piece. */
   handOverArrived(): void {
     this.#receiver.handOverArrived();
   }
 
-  /** @returns whether so much was allowed */
+  /** @returns whether that much was allowed */
   granted(bytes: number): boolean {
     if (this.#peerLast === 'end' || !this.#sender.widen(bytes)) return false;
     if (this.#flushTimer !== undefined && bytes >= FLUSH_STEP_BYTES) this.#armFlushTimer();
@@ -256,9 +262,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * The peer has ended the stream. What it sent before is handed over first.
+   * The peer has ended the stream. Its earlier data is handed over first.
    *
-   * @returns whether it could
+   * @returns whether this was allowed
    */
   ended(code: number): boolean {
     if (this.#peerLast !== undefined) return false;
@@ -271,9 +277,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * The peer goes on over the data socket.
+   * The peer continues over the data socket.
    *
-   * @returns whether it could
+   * @returns whether this was allowed
    */
   moved(): boolean {
     if (this.#peerLast !== undefined || this.#move === 'none') return false;
@@ -287,7 +293,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     return true;
   }
 
-  /** The trunk is gone, and with it the stream, which is not wholly on its data socket. */
+  /** The trunk is lost, and with it any stream that has not completely moved to its data socket. */
   lost(): void {
     this.#sentLast ??= 'end';
     if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
@@ -301,7 +307,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   letSend(): void {
-    // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
+    // An ended stream gets no more data; a stream that moved before waits for all data of the trunk.
     const moves =
       this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
     const isUnwanted = this.isOver && this.#sender.isEmpty && !moves;
@@ -353,8 +359,8 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /**
-   * What comes through the data socket follows when all before it was handed over; and without a detour once nothing leaves
-   * on the trunk any more.
+   * Data of the data socket follows after all earlier data was handed over, and directly once nothing is sent on the
+   * trunk any longer.
    */
   #follow(): void {
     const own = this.#own;
@@ -369,24 +375,24 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     own.socket.resume();
   }
 
-  /** The peer has ended the stream, one way or the other. What is not sent yet has nobody to take it. */
+  /** The peer has ended the stream in some way. Unsent data is dropped. */
   #over(code: number): void {
     this.#drop();
     const wasOver = this.isOver;
     this.#closing = CloseCode.normal;
-    // The peer hears that its end was seen.
+    // Confirms to the peer that its end was seen.
     if (this.#sentLast === undefined) this.#trunk.ready(this);
     if (!wasOver) this.#receiver.end(code);
   }
 
-  /** What is missing comes no more. */
+  /** The missing data will not arrive. */
   #breakOff(code: number = CloseCode.abnormal): void {
     const { handler } = this.#receiver;
     this.destroy();
     handler?.onStreamClose(code);
   }
 
-  /** One that goes on over its data socket may take its time with what is to come on the trunk; not so one that is over. */
+  /** A stream that continues on its data socket may wait for outstanding data of the trunk; an ended one may not. */
   #awaitAnswer(): void {
     if (this.isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
       this.#trunk.awaitAnswer(this);
@@ -403,22 +409,22 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#sender.clear();
   }
 
-  /** It ends before the peer has heard of it. */
+  /** It ends before the peer has learned of it. */
   #gone(): false {
     if (this.#closing !== undefined) this.#trunk.forget(this);
     return false;
   }
 }
 
-/** How much goes one way on a stream without anything the other way: what a stream is that is large. */
+/** Counts the bytes in one direction without any in the other, which shows whether a stream is large. */
 
 export class Run {
-  /** bytes; below 0 for those that were sent */
+  /** bytes received; negative for sent ones */
   #bytes = 0;
   #limit = Infinity;
   #onLarge: (() => void) | undefined;
 
-  /** Has somebody told, once, when it is above so many bytes. */
+  /** Calls back once when the count exceeds that many bytes. */
   whenAbove(bytes: number, tell: () => void): void {
     this.#limit = bytes;
     this.#onLarge = tell;

@@ -77,7 +77,7 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
   highWater: fc.constantFrom(1, 1000, 16 * KIB, 64 * KIB, KIB * KIB),
 });
 
-/** What happens to a world, and then what must be true of it in the end. */
+/** Runs events in a world, and then checks its invariants. */
 function live(worldOptions: WorldOptions, act: (world: World) => void): void {
   const world = new World(worldOptions);
   try {
@@ -89,8 +89,8 @@ function live(worldOptions: WorldOptions, act: (world: World) => void): void {
   }
 }
 
-describe('two trunks, whatever happens between them', () => {
-  it('carry many streams at once, each as if it were alone', () => {
+describe('two trunks under any events', () => {
+  it('carry many streams together, each as if it were alone', () => {
     fc.assert(
       fc.property(options, events, (worldOptions, happens) =>
         live(worldOptions, (world) => {
@@ -100,7 +100,7 @@ describe('two trunks, whatever happens between them', () => {
     );
   }).timeout(60_000);
 
-  it('go on with streams over data sockets, whenever those are open, and where there are none', () => {
+  it('continue streams over data sockets, whenever those open, or if they fail', () => {
     const moving = fc.oneof(
       { weight: 8, arbitrary: event },
       { weight: 1, arbitrary: fc.constant('refused' as const) },
@@ -120,7 +120,7 @@ describe('two trunks, whatever happens between them', () => {
     );
   }).timeout(60_000);
 
-  it('tell of what was lost, and keep nothing of it', () => {
+  it('report losses, and leak nothing', () => {
     const how = fc.constantFrom(
       'lost' as const,
       'closed' as const,

@@ -10,7 +10,7 @@ import { SendRounds, STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
 
-/** Ids of streams in the order of what is sent, with KiB or what it is. */
+/** Ids of streams in the order of sending, each with KiB or the kind of frame. */
 function turnsOf(bytes: Buffer): string[] {
   return read(bytes)
     .filter((frame) => frame.startsWith('data'))
@@ -33,7 +33,7 @@ describe('Trunk', () => {
       near = new TrunkEnd(turns, 'this');
     });
 
-    it('tells the peer of a stream with its first bytes, all of a turn in one write', () => {
+    it('announces a stream with its first bytes, all of a turn in one write', () => {
       const first = near.open().stream;
       const second = near.open().stream;
       assert.deepEqual([near.trunk.size, first.id, near.sent()], [2, 0, []]);
@@ -46,7 +46,7 @@ describe('Trunk', () => {
       assert.equal(near.socket.writes.length, 1);
     });
 
-    it('says nothing of a stream that ends before its first bytes', () => {
+    it('sends nothing for a stream that ends before its first bytes', () => {
       near.open().stream.close(CloseCode.normal);
       const { stream } = near.open();
       stream.write(Buffer.from('x'));
@@ -58,7 +58,7 @@ describe('Trunk', () => {
       assert.deepEqual(near.sent(), ['open 1', 'data 1 y']);
     });
 
-    it('hands over what the peer answers, and its end, which is answered', () => {
+    it("hands over the peer's response and its end, and answers the end", () => {
       const recorder = near.open();
       recorder.stream.write(Buffer.from('x'));
       near.sent();
@@ -69,7 +69,7 @@ describe('Trunk', () => {
       assert.deepEqual(near.trunk.size, 0);
     });
 
-    it('takes as many streams as a trunk has, those that nobody has heard of among them', () => {
+    it('accepts as many streams as a trunk may have, including unannounced ones', () => {
       const recorders = Array.from({ length: STREAMS_MAX }, () => {
         assert.ok(near.trunk.takesStreams);
         return near.open();
@@ -90,7 +90,7 @@ describe('Trunk', () => {
       near = new TrunkEnd(turns, 'peer');
     });
 
-    it('gives its owner a stream with its first bytes, and the rest to whom it is attached', () => {
+    it('passes a stream with its first bytes to its owner, and the rest to its handler', () => {
       near.hear(open(1));
       assert.deepEqual([near.begun.length, near.trunk.size], [0, 1]);
       near.hear(data(1, 'first'), data(1, ' and more'), end(1));
@@ -99,17 +99,17 @@ describe('Trunk', () => {
       assert.equal(recorder?.stream.id, 1);
     });
 
-    it('answers the end of a stream that never had a byte', () => {
+    it('answers the end of a stream without data', () => {
       near.hear(open(1), end(1), open(2), abort(2));
       assert.deepEqual([near.begun.length, near.sent(), near.trunk.size], [0, ['end 1', 'end 2'], 0]);
     });
 
-    it('lets ids be left out, and takes the last one', () => {
+    it('accepts gaps between ids, and the last one', () => {
       near.hear(open(3), open(LAST_STREAM_ID));
       assert.deepEqual([near.trunk.size, near.closed], [2, []]);
     });
 
-    it('takes as many streams as a trunk has, and another one for each that both have ended', () => {
+    it('accepts as many streams as a trunk may have, and another for each that both sides have ended', () => {
       for (let id = 1; id <= STREAMS_MAX; id += 1) near.hear(open(id));
       near.hear(data(9, 'x'));
       near.begun[0]?.stream.close(CloseCode.normal);
@@ -146,7 +146,7 @@ describe('Trunk', () => {
       ['ABORT', [abort(1, CloseCode.internalError)]],
     ] as const) {
       for (const how of ['closed', 'broken off'] as const) {
-        it(`${what} of a peer who has not heard yet that the stream was ${how}`, () => {
+        it(`${what} of a peer who does not know yet that the stream was ${how}`, () => {
           const recorder = near.begun[0] as StreamRecorder;
           if (how === 'closed') recorder.stream.close(CloseCode.normal);
           else recorder.stream.destroy();
@@ -160,7 +160,7 @@ describe('Trunk', () => {
 
   describe('ends with a protocol error', () => {
     const rest = WINDOW_BYTES - 'first'.length;
-    /** What the peer says after it has begun stream 3 with its first bytes. */
+    /** Frames of the peer after it has begun stream 3 with its first bytes. */
     const onPaused: [what: string, frames: Buffer[]][] = [
       ['DATA beyond the window', [data(3, rest), data(3, 1)]],
       ['DATA beyond the window in a frame that begins within it', [data(3, rest - 1), data(3, 2)]],
@@ -207,7 +207,7 @@ describe('Trunk', () => {
       }
     }
 
-    it('at DATA for which there is room by now, of which the peer was not told', () => {
+    it('at DATA for which there is room, but no grant yet', () => {
       near = new TrunkEnd(turns, 'peer');
       near.hear(open(1), data(1, WINDOW_BYTES));
       assert.deepEqual([near.begun[0]?.size, near.closed], [WINDOW_BYTES, []]);
@@ -238,7 +238,7 @@ describe('Trunk', () => {
       ['MOVE', move(1, 'id')],
       ['OPEN', open(1)],
     ] as const) {
-      it(`at ${what} for a stream that both have ended`, () => {
+      it(`at ${what} for a stream that both sides have ended`, () => {
         near = new TrunkEnd(turns, 'peer');
         near.hear(open(1), data(1, 'x'), end(1));
         assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
@@ -252,7 +252,7 @@ describe('Trunk', () => {
       ['DATA of one that it was not told of', data(1, 'x')],
       ['END of one that it was not told of', end(1)],
     ] as const) {
-      it(`at ${what}, from a peer who begins no streams`, () => {
+      it(`at ${what}, from a peer that may not begin streams`, () => {
         near = new TrunkEnd(turns, 'this');
         const { stream, closed } = near.open();
         near.hear(frames);
@@ -264,7 +264,7 @@ describe('Trunk', () => {
   });
 
   describe('when it ends', () => {
-    it('closes behind the last stream once it is retired, with all that was to be said', () => {
+    it('closes after the last stream once it is retired, with all pending frames', () => {
       near = new TrunkEnd(turns, 'this');
       const [first, second] = [near.open(), near.open()];
       for (const { stream } of [first, second]) stream.write(Buffer.from('x'));
@@ -277,7 +277,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
     });
 
-    it('closes behind its own last end once it is retired, without the answer, for which a peer could let it wait', () => {
+    it("closes after its own last end once it is retired, without waiting for the peer's answer", () => {
       near = new TrunkEnd(turns, 'this');
       const [answered, closed, aborted] = [near.open(), near.open(), near.open()];
       for (const { stream } of [answered, closed, aborted]) stream.write(Buffer.from('x'));
@@ -293,7 +293,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.socket.closedWith?.code, near.closed, near.trunk.size], [1000, [1000], 0]);
     });
 
-    it('is closed where a peer does not answer ends that it was told of before the last look', () => {
+    it('is closed if the peer has not answered an end since before the last check', () => {
       near = new TrunkEnd(turns, 'this');
       const [early, late, steady] = [near.open(), near.open(), near.open()];
       for (const { stream } of [early, late, steady]) stream.write(Buffer.from('x'));
@@ -313,7 +313,7 @@ describe('Trunk', () => {
       assert.equal(near.trunk.size, 0);
     });
 
-    it('gives a stream that has moved time for what is to come of it, and none once it is over', () => {
+    it('gives a moved stream time for outstanding data, and an ended one none', () => {
       near = new TrunkEnd(turns, 'this');
       const { stream } = near.open();
       stream.write(Buffer.from('x'));
@@ -331,7 +331,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.socket.closedWith?.code, near.trunk.size], [1002, 0]);
     });
 
-    it('closes at once when it is retired without streams, also by who is told that there are none', () => {
+    it('closes immediately when it is retired without streams, even within the callback about the last one', () => {
       near = new TrunkEnd(turns, 'this');
       near.trunk.retire();
       near.trunk.retire();
@@ -341,7 +341,7 @@ describe('Trunk', () => {
       );
     });
 
-    it('breaks off all streams when it is closed, and tells its owner last', () => {
+    it('breaks off all streams when it is closed, and notifies its owner last', () => {
       near = new TrunkEnd(turns, 'this');
       const recorders = [near.open(), near.open(), near.open()];
       recorders[0]?.stream.write(Buffer.from('x'));
@@ -358,7 +358,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.closed, near.sent()], [[4003], []]);
     });
 
-    it('tells of streams that waited for anything, and keeps none of them', () => {
+    it('notifies streams that waited for anything, and keeps none of them', () => {
       near = new TrunkEnd(turns, 'peer');
       for (let id = 1; id <= 4; id += 1) near.hear(open(id), data(id, 'x'));
       const [written, ended, closed, paused] = near.begun as [
@@ -381,13 +381,13 @@ describe('Trunk', () => {
     });
   });
 
-  describe('hands over what comes together', () => {
+  describe('hands over data that arrives together', () => {
     beforeEach(() => {
       near = new TrunkEnd(turns, 'peer');
       near.hear(open(1), data(1, '?'), open(2), data(2, '?'));
     });
 
-    it('in one piece for each stream, before its end', () => {
+    it('in one piece per stream, before its end', () => {
       near.hear(
         data(1, 'a'),
         data(2, 'bcd'),
@@ -410,7 +410,7 @@ describe('Trunk', () => {
       ['', [data(1, 'a'), data(2, 'b')]],
       [', or ends with more to come', [data(2, 'b'), data(1, 'a'), end(1), data(2, 'c')]],
     ] as const) {
-      it(`but not to one that another pauses when it gets its own${what}`, () => {
+      it(`but not to a stream that another one pauses when it gets its own${what}`, () => {
         const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
         first.stream.attach({
           onStreamData: () => second.stream.pause(),
@@ -427,7 +427,7 @@ describe('Trunk', () => {
       });
     }
 
-    it('but not to one that has been closed, or has lost its trunk', () => {
+    it('but not to a stream that was closed, or has lost its trunk', () => {
       const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
       for (const act of [
         () => second.stream.close(CloseCode.normal),
@@ -439,7 +439,7 @@ describe('Trunk', () => {
       assert.equal(second.text, '?');
     });
 
-    it('also behind the end of the trunk that comes with it', () => {
+    it('even after the end of the trunk that arrives with it', () => {
       near.hear(data(1, 'last'), header(9, 1, 0));
       assert.deepEqual(
         near.begun.map(({ text, closed }) => [text, closed]),
@@ -465,13 +465,13 @@ describe('Trunk', () => {
       assert.deepEqual(turnsOf(near.socket.take()), ['3: small', '1: 16', '2: 16', '1: 16', '2: 16']);
     });
 
-    it('as much as fits into one write of a stream that is alone', () => {
+    it('as much of a single stream as fits into one write', () => {
       near.open().stream.write(Buffer.alloc(64 * KIB));
       turns.end();
       assert.deepEqual(turnsOf(near.socket.take()), ['1: 64']);
     });
 
-    it('nothing while the socket has no room, and then what has come together', () => {
+    it('nothing while the socket has no room, and then all waiting data together', () => {
       const [first, second] = [near.open(), near.open()];
       first.stream.write(Buffer.alloc(64 * KIB));
       turns.end();
@@ -493,7 +493,7 @@ describe('Trunk', () => {
       assert.equal(near.socket.writes.length, 1);
     });
 
-    it('nothing to a writer who waits for room when another one ends the trunk at that moment', () => {
+    it('nothing to a waiting writer if another one ends the trunk at that moment', () => {
       const [first, second] = [near.open(), near.open()];
       for (const { stream } of [first, second]) stream.write(Buffer.from('?'));
       near.sent();
@@ -509,7 +509,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.closed, second.drained], [[1001], 0]);
     });
 
-    it('no more of a stream than the peer takes', () => {
+    it('no more of a stream than the peer accepts', () => {
       const { stream } = near.open();
       stream.write(Buffer.alloc(100 * KIB));
       assert.deepEqual(near.sent(), ['open 1', `data 1 ${64 * KIB}`]);
@@ -520,7 +520,7 @@ describe('Trunk', () => {
     });
   });
 
-  it('waits for a word of the peer while a stream that it was sent something of is open, and has not asked for one', () => {
+  it('waits for a response of the peer while a stream with sent data is open, without a probe', () => {
     near = new TrunkEnd(turns, 'this');
     const { stream } = near.open();
     assert.equal(near.trunk.isUnanswered, false);
@@ -532,7 +532,7 @@ describe('Trunk', () => {
     stream.write(Buffer.from('?'));
     near.sent();
     near.trunk.probe();
-    // Its answer is no frame.
+    // Its answer is not a frame.
     near.socket.isSilent = false;
     assert.equal(near.trunk.isUnanswered, false);
     stream.write(Buffer.from('?'));
@@ -542,7 +542,7 @@ describe('Trunk', () => {
     assert.deepEqual([near.sent(), near.trunk.isUnanswered], [['end 1'], false]);
   });
 
-  it('asks for a sign of life once until there is one', () => {
+  it('probes the peer once until there is a response', () => {
     near = new TrunkEnd(turns, 'this');
     const { stream } = near.open();
     stream.probe();
@@ -553,7 +553,7 @@ describe('Trunk', () => {
   });
 });
 
-/** Gives turns until nobody waits; who is named in `more` has more to send for so many turns. */
+/** Gives turns until nothing waits; `more` names items with more to send, and the number of their additional turns. */
 function sendRoundsTurns(rounds: SendRounds<string>, more: Record<string, number> = {}): string {
   let order = '';
   for (let item = rounds.next(); item !== undefined; item = rounds.next()) {
@@ -566,7 +566,7 @@ function sendRoundsTurns(rounds: SendRounds<string>, more: Record<string, number
 }
 
 describe('SendRounds', () => {
-  it('gives turns in the order in which they came, round and round', () => {
+  it('gives turns in order, round after round', () => {
     const rounds = new SendRounds<string>();
     for (const item of 'abc') rounds.add(item);
     assert.equal(rounds.size, 3);
@@ -575,7 +575,7 @@ describe('SendRounds', () => {
     assert.equal(rounds.next(), undefined);
   });
 
-  it('gives one who has just begun his turn before those who go on', () => {
+  it('gives a new item its turn before continuing ones', () => {
     const rounds = new SendRounds<string>();
     rounds.add('a');
     rounds.add('b');
@@ -585,7 +585,7 @@ describe('SendRounds', () => {
     assert.equal(sendRoundsTurns(rounds), 'cdab');
   });
 
-  it('leaves one who waits in his place when he is added again', () => {
+  it('keeps the place of a waiting item when it is added again', () => {
     const rounds = new SendRounds<string>();
     for (const item of 'abba') rounds.add(item);
     rounds.add(rounds.next() ?? '');
@@ -595,7 +595,7 @@ describe('SendRounds', () => {
     assert.equal(sendRoundsTurns(rounds), 'bca');
   });
 
-  it('lets one who had nothing more for a moment pass nobody who waited meanwhile', () => {
+  it('does not let an item that was briefly idle pass those that waited in the meantime', () => {
     const rounds = new SendRounds<string>();
     for (const item of 'ab') rounds.add(item);
     rounds.add(rounds.next() ?? '');
@@ -608,7 +608,7 @@ describe('SendRounds', () => {
     assert.equal(sendRoundsTurns(rounds), 'ab');
   });
 
-  it('forgets one who has nothing to send any more, wherever he is', () => {
+  it('forgets an item without data, wherever it is', () => {
     const rounds = new SendRounds<string>();
     for (const item of 'abc') rounds.add(item);
     rounds.add(rounds.next() ?? '');
@@ -619,8 +619,8 @@ describe('SendRounds', () => {
     assert.equal(sendRoundsTurns(rounds), 'cba');
   });
 
-  it('gives all who always have more as many turns, whatever others come and go', () => {
-    // Those with small numbers always have more; the others come with something, are done at once, and come again.
+  it('gives as many turns to each item that always has more, no matter how others come and go', () => {
+    // Items with small numbers always have more; the others have something to send for one turn, and return.
     const visits = fc.array(fc.array(fc.integer({ min: 3, max: 9 }), { maxLength: 7 }), { maxLength: 60 });
     fc.assert(
       fc.property(visits, (arrivals) => {
@@ -640,12 +640,12 @@ describe('SendRounds', () => {
     );
   });
 
-  it('lets nobody wait for more than one turn of each other', () => {
+  it('delays no item by more than one turn of each other', () => {
     const step = fc.record({ arrived: fc.array(fc.nat(7), { maxLength: 8 }), hasMore: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const rounds = new SendRounds<number>();
-        /** turns that others have had since it has waited */
+        /** turns of others since the item has waited */
         const waiting = new Map<number, number[]>();
         for (const { arrived, hasMore } of steps) {
           for (const item of arrived) {

@@ -1,6 +1,6 @@
 /**
- * One end of a trunk: a WebSocket that carries the streams of many visitors (docs/protocol.md section 10). The relay begins
- * streams, the client serves them.
+ * One end of a trunk: a WebSocket that carries the streams of many visitors (docs/protocol.md section 10). The relay
+ * begins streams, and the client serves them.
  */
 import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
@@ -10,15 +10,21 @@ import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
 /** @limit Streams of a trunk that are open, or whose end the other side has not answered. */
 export const STREAMS_MAX = 4096;
-/** @limit Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
+/** @limit Bytes of a stream in one batch while others wait: each gets as much before the stream continues. */
 const TURN_BYTES = 16 * 1024;
 
 export interface TrunkOwner {
-  /** The peer has begun a stream; its first bytes. Attaches to the stream, or closes it, before it returns. */
+  /** The peer has begun a stream, with its first bytes. Must attach to the stream, or close it, before it returns. */
   begun(stream: TrunkStream, first: Buffer): void;
-  /** The peer asks to go on over a data socket of this id: {@link TrunkStream.moveTo}, or {@link TrunkStream.moveFailed}. */
+  /**
+   * The peer asks to continue over a data socket of this id: call {@link TrunkStream.moveTo} or
+   * {@link TrunkStream.moveFailed}.
+   */
   moveAsked(stream: TrunkStream, connectionId: string): void;
-  /** The trunk has ended, after its streams: with the code of the peer's Close frame, or with {@link CloseCode.abnormal}. */
+  /**
+   * The trunk has ended, after its streams: with the code of the peer's Close frame, or with
+   * {@link CloseCode.abnormal}.
+   */
   closed(code: number): void;
 }
 
@@ -26,11 +32,11 @@ export interface TrunkOptions {
   /** Which end begins streams. */
   readonly begins: 'this' | 'peer';
   readonly owner: TrunkOwner;
-  /** ms in which the peer has to take more of what is before the end of a stream */
+  /** ms in which the peer has to read more of the remaining data of an ended stream */
   readonly flushMs: number;
 }
 
-/** A trunk's socket, as far as it is used. */
+/** The used part of a trunk's socket. */
 export type TrunkSocket = Pick<
   WebSocketByteStream,
   'attach' | 'write' | 'writeAll' | 'close' | 'destroy' | 'probe' | 'isSilent'
@@ -45,12 +51,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   /** by id */
   readonly #streams = new Map<number, TrunkStream>();
   readonly #rounds = new SendRounds<TrunkStream>();
-  /** those that have sent nothing, and have no id */
+  /** streams that have sent nothing, and have no id yet */
   readonly #unsent = new Set<TrunkStream>();
-  /** those whose end the peer was told of and has not answered: since {@link expectAnswers}, and for longer */
+  /** streams whose end the peer knows but has not answered: since {@link expectAnswers}, and for longer */
   #unanswered = new Set<TrunkStream>();
   #overdue = new Set<TrunkStream>();
-  /** those for which something came in the bytes that are being read */
+  /** streams with data in the current bytes */
   readonly #arrivals: TrunkStream[] = [];
   #lastId = 0;
   #isScheduled = false;
@@ -60,7 +66,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #isRetired = false;
   #isClosed = false;
 
-  /** @param socket not attached to */
+  /** @param socket without a handler */
   constructor(socket: TrunkSocket, { begins, owner, flushMs }: TrunkOptions) {
     this.flushMs = flushMs;
     this.#socket = socket;
@@ -80,14 +86,14 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return hasId && !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX;
   }
 
-  /** Begins a stream, of which the peer hears with its first bytes. The trunk must take streams. */
+  /** Begins a stream, which is announced to the peer with its first bytes. The trunk must accept streams. */
   open(): TrunkStream {
     const stream = new TrunkStream(this);
     this.#unsent.add(stream);
     return stream;
   }
 
-  /** No stream is begun any more, and the trunk closes behind the end of the last one. */
+  /** Begins no more streams, and closes the trunk after the end of the last one. */
   retire(): void {
     this.#isRetired = true;
     this.#closeUnused();
@@ -100,24 +106,24 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.onStreamClose(code);
   }
 
-  /** The peer is gone: the trunk ends, and all of its streams with it. */
+  /** The peer is gone: ends the trunk and all of its streams. */
   lose(): void {
     this.#socket.destroy();
     this.onStreamClose(CloseCode.abnormal);
   }
 
-  /** Ends the trunk where the peer has not answered all ends that it was told of before the last call. */
+  /** Ends the trunk if the peer has not answered an end that it knew before the last call. */
   expectAnswers(): void {
     if (this.#overdue.size > 0) return this.onProtocolError('the end of a stream was not answered');
     [this.#unanswered, this.#overdue] = [this.#overdue, this.#unanswered];
   }
 
-  /** How often something came. */
+  /** The number of events received from the peer. */
   get words(): number {
     return this.#words;
   }
 
-  /** Whether nothing has come since something was sent on a stream that is open, nor {@link probe} has asked. */
+  /** Whether nothing was received since data was sent on an open stream, and {@link probe} has not been called. */
   get isUnanswered(): boolean {
     return this.#isUnanswered && this.size > 0;
   }
@@ -209,7 +215,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   onWindow(id: number, bytes: number): void {
     const stream = this.#streams.get(id);
-    // Both may have moved the stream while the frame was on its way.
+    // Both sides may have moved the stream while the frame was on its way.
     const isGone = stream === undefined && id <= this.#lastId;
     if (!isGone && stream?.granted(bytes) !== true)
       this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
@@ -218,7 +224,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   onMove(id: number, connectionId: string): void {
     const stream = this.#begins ? undefined : this.#streams.get(id);
     if (stream?.moveAsked() !== true) this.onProtocolError(`MOVE of stream ${id} is not allowed`);
-    // It may have been ended here while the frame was on its way.
+    // This side may have ended the stream while the frame was on its way.
     else if (!stream.isOver) this.#owner.moveAsked(stream, connectionId);
   }
 
@@ -239,7 +245,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     else this.#closeUnused();
   }
 
-  /** Closes a retired trunk behind the frames that end its last stream. Nobody hears what would come before their answers. */
+  /** Closes a retired trunk after the frames that end its last stream. Data before their answers is not needed. */
   #closeUnused(): void {
     if (!this.#isRetired || this.size > this.#unanswered.size + this.#overdue.size) return;
     for (const stream of this.#streams.values()) if (!stream.hasSentEnd) return;
@@ -247,8 +253,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   }
 
   /**
-   * At the end of this turn of the event loop, with all that comes to it in this turn; where there is only one stream, behind
-   * what is being done now, since nobody else's bytes could come along.
+   * Sends at the end of this turn of the event loop, with all data of this turn. With only one stream, sends after the
+   * current callback, since no other stream could add data.
    */
   #schedule(): void {
     if (this.#isScheduled || !this.#hasRoom) return;
@@ -283,22 +289,22 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 }
 
 /**
- * Whose bytes leave next. Who has just begun to send goes before those who have been sending for longer, who take turns; so
- * what is small leaves before what is large (as in FQ-CoDel, RFC 8290 section 4.2). Who has had a turn keeps a place in the
- * round, also with nothing to send: so while one waits, each other has one turn at most.
+ * Decides which stream sends next. New senders go before continuing ones, which take turns, so small data is sent
+ * before large data (as in FQ-CoDel, RFC 8290 section 4.2). An item that has had a turn keeps its place in the round,
+ * even without data, so that each other item has at most one turn while it waits.
  */
 export class SendRounds<T> {
   readonly #fresh = new Set<T>();
-  /** those that have had a turn, the next one first, and whether they have something to send */
+  /** items that have had a turn, the next one first, and whether they have data */
   readonly #round = new Map<T, boolean>();
   #size = 0;
 
-  /** How many have something to send. */
+  /** The number of items with data. */
   get size(): number {
     return this.#size;
   }
 
-  /** It has something to send, or has more. One that waits already keeps its place. */
+  /** The item has data, or more of it. A waiting item keeps its place. */
   add(item: T): void {
     const waits = this.#round.get(item);
     if (waits === true || this.#fresh.has(item)) return;
@@ -307,7 +313,7 @@ export class SendRounds<T> {
     else this.#round.set(item, true);
   }
 
-  /** Gives whose turn it is. */
+  /** Returns the item whose turn it is. */
   next(): T | undefined {
     for (const item of this.#fresh) {
       this.#fresh.delete(item);
@@ -320,7 +326,7 @@ export class SendRounds<T> {
     return undefined;
   }
 
-  /** It has nothing to send any more. */
+  /** The item has no more data. */
   delete(item: T): void {
     if (this.#fresh.delete(item) || this.#round.get(item) === true) this.#size -= 1;
     this.#round.delete(item);
