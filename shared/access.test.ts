@@ -5,7 +5,7 @@ import { ApiError } from './errors.ts';
 const ANN = { user: 'ann', password: 'x' };
 
 describe('readAccess', () => {
-  it('reads what is given, and takes what is not for nothing asked', () => {
+  it('reads the given fields, and treats missing ones as unset', () => {
     for (const given of [undefined, null, {}, { allow: null, basic: [], password: null, links: false }])
       assert.deepEqual(readAccess(given), OPEN);
     const given = {
@@ -18,7 +18,7 @@ describe('readAccess', () => {
     assert.deepEqual(readAccess(given), given);
   });
 
-  it('takes as much as the limits say', () => {
+  it('accepts values at the limits', () => {
     const allow = Array.from({ length: ALLOW_MAX }, (_, index) => `10.0.0.${index}`);
     const basic = Array.from({ length: BASIC_USERS_MAX }, (_, index) => ({
       user: `u${index}`,
@@ -30,7 +30,7 @@ describe('readAccess', () => {
       assert.equal(readAccess({ password }).password, password);
   });
 
-  it('says which field is wrong, and what it takes', () => {
+  it('names the field that is invalid, and what it accepts', () => {
     const cases: [unknown, RegExp][] = [
       [[], /^access must be an object$/],
       ['open', /^access must be an object$/],

@@ -6,14 +6,14 @@ function wait(attempt: number, random = 1): number {
 }
 
 describe('fullJitter', () => {
-  it('doubles its ceiling up to the cap, also after very many tries', () => {
+  it('doubles its ceiling up to the cap, even after very many tries', () => {
     assert.deepEqual(
       [0, 1, 2, 3, 4, 5000].map((attempt) => wait(attempt)),
       [100, 200, 400, 800, 1000, 1000],
     );
   });
 
-  it('is anything from zero to the ceiling', () => {
+  it('returns anything from zero to the ceiling', () => {
     assert.deepEqual(
       [0, 0.5, 0.999].map((random) => wait(1, random)),
       [0, 100, 199],

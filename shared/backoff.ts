@@ -1,7 +1,7 @@
 /** How long to wait before trying again after a failure. */
 
 export interface Backoff {
-  /** failed tries in a row before this one, from 0 */
+  /** consecutive failed tries before this one, from 0 */
   readonly attempt: number;
   /** longest first wait, in ms */
   readonly baseMs: number;
@@ -12,8 +12,8 @@ export interface Backoff {
 }
 
 /**
- * "Full jitter": a random wait between nothing and a ceiling that doubles with each failure, so that many who lost the same
- * peer do not all come back at once.
+ * "Full jitter": a random wait between nothing and a ceiling that doubles with each failure, so that many clients that
+ * lost the same peer do not all return at the same time.
  *
  * @returns whole ms
  */

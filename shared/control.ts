@@ -7,24 +7,24 @@ export interface ConnectionMessage {
 }
 
 /**
- * The relay is shutting down, and other relays accept the tunnel's client: it should open another control WebSocket, and
- * keep this one, which works as before, until the other is open. Sent only on a socket that was opened with `events=1`
- * (docs/protocol.md section 5.1).
+ * The relay is shutting down, and other relays accept the tunnel's client. The client should open another control
+ * WebSocket, and keep this one, which still works, until the other is open. Sent only on a socket that was opened with
+ * `events=1` (docs/protocol.md section 5.1).
  */
 export interface DrainMessage {
   readonly type: 'drain';
 }
 
 /**
- * A visitor asks to be let in, and waits for the owner's answer (docs/protocol.md section 11). Sent only on a socket that was
- * opened with `events=1`.
+ * A visitor requests approval, and waits for the owner's answer (docs/protocol.md section 11). Sent only on a socket
+ * that was opened with `events=1`.
  */
 export interface KnockMessage {
   readonly type: 'knock';
   readonly id: string;
   /** the visitor's IP address */
   readonly address: string;
-  /** what the visitor's `User-Agent` says; `''` without one */
+  /** the visitor's `User-Agent`; `''` without one */
   readonly agent: string;
   /** RFC 3339, UTC, milliseconds */
   readonly at: string;
@@ -32,7 +32,7 @@ export interface KnockMessage {
 
 export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 
-/** @limit Characters of what says who knocks; more than that is cut off. */
+/** @limit Characters of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
 /** @limit ms a client has from the `connection` message to its data WebSocket. */
@@ -44,8 +44,8 @@ export const PONG_TIMEOUT_MS = 60_000;
 /** @limit Bytes of the largest message on a control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
 /**
- * @limit Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the
- * last one comes.
+ * @limit Frames of one message on a control socket, in either direction: one is enough, and each is kept until the last
+ * one arrives.
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /** @limit Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
@@ -54,15 +54,15 @@ export const CONTROL_PIECES_MAX = 256;
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
 export const CloseCode = {
   normal: 1000,
-  /** The relay is shutting down or the endpoint goes away: reconnect at once, with jitter. */
+  /** The relay is shutting down or the endpoint is going away: reconnect immediately, with jitter. */
   goingAway: 1001,
   protocolError: 1002,
   unsupportedData: 1003,
-  /** A Close frame without a code, as the receiver reports it; never sent. */
+  /** The receiver got a Close frame without a code; never sent. */
   noStatus: 1005,
   /** The connection ended without a Close frame; never sent. */
   abnormal: 1006,
-  /** More pings, or smaller pieces, than anybody needs. */
+  /** More pings, or smaller pieces, than any valid use needs. */
   policyViolation: 1008,
   tooBig: 1009,
   internalError: 1011,
@@ -70,13 +70,13 @@ export const CloseCode = {
   tunnelClosed: 4001,
   tunnelExpired: 4002,
   keyRevoked: 4003,
-  /** The tunnel's domain is not its account's any more. */
+  /** The tunnel's domain no longer belongs to its account. */
   domainGone: 4004,
   /** The account is suspended; the reason of the Close frame is that of the suspension. */
   accountSuspended: 4005,
 } as const;
 
-/** Why a key is valid no more, as the reason of a Close frame with {@link CloseCode.keyRevoked} says it. */
+/** Why a key is no longer valid: the reason of a Close frame with {@link CloseCode.keyRevoked}. */
 export const KEY_ENDS = {
   revoked: 'key revoked',
   expired: 'key expired',
@@ -88,7 +88,7 @@ export type KeyEnd = keyof typeof KEY_ENDS;
 /** Bytes of the longest reason of a Close frame (RFC 6455 section 5.5). */
 const CLOSE_REASON_MAX_BYTES = 123;
 
-/** @returns as much of a text as fits into a Close frame, in whole characters */
+/** @returns the start of a text that fits into a Close frame, in whole characters */
 export function closeReason(text: string): string {
   let bytes = 0;
   let end = 0;
@@ -120,15 +120,15 @@ export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'typ
   return JSON.stringify({ type: 'knock', id, address, agent, at } satisfies KnockMessage);
 }
 
-/** What the id of a tunnel or of a pending connection looks like (RFC 9562 section 4). */
+/** The form of a tunnel's or pending connection's id (RFC 9562 section 4). */
 export const UUID_PATTERN = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
- * Reads a message of the relay. Every field of the result has the form that docs/protocol.md section 5 gives it: an id is put
- * into addresses.
+ * Parses a message of the relay. Every field of the result is validated according to docs/protocol.md section 5,
+ * because ids become parts of addresses.
  *
- * @returns the message, or `undefined` for one that this client must ignore: its type is unknown, or a field is not as it
- *   should be
+ * @returns the message, or `undefined` for one that this client must ignore: its type is unknown, or a field is
+ *   malformed
  * @throws SyntaxError when the text is not JSON
  */
 export function parseControlMessage(text: string): ControlMessage | undefined {
@@ -146,7 +146,7 @@ const ADDRESS = /^[\da-f.:]{2,45}$/i;
 /** RFC 3339 in UTC. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
-/** Part of it is shown to people, and answered with one key: what is not as it should be is no knock. */
+/** Users see parts of it, and answer it with one key: a malformed message is ignored. */
 function readKnock(
   id: string,
   { address, agent, at }: Partial<Record<string, unknown>>,

@@ -46,7 +46,7 @@ describe('readDomain', () => {
     [`a.${long}`, /at most 244 characters/],
   ];
   for (const [given, problem] of refused) {
-    it(`refuses ${JSON.stringify(given)}`, () => {
+    it(`rejects ${JSON.stringify(given)}`, () => {
       const reading = readDomain(given);
       assert.ok('problem' in reading, JSON.stringify(reading));
       assert.match(reading.problem, problem);

@@ -42,7 +42,7 @@ describe('parseDuration', () => {
     '1e3s',
     '1,5h',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => {
+    it(`rejects ${JSON.stringify(text)}`, () => {
       assert.equal(parseDuration(text), undefined);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Duration strings as `ttl` carries them (docs/protocol.md section 3.4): the grammar of Go's `time.ParseDuration`
- * without a sign and with the units `h`, `m`, `s` and `ms`.
+ * Duration strings of `ttl` (docs/protocol.md section 3.4): the grammar of Go's `time.ParseDuration` without a sign,
+ * with the units `h`, `m`, `s` and `ms`.
  */
 
 const NANOSECONDS_PER_UNIT: Readonly<Record<string, bigint>> = {
@@ -10,15 +10,15 @@ const NANOSECONDS_PER_UNIT: Readonly<Record<string, bigint>> = {
   ms: 1_000_000n,
 };
 
-/** What a duration string looks like. */
+/** The form of a duration string. */
 export const DURATION_PATTERN = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s))+$/;
 const TERM = /(\d*)(?:\.(\d*))?(h|ms|m|s)/gy;
 
 /**
  * Reads a duration string.
  *
- * @returns whole seconds, rounded down; `Infinity` for a well-formed duration too large for a number; `undefined` when the
- *   text is not a duration string
+ * @returns whole seconds, rounded down; `Infinity` for a well-formed duration too large for a number; `undefined` if
+ *   the text is not a duration string
  */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
@@ -27,7 +27,7 @@ export function parseDuration(text: string): number | undefined {
   for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(TERM)) {
     const scale = NANOSECONDS_PER_UNIT[unit] ?? 0n;
     total += BigInt(whole || '0') * scale;
-    // Nanoseconds need no more digits than this; further digits cannot add up to another one.
+    // Later digits are too small to add up to a nanosecond.
     const digits = fraction.slice(0, 18);
     if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
   }
@@ -35,7 +35,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * Writes a duration in its normalized form, as Go prints it: `1h0m0s`, `30m0s`, `45s`.
+ * Formats a duration in its normalized form, as Go prints it: `1h0m0s`, `30m0s`, `45s`.
  *
  * @param seconds whole seconds, 0 or more
  */

@@ -4,14 +4,14 @@ import { ALL_API_ERRORS, VISITOR_ERRORS } from './errors.ts';
 
 const protocol = readFileSync(new URL('../docs/protocol.md', import.meta.url), 'utf8');
 
-/** A text with `…` for the parts that vary, and for the end of a long one. */
+/** Compares a text with a documented one, in which `…` stands for variable parts, and for the end of a long one. */
 function matches(text: string, documented: string): boolean {
   const parts = documented.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join('.*')}$`).test(text);
 }
 
 describe('the error catalogue', () => {
-  it('is the table of docs/protocol.md section 2.2: every status, code and text', () => {
+  it('equals the table of docs/protocol.md section 2.2: every status, code and text', () => {
     const rows = [...protocol.matchAll(/^\| (\d{3}) +\| `([\w-]+)` +\| `([^`]+)` +\|/gm)];
     assert.equal(rows.length, ALL_API_ERRORS.length);
     for (const { status, code, text } of ALL_API_ERRORS) {
@@ -21,7 +21,7 @@ describe('the error catalogue', () => {
     }
   });
 
-  it('is, for visitors, the table of docs/protocol.md section 4.5', () => {
+  it('equals the table of docs/protocol.md section 4.5 for visitors', () => {
     const start = protocol.indexOf('### 4.5 ');
     const rows = [
       ...protocol.slice(start, protocol.indexOf('### 4.6 ')).matchAll(/^\| (\d{3}) +\| `([\w-]+)`/gm),
@@ -32,7 +32,7 @@ describe('the error catalogue', () => {
     );
   });
 
-  it('has every code once', () => {
+  it('has unique codes', () => {
     const codes = ALL_API_ERRORS.map(({ code }) => code);
     assert.equal(new Set(codes).size, codes.length);
   });

@@ -1,11 +1,11 @@
 /**
- * The error catalogue: one entry for each failure the relay or a client reports, with its status, its code and its text
- * (docs/protocol.md sections 2.2 and 4.5). The relay raises from it, clients switch on it.
+ * The error catalogue: the status, code and text of each failure that the relay or a client reports (docs/protocol.md
+ * sections 2.2 and 4.5). The relay throws its entries, and clients switch on their codes.
  */
 
 /**
- * The errors of the REST interface and the WebSocket endpoints: `{"error": "<text>", "code": "<code>"}`. Programs go by the
- * code, so it never changes.
+ * The errors of the REST interface and the WebSocket endpoints: `{"error": "<text>", "code": "<code>"}`. Programs rely
+ * on the code, so it never changes.
  */
 export const API_ERRORS = {
   invalidBody: { status: 400, code: 'invalid-body', text: 'invalid request body' },
@@ -41,7 +41,7 @@ export const API_ERRORS = {
   },
   methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
   nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
-  // The specification gives both these words; clients tell people which it is.
+  // Both have the same text in the protocol; clients distinguish them for users.
   nameReserved: { status: 409, code: 'name-reserved', text: 'name already in use' },
   domainTaken: {
     status: 409,
@@ -91,7 +91,7 @@ export interface ApiErrorBody {
   readonly code: string;
 }
 
-/** A failure of the catalogue on its way to the error boundary that responds with it. */
+/** A failure of the catalogue on its way to the error handler that responds with it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ApiErrorBody;
@@ -107,16 +107,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The refusal of a `ttl` above the configured maximum, which the text shows in normalized form. */
+/** A `ttl` above the configured maximum, which the text shows in normalized form. */
 export function ttlTooLong(maxTtl: string): ApiErrorEntry {
   return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` };
 }
 
 /**
- * The refusal of a tunnel beyond the most that a plan allows. It is not a 429: waiting may not help, so a client should tell
- * its user instead of trying again.
+ * A tunnel above the limit of a plan. This is not a 429: waiting may not help, so a client should tell its user instead
+ * of trying again.
  *
- * @param plan its name as people write it
+ * @param plan the plan's display name
  * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
  */
 export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string): ApiErrorEntry {
@@ -128,54 +128,54 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
 }
 
 /**
- * The refusal of a key that is right, and made for something else.
+ * A valid key that was created for another purpose.
  *
- * @param scope what it is good for
+ * @param scope what the key may be used for
  */
 export function keyOutOfScope(scope: string): ApiErrorEntry {
   return { status: 403, code: 'key-scope', text: `this api key is good for ${scope} only` };
 }
 
 /**
- * The refusal of everything to a suspended account.
+ * Any request of a suspended account.
  *
- * @param reason what whoever runs the relay has given
+ * @param reason the operator's reason
  */
 export function accountSuspended(reason: string): ApiErrorEntry {
   return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` };
 }
 
-/** The refusal of an administrative request that cannot be (docs/protocol.md section 14). */
+/** An invalid administrative request (docs/protocol.md section 14). */
 export function invalidAdminRequest(field: string, rule: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` };
 }
 
-/** What an administrative request names is not there. */
+/** The subject of an administrative request does not exist. */
 export function noSuch(kind: string, subject: string): ApiErrorEntry {
   return { status: 404, code: 'no-such-thing', text: `there is no ${kind} "${subject}"` };
 }
 
-/** The name or the subdomain of an account is somebody else's. */
+/** Another account has that name or subdomain. */
 export function taken(field: string): ApiErrorEntry {
   return { status: 409, code: 'taken', text: `the ${field} is taken` };
 }
 
-/** The refusal of an `access` that cannot be (docs/protocol.md section 11.1). */
+/** An invalid `access` (docs/protocol.md section 11.1). */
 export function invalidAccess(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-access', text };
 }
 
-/** The refusal of a link that cannot be (docs/protocol.md section 11.2). */
+/** An invalid link (docs/protocol.md section 11.2). */
 export function invalidLink(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-link', text };
 }
 
 /**
- * The refusal of a link beyond the most that a tunnel may have.
+ * A link above the limit of a tunnel.
  *
- * @param max how many are good at a time
- * @param maxRevoked how many were revoked and would be good otherwise
- * @param nextEnd when the first of both ends, RFC 3339
+ * @param max how many may be valid at a time
+ * @param maxRevoked how many may be revoked before their expiry
+ * @param nextEnd when the first of both expires, RFC 3339
  */
 export function tooManyLinks(
   max: number | string,
@@ -190,7 +190,7 @@ export function tooManyLinks(
 }
 
 /**
- * The refusal of a domain that cannot be (docs/protocol.md section 12.1).
+ * An invalid domain (docs/protocol.md section 12.1).
  *
  * @param problem completes "the domain …"
  */
@@ -199,9 +199,9 @@ export function invalidDomain(problem: string): ApiErrorEntry {
 }
 
 /**
- * The refusal of a domain beyond the most that a plan allows.
+ * A domain above the limit of a plan.
  *
- * @param plan its name as people write it
+ * @param plan the plan's display name
  */
 export function tooManyDomains(plan: string, max: number | string): ApiErrorEntry {
   return {
@@ -211,15 +211,15 @@ export function tooManyDomains(plan: string, max: number | string): ApiErrorEntr
   };
 }
 
-/** The refusal of an answer to a knock that cannot be (docs/protocol.md section 11.3). */
+/** An invalid answer to an approval request (docs/protocol.md section 11.3). */
 export function invalidKnockAnswer(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-knock-answer', text };
 }
 
 /**
- * The refusal to let in more visitors by their knock than a tunnel may have at a time.
+ * An approval above the limit of simultaneously approved visitors of a tunnel.
  *
- * @param nextEnd when the first of them is out again, RFC 3339
+ * @param nextEnd when the first approval ends, RFC 3339
  */
 export function tooManyAdmitted(max: number | string, nextEnd: string): ApiErrorEntry {
   return {
@@ -229,7 +229,7 @@ export function tooManyAdmitted(max: number | string, nextEnd: string): ApiError
   };
 }
 
-/** Errors whose text depends on settings or on the moment, with `{…}` for the parts that vary. */
+/** Errors whose text depends on settings or on the moment, with `{…}` for the variable parts. */
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
@@ -254,7 +254,7 @@ export const ALL_API_ERRORS: readonly ApiErrorEntry[] = [
 ];
 
 /**
- * What a visitor is told by the relay, or by the client in place of the local service, with the header field
+ * Errors for visitors, sent by the relay, or by the client instead of the local service, with the header field
  * `Culvert-Error: <code>`. `title` and `text` are shown to people.
  */
 export const VISITOR_ERRORS = {

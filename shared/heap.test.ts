@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { limitOldGeneration, limitYoungGeneration } from './heap.ts';
 
 const MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
-/** Makes garbage that outlives young objects, beside data that stays, and prints the most memory it takes later on. */
+/** Creates garbage that outlives the young generation beside permanent data, and prints its later peak memory. */
 const PROGRAM = `
   import { setFlagsFromString } from 'node:v8';
   import { limitOldGeneration } from ${JSON.stringify(MODULE)};
@@ -22,7 +22,7 @@ const PROGRAM = `
   console.log(most / 1024 ** 2, kept.length);
 `;
 
-/** The most MiB of heap that the program above takes. */
+/** The peak heap of the program above, in MiB. */
 async function most(which: 'limited' | 'alone'): Promise<number> {
   const options = ['--max-semi-space-size=4', '--input-type=module', '--eval', PROGRAM, which];
   const { stdout } = await promisify(execFile)(process.execPath, options);
@@ -30,12 +30,12 @@ async function most(which: 'limited' | 'alone'): Promise<number> {
 }
 
 describe('limitOldGeneration', () => {
-  it('lets the heap grow by so much; V8 accepts that while it runs', async () => {
+  it('limits the growth of the heap while V8 is running', async () => {
     const [limited, alone] = [await most('limited'), await most('alone')];
     assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
   });
 
-  it('leaves the setting of the operator alone', () => {
+  it('respects the setting of the operator', () => {
     const flags: string[] = [];
     const setFlag = (flag: string): void => void flags.push(flag);
     limitOldGeneration(100, ['--heap-growing-percent=300'], setFlag);
@@ -46,7 +46,7 @@ describe('limitOldGeneration', () => {
 });
 
 const YOUNG_GENERATION_MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
-/** Makes young objects, some of which live on, and prints what V8 holds for them. */
+/** Creates young objects, some of which survive, and prints the size of V8's young generation. */
 const YOUNG_GENERATION_PROGRAM = `
   import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
   import { limitYoungGeneration } from ${JSON.stringify(YOUNG_GENERATION_MODULE)};
@@ -57,7 +57,7 @@ const YOUNG_GENERATION_PROGRAM = `
   console.log(young.space_size / 1024 ** 2, recent.length);
 `;
 
-/** MiB that the program above holds for young objects. */
+/** The size of the young generation of the program above, in MiB. */
 async function held(which: 'limited' | 'alone'): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--input-type=module',
@@ -69,12 +69,12 @@ async function held(which: 'limited' | 'alone'): Promise<number> {
 }
 
 describe('limitYoungGeneration', () => {
-  it('keeps the memory for young objects about as it begins; V8 accepts that while it runs', async () => {
+  it('keeps the young generation near its initial size while V8 is running', async () => {
     const [limited, alone] = [await held('limited'), await held('alone')];
     assert.ok(limited < alone / 2, `${limited} MiB, and ${alone} without the limit`);
   });
 
-  it('leaves the setting of the operator alone', () => {
+  it('respects the setting of the operator', () => {
     const flags: string[] = [];
     const setFlag = (flag: string): void => void flags.push(flag);
     limitYoungGeneration({ execArgv: ['--max-semi-space-size=16'], env: {} }, setFlag);

@@ -1,16 +1,17 @@
 /**
- * How far V8's memory for old objects may grow before garbage is searched in it. V8 decides that by how fast it has grown and
- * how fast it was searched, which suits neither end: a relay's old objects are closed connections, so four times what is in use
- * is much; a client has few, and counts the 64 KiB of each read among them, so that it would search all of its memory some twenty
- * times a second while a large body passes.
+ * How far V8's old generation may grow before a garbage collection. By default V8 decides by the speed of growth and of
+ * collection, which suits neither end. A relay's old objects are closed connections, so four times the memory in use is
+ * too much. A client has few old objects, but V8 adds the 64 KiB of each read to them, and would collect its whole heap
+ * about twenty times a second while a large body passes.
  */
 const FLAG = '--heap-growing-percent';
 
 /**
- * Sets how far. V8 reads the setting each time, so no restart is needed. Does nothing if the operator has set it.
+ * Sets that limit. V8 reads the setting each time, so no restart is needed. Respects a setting of the
+ * operator.
  *
- * @param percent of what was in use the last time
- * @param execArgv options of Node with which the program was started
+ * @param percent of the memory in use after the last collection
+ * @param execArgv options of Node that the program was started with
  * @param setFlag `setFlagsFromString` of Node's v8
  */
 export function limitOldGeneration(
@@ -22,22 +23,22 @@ export function limitOldGeneration(
 }
 
 /*
- * How much memory V8 may use for young objects. By default it lets them take up to 128 MB in a burst, keeps that for good,
- * and then stops everything for 10 to 50 ms at a time to search it. Objects of relay and client are short-lived and small; but
- * each read comes with 64 KiB of memory outside of V8, which is free only once young objects are searched, and where that is
- * seldom, V8 searches all objects again and again instead. The app keeps V8's choice, for old objects as well: Electron has a V8 of
- * its own, whose flags nobody has measured with it, and its objects are those of a window, too.
+ * How much memory V8 may use for the young generation. By default it grows up to 128 MB in a burst, stays that large,
+ * and then pauses everything for 10 to 50 ms per collection. Objects of relay and client are short-lived and small. But
+ * each read comes with 64 KiB of memory outside of V8, which is released only by a collection of the young generation;
+ * if that is rare, V8 collects the whole heap again and again instead. The app keeps V8's defaults, for the old
+ * generation as well: the flags were not measured with Electron's own V8, and its heap also contains the objects of a
+ * window.
  */
 
-/** 1: the memory stays as it is, at 1 or 2 MiB in each of its parts soon after a start. V8 reads the setting each time it would grow. */
+/** 1: each part keeps the 1 or 2 MiB that it has soon after a start. V8 reads the setting each time it would grow. */
 const YOUNG_GENERATION_FLAG = '--semi-space-growth-factor=1';
 
 /**
- * Lets the memory for young objects stay as it is. To be called early. Does nothing if the operator has
- * chosen its size.
+ * Keeps the young generation at its initial size. Call early. Respects a size chosen by the operator.
  *
- * @param execArgv options of Node with which the program was started
- * @param env where there may be more of them
+ * @param execArgv options of Node that the program was started with
+ * @param env may contain more options
  * @param setFlag `setFlagsFromString` of Node's v8
  */
 export function limitYoungGeneration(

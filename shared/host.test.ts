@@ -4,19 +4,19 @@ import { array, assert as check, constantFrom, ipV4, ipV6, oneof, property, stri
 import { isHostName, isIPv6, uriHost } from './host.ts';
 
 describe('hosts', () => {
-  it('are names of 253 characters at most', () => {
+  it('have names of at most 253 characters', () => {
     assert.equal(isHostName('a'.repeat(253)), true);
     assert.equal(isHostName('a'.repeat(254)), false);
   });
 
-  it('are IPv6 addresses if Node accepts them as such, apart from zones', () => {
+  it('include IPv6 addresses that Node accepts, except zones', () => {
     const piece = constantFrom('0', '1', 'ffff', '10000', '', 'g', '1.2.3.4', '1.2.3.256');
     const near = array(piece, { maxLength: 10 }).map((pieces) => pieces.join(':'));
     const text = oneof(ipV6(), ipV4(), near, string());
     check(property(text, (address) => isIPv6(address) === (isNodesIPv6(address) && !address.includes('%'))));
   });
 
-  it('are in brackets in a URL if they contain colons', () => {
+  it('are written in brackets in a URL if they contain colons', () => {
     assert.equal(uriHost('::1'), '[::1]');
     assert.equal(uriHost('a.test'), 'a.test');
   });

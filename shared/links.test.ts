@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts';
 import { LINK_NOTE_MAX_LENGTH, LINK_PATH_MAX_LENGTH, readCreateLink } from './links.ts';
 
 describe('readCreateLink', () => {
-  it('takes nothing, and all of it', () => {
+  it('accepts no field, or all of them', () => {
     const usual = { ttl: 86_400, note: '', path: undefined };
     for (const given of [{}, { ttl: null, note: null, path: null }, { note: '', path: '' }, { other: 1 }])
       assert.deepEqual(readCreateLink(given), usual);
@@ -14,12 +14,12 @@ describe('readCreateLink', () => {
     });
   });
 
-  it('takes notes in any language, and counts characters', () => {
+  it('accepts notes in any language, and counts characters', () => {
     for (const note of ['Ünïcode', '🦊'.repeat(LINK_NOTE_MAX_LENGTH), ' a:b ', '<b>&"'])
       assert.equal(readCreateLink({ note }).note, note);
   });
 
-  it('takes paths as URLs have them', () => {
+  it('accepts paths as URLs have them', () => {
     const paths = [
       '/',
       '/x',
@@ -76,7 +76,7 @@ describe('readCreateLink', () => {
   ];
   for (const [field, values, code, text] of wrong) {
     for (const value of values) {
-      it(`refuses ${field} ${JSON.stringify(value).slice(0, 40)}`, () => {
+      it(`rejects ${field} ${JSON.stringify(value).slice(0, 40)}`, () => {
         assert.throws(
           () => readCreateLink({ [field]: value }),
           (error) => {
@@ -90,7 +90,7 @@ describe('readCreateLink', () => {
     }
   }
 
-  it('refuses what is no object, and names the first field that is wrong', () => {
+  it('rejects anything but an object, and names the first invalid field', () => {
     assert.throws(() => readCreateLink([]), { message: 'invalid request body' });
     assert.throws(() => readCreateLink({ path: 'x', note: 1, ttl: 1 }), { message: 'invalid ttl format' });
   });

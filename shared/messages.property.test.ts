@@ -1,4 +1,7 @@
-/** What a client reads of a relay's control channel, and a relay of its users' requests: nothing else is thrown, nothing odd let through. */
+/**
+ * How a client parses a relay's control channel, and a relay its users' requests: no unexpected errors, and nothing
+ * malformed accepted.
+ */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { readAccess } from './access.ts';
@@ -41,7 +44,7 @@ describe('a message on the control channel', () => {
     );
   });
 
-  it('is a SyntaxError where it is no JSON, and never another error', () => {
+  it('is a SyntaxError if it is not JSON, and never another error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: CONTROL_MESSAGE_MAX_BYTES }), (text) => {
         try {
@@ -107,7 +110,7 @@ describe('the body of a request to the API', () => {
       );
     });
 
-  it('has durations that are whole seconds, endless, or none', () => {
+  it('has durations that are whole seconds, infinite, or missing', () => {
     const parts = fc.array(fc.constantFrom('1', '9', '.', 'h', 'm', 's', 'ms', '-', ' ', 'e', '0'), {
       maxLength: 30,
     });

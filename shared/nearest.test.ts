@@ -14,6 +14,6 @@ describe('nearest', () => {
     ['', undefined],
   ];
   for (const [word, meant] of cases) {
-    it(`takes "${word}" for ${meant ?? 'nothing known'}`, () => assert.equal(nearest(word, known), meant));
+    it(`maps "${word}" to ${meant ?? 'nothing known'}`, () => assert.equal(nearest(word, known), meant));
   }
 });

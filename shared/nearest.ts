@@ -1,8 +1,8 @@
-/** Finds what somebody may have meant to type. */
+/** Suggests what a user may have meant to type. */
 
 /**
- * @param slips how far away it may be; one or two, depending on the word's length, unless given
- * @returns the known word that is least slips away from the given one, if there is any
+ * @param slips the maximum distance; by default one or two, depending on the word's length
+ * @returns the known word nearest to the given one, if one is close enough
  */
 export function nearest(
   word: string,
@@ -19,7 +19,7 @@ export function nearest(
   return best;
 }
 
-/** Letters to insert, remove, replace or swap with their neighbour to turn one word into the other. */
+/** The number of letters to insert, remove, replace or swap with a neighbour to turn one word into the other. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseNetwork } from './networks.ts';
 
 describe('parseNetwork', () => {
-  it('takes addresses and networks of both families', () => {
+  it('accepts addresses and networks of both families', () => {
     const cases: [string, string, string, number][] = [
       ['192.0.2.7', '192.0.2.7', 'ipv4', 32],
       ['10.0.0.0/8', '10.0.0.0', 'ipv4', 8],
@@ -14,7 +14,7 @@ describe('parseNetwork', () => {
       assert.deepEqual(parseNetwork(text), { address, family, bits }, text);
   });
 
-  it('takes nothing else', () => {
+  it('rejects everything else', () => {
     for (const text of [
       '',
       'localhost',

@@ -1,10 +1,10 @@
-/** IP addresses and CIDR networks as people write them (RFC 4632 section 3.1, RFC 4291 section 2.3). */
+/** IP addresses and CIDR networks in text form (RFC 4632 section 3.1, RFC 4291 section 2.3). */
 import { isIPv6 } from './host.ts';
 
 export interface Network {
   readonly address: string;
   readonly family: 'ipv4' | 'ipv6';
-  /** of the network; all bits for a single address */
+  /** prefix length; all bits for a single address */
   readonly bits: number;
 }
 
@@ -12,7 +12,7 @@ const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = new RegExp(`^(?:${OCTET}\\.){3}${OCTET}$`);
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 
-/** @returns what `192.0.2.7`, `10.0.0.0/8`, `::1` or `2001:db8::/32` names; `undefined` for anything else */
+/** @returns the network of `192.0.2.7`, `10.0.0.0/8`, `::1` or `2001:db8::/32`; `undefined` for any other text */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   const family = familyOf(address);
@@ -24,6 +24,6 @@ export function parseNetwork(text: string): Network | undefined {
 
 function familyOf(address: string): Network['family'] | undefined {
   if (IPV4.test(address)) return 'ipv4';
-  // Not with a zone, which means something on one machine only.
+  // No zone, which has a meaning only on one machine.
   return isIPv6(address) ? 'ipv6' : undefined;
 }

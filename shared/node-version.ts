@@ -1,15 +1,15 @@
 /**
- * Which versions of Node run the programs. Any version of Node may load this file, so it has no syntax and no function that
- * an old one does not know.
+ * Which versions of Node run the programs. Any version of Node may load this file, so it uses no syntax or function
+ * that an old one lacks.
  */
 
-/** The oldest one, as in `engines` of package.json. */
+/** The oldest supported version, as in `engines` of package.json. */
 const OLDEST = '22.13.0';
 
 /**
  * @param program the program's name, for people
  * @param version of Node, as `process.versions.node`
- * @returns one line that says what is needed and how to get it; `undefined` for a version that is new enough
+ * @returns one line with the required version and how to get it; `undefined` for a version that is new enough
  */
 export function nodeProblem(program: string, version: string): string | undefined {
   const [major, minor] = numbers(version);

@@ -1,8 +1,8 @@
-/** The page that replaces a site that cannot respond, for errors of the relay and of the client. */
+/** The page shown instead of a site that cannot respond, for errors of the relay and of the client. */
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/fields.ts';
 
-/** The one style sheet of all pages. */
+/** The style sheet of all pages. */
 export const PAGE_STYLE = `
 :root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e;--warn:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0;--warn:#f2938c}}
@@ -25,18 +25,18 @@ const MARK =
 
 export interface ErrorContent {
   readonly status: number;
-  /** the field lines of every such response, whoever sends it, each with its line end */
+  /** the field lines of every error response, each with its line end */
   readonly fields: string;
   readonly contentType: string;
   readonly body: string;
 }
 
 /**
- * What an error response says to a visitor: in HTML if it prefers HTML, else in JSON.
+ * The content of an error response: HTML if the visitor prefers it, else JSON.
  *
  * @param accept value of the visitor's `Accept` field
- * @param text what to say instead of the catalogue's text
- * @param contact address of a link for complaints, which only people see: `mailto:…` or `https://…`
+ * @param text replaces the catalogue's text
+ * @param contact address of a link for complaints, shown only to people: `mailto:…` or `https://…`
  */
 export function errorContent(
   code: VisitorErrorCode,
@@ -64,7 +64,7 @@ export function errorContent(
  *
  * @param title plain text
  * @param content HTML
- * @param note plain text, for those who look closely
+ * @param note plain text in small print
  * @param contact address of a link for complaints
  */
 export function page(title: string, content: string, note: string, contact: string | undefined): string {
@@ -87,7 +87,7 @@ ${content}
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** A text as HTML shows it, between tags or in a quoted attribute. */
+/** Escapes a text for HTML, between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
 }

@@ -7,14 +7,14 @@ export interface SocketReads {
   /** Stops reading, which stops the peer once the system's buffers are full. */
   pause(): void;
   resume(): void;
-  /** Hands over at once what was read and held back. */
+  /** Immediately hands over data that was read and held back. */
   flush(): void;
 }
 
 /** Starts to read a socket, and hands over the data. */
 export type ReadSocket = (socket: Duplex, onChunk: (chunk: Buffer) => void) => SocketReads;
 
-/** Takes everything as it arrives. */
+/** Hands over all data as it arrives. */
 export const readAtOnce: ReadSocket = (socket, onChunk) => {
   socket.on('data', onChunk);
   return {

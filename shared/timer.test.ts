@@ -8,11 +8,11 @@ describe('a timer', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  it('fires when it is time, however long that is', () => {
+  it('fires on time after any duration', () => {
     for (const ms of [0, 1, DAY_MS, TIMER_STEP_MAX_MS, TIMER_STEP_MAX_MS + 1, 30 * DAY_MS, 720 * DAY_MS]) {
       let fired = 0;
       const timer = new LongTimer(() => (fired += 1), ms, true);
-      // In the steps of its waits: a timer that is set within a tick begins at the end of it.
+      // In the steps of its waits: a timer set within a tick starts at the end of it.
       for (let left = ms - 1; left > 0; left -= TIMER_STEP_MAX_MS)
         mock.timers.tick(Math.min(left, TIMER_STEP_MAX_MS));
       assert.equal(fired, 0, `${ms}`);
@@ -33,7 +33,7 @@ describe('a timer', () => {
     assert.equal(fired, 0);
   });
 
-  it('never fires after an endless time', () => {
+  it('never fires after an infinite duration', () => {
     let fired = 0;
     const timer = new LongTimer(() => (fired += 1), Infinity, true);
     for (let day = 0; day < 100; day += 1) mock.timers.tick(DAY_MS);

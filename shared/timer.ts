@@ -1,14 +1,17 @@
-/** Timers that may be as long as a tunnel or a certificate lasts. */
+/** Timers for durations as long as the life of a tunnel or a certificate. */
 
-/** The longest wait of Node and browsers (2^31 - 1 ms, 24.8 days). A timer that is set for longer fires immediately. */
+/** The longest wait of Node and browsers (2^31 - 1 ms, 24.8 days). A longer timer would fire immediately. */
 export const TIMER_STEP_MAX_MS = 2_147_483_647;
 
-/** A timer that has been set. A class, because each tunnel has one: a function that cancels it would take five times as much memory. */
+/**
+ * A running timer. A class, because each tunnel has one, and a function that cancels it would use five times as much
+ * memory.
+ */
 export class LongTimer {
   #handle: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Calls back once, after one wait or several.
+   * Calls back once, after one or more waits.
    *
    * @param ms any duration; `Infinity` for never
    * @param isHolding whether it keeps the process alive until then
@@ -17,7 +20,7 @@ export class LongTimer {
     this.#wait(callback, ms, isHolding);
   }
 
-  /** Has no effect after the timer fired or was cancelled. */
+  /** Has no effect once the timer has fired or was cancelled. */
   cancel(): void {
     clearTimeout(this.#handle);
   }

@@ -56,12 +56,12 @@ describe('readCreateTunnel', () => {
     );
   });
 
-  it('takes null and an empty name as missing', () => {
+  it('treats null and an empty name as missing', () => {
     const given = { local_port: 1, name: null, ttl: null, idle_ttl: null };
     assert.deepEqual(readCreateTunnel(given, limits), readCreateTunnel({ local_port: 1, name: '' }, limits));
   });
 
-  it('takes null for each optional field as missing', () => {
+  it('treats null as missing for each optional field', () => {
     const optional = ['name', 'ttl', 'idle_ttl', 'access', 'take_over', 'domain'];
     const given = Object.fromEntries(optional.map((field) => [field, null]));
     assert.deepEqual(

@@ -13,16 +13,16 @@ describe('escapeUnprintable', () => {
     ['\u{2028}\u{2029}\u{E0041}', '\\u{2028}\\u{2029}\\u{e0041}'],
   ];
   for (const [text, escaped] of cases) {
-    it(`writes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeUnprintable(text), escaped));
+    it(`escapes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeUnprintable(text), escaped));
   }
 
-  it('leaves what is allowed', () => {
+  it('keeps allowed characters', () => {
     assert.equal(escapeUnprintable('a\tb\nc\u{9B}', '\n\t'), 'a\tb\nc\\x9b');
   });
 });
 
 describe('replaceUnprintable', () => {
-  it('replaces what acts on a terminal or turns text around', () => {
+  it('replaces characters that control a terminal or reverse text', () => {
     assert.equal(replaceUnprintable('a\u{9B}b\u{202E}c\n', ' '), 'a b c ');
   });
 });
@@ -36,5 +36,5 @@ describe('withoutEnd', () => {
     ['port? 3000', 'port? 3000'],
     ['? ?', ''],
   ] as const)
-    it(`leaves "${without}" of "${text}"`, () => assert.equal(withoutEnd(text), without));
+    it(`shortens "${text}" to "${without}"`, () => assert.equal(withoutEnd(text), without));
 });

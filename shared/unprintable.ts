@@ -1,7 +1,7 @@
 /**
- * Characters that must not reach a terminal, a notification or a line of a log as they are, whoever chose them: C0 and C1
- * controls (ECMA-48), which a terminal obeys; format characters, which hide text or turn it around (Unicode, Cf), but for
- * the two that join letters and emoji; and separators of lines.
+ * Characters that must not reach a terminal, a notification or a log line unescaped, from any source: C0 and C1
+ * controls (ECMA-48), which terminals obey; format characters, which hide or reverse text (Unicode, Cf), except the two
+ * that join letters and emoji; and line separators.
  */
 const UNPRINTABLE = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u{200C}\u{200D}]]/v;
 const EACH_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gv');
@@ -10,7 +10,7 @@ export function hasUnprintable(text: string): boolean {
   return UNPRINTABLE.test(text);
 }
 
-/** @param replacement replaces each of them, or returns what does */
+/** @param replacement replaces each of them, or returns the replacement */
 export function replaceUnprintable(
   text: string,
   replacement: string | ((character: string) => string),
@@ -20,13 +20,16 @@ export function replaceUnprintable(
   );
 }
 
-/** By the characters that stay. Long texts are mostly lines: to look at the end of each would take longer than all the rest. */
+/**
+ * Patterns by allowed characters. Long texts are mostly lines, so handling each line end separately would dominate the
+ * time.
+ */
 const patterns = new Map([['', EACH_UNPRINTABLE]]);
 
 /**
- * Writes them as `\x1b` or `\u{202e}`, for people to read.
+ * Escapes them as `\x1b` or `\u{202e}`, for people to read.
  *
- * @param allowed characters that stay, such as line feeds
+ * @param allowed characters to keep, such as line feeds
  */
 export function escapeUnprintable(text: string, allowed = ''): string {
   const pattern = patterns.get(allowed) ?? without(allowed);
@@ -47,7 +50,7 @@ export function escapeCharacter(character: string): string {
 }
 
 /**
- * What somebody else has written, to be followed by a full stop and more: without the marks that it ends with.
+ * A text of another program without its final punctuation, so that it can be followed by a full stop and more text.
  *
  * @returns `is it paid` for `is it paid ??`
  */

@@ -1,6 +1,6 @@
 /**
- * What a tunnel's settings may be, wherever they come from: an option, `culvert.yml`, the window, a link, or the REST
- * interface as far as it has them.
+ * Rules for a tunnel's settings from any source: an option, `culvert.yml`, the window, a link, or the REST interface if
+ * it has them.
  */
 import {
   LOCAL_PORT_MAX,
@@ -13,7 +13,7 @@ import {
 import { parseDuration } from './duration.ts';
 import { isHostName, isIPv6 } from './host.ts';
 
-/** What a value may be, and how to say so. */
+/** A rule for a value, with its description. */
 export interface ValueRule {
   accepts(value: unknown): boolean;
   /** completes "it takes …" */
@@ -27,7 +27,7 @@ export const PORT_RULE: ValueRule = {
   accepted: `a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}`,
 };
 
-/** @returns the port that a text names; `undefined` if it names none */
+/** @returns the port that a text denotes; `undefined` if it is not a port */
 export function parsePort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return PORT_RULE.accepts(port) ? port : undefined;
@@ -41,26 +41,29 @@ export const NAME_RULE: ValueRule = {
     'not starting or ending with a hyphen, and not starting with xn--',
 };
 
-/** The ids of tunnels, keys, accounts, domains and invitations (RFC 9562), as they are written. */
+/** The text form of the ids of tunnels, keys, accounts, domains and invitations (RFC 9562). */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether a text has the form of an id. Where a name or an id is taken, such a text is an id first; no new tunnel gets such a name. */
+/**
+ * Whether a text has the form of an id. If both a name and an id are accepted, such a text is tried as an id first; no
+ * new tunnel gets such a name.
+ */
 export function looksLikeId(text: string): boolean {
   return ID.test(text);
 }
 
-/** A time to live; the relay decides how long it may be. */
+/** A time to live. The relay decides about its maximum. */
 export const TTL_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,
   accepted: `a duration such as 90s, 30m, 4h or 1h30m, at least ${TTL_MIN_SECONDS}s`,
 };
 
-/** `keep` sends the visitor's Host, `local` that of the local service; anything else is sent as it is. */
+/** `keep` sends the visitor's Host, `local` that of the local service; any other value is sent unchanged. */
 export type HostHeader = string;
 
 const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 
-/** The Host sent to the local service: `keep`, `local`, or a value of its own (RFC 9110 section 7.2). */
+/** The Host sent to the local service: `keep`, `local`, or a custom value (RFC 9110 section 7.2). */
 export const HOST_HEADER_RULE: ValueRule = {
   accepts(value) {
     const [, ipv6, name, port] = (typeof value === 'string' && HOST_AND_PORT.exec(value)) || [];

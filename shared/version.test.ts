@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { CLIENT_VARIABLES, VERSION } from './version.ts';
 
 describe('VERSION', () => {
-  it('is the one in package.json', async () => {
+  it('equals the version in package.json', async () => {
     const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
     assert.equal(VERSION, (JSON.parse(text) as { version: string }).version);
   });
@@ -15,7 +15,7 @@ describe('VERSION', () => {
 const DESKTOP = fileURLToPath(new URL('../desktop/', import.meta.url));
 
 describe('CLIENT_VARIABLES', () => {
-  it('has every variable that the client reads', () => {
+  it('includes every variable that the client reads', () => {
     const sources = globSync('**/*.ts', { cwd: DESKTOP }).filter(
       (path) => !path.endsWith('.test.ts') && !path.startsWith('build/'),
     );

@@ -2,10 +2,10 @@
 export const VERSION = '0.1.0';
 
 /**
- * The environment variables of the client, `culvert` (docs/command.md). The relay's are its settings; each program knows the
- * names of the other's, since both may run on one machine.
+ * The environment variables of the client, `culvert` (docs/command.md). The relay's are its settings. Each program
+ * knows the other's names, since both may run on one machine.
  */
 export const CLIENT_VARIABLES = ['CULVERT_RELAY', 'CULVERT_API_KEY', 'CULVERT_CA'] as const;
 
-/** What is shown in place of a secret. */
+/** Shown instead of a secret. */
 export const REDACTED = '[redacted]';

@@ -18,7 +18,7 @@ function ofResponse(status: number, fields: string, { method = 'GET', version = 
 }
 
 describe('requestFraming', () => {
-  it('is none, a length, or chunked', () => {
+  it('returns none, a length, or chunked', () => {
     assert.deepEqual(ofRequest(''), { kind: 'none' });
     assert.deepEqual(ofRequest('Content-Length: 0\r\n'), { kind: 'none' });
     assert.deepEqual(ofRequest('content-length: 12\r\n'), { kind: 'length', length: 12 });
@@ -39,10 +39,10 @@ describe('requestFraming', () => {
     'Transfer-Encoding: chunked, chunked\r\n',
     'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n',
   ]) {
-    it(`refuses ${JSON.stringify(fields)}`, () => assert.equal(ofRequest(fields), 'bad-request'));
+    it(`rejects ${JSON.stringify(fields)}`, () => assert.equal(ofRequest(fields), 'bad-request'));
   }
 
-  it('refuses a coding on HTTP/1.0, and other codings as not implemented', () => {
+  it('rejects a coding on HTTP/1.0, and other codings as not implemented', () => {
     assert.equal(ofRequest('Transfer-Encoding: chunked\r\n', '1.0'), 'bad-request');
     assert.equal(ofRequest('Transfer-Encoding: gzip, chunked\r\n'), 'not-implemented');
     assert.equal(ofRequest('Transfer-Encoding: identity\r\n'), 'not-implemented');
@@ -50,19 +50,19 @@ describe('requestFraming', () => {
 });
 
 describe('responseFraming', () => {
-  it('is none where there can be no body, whatever the fields say', () => {
+  it('returns none if the response cannot have a body, regardless of the fields', () => {
     assert.deepEqual(ofResponse(200, 'Content-Length: 5\r\n', { method: 'HEAD' }), { kind: 'none' });
     assert.deepEqual(ofResponse(304, 'Content-Length: 5\r\n'), { kind: 'none' });
     assert.deepEqual(ofResponse(204, ''), { kind: 'none' });
     assert.deepEqual(ofResponse(103, ''), { kind: 'none' });
   });
 
-  it('goes on to the end of the connection when it says nothing', () => {
+  it('lasts until the end of the connection if no length is declared', () => {
     assert.deepEqual(ofResponse(200, ''), { kind: 'until-close' });
     assert.deepEqual(ofResponse(200, '', { version: '1.0' }), { kind: 'until-close' });
   });
 
-  it('refuses what is ambiguous', () => {
+  it('rejects ambiguous framing', () => {
     assert.equal(ofResponse(200, 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'), undefined);
     assert.equal(ofResponse(200, 'Content-Length: x\r\n'), undefined);
     assert.equal(ofResponse(200, 'Transfer-Encoding: chunked\r\n', { version: '1.0' }), undefined);
@@ -71,7 +71,7 @@ describe('responseFraming', () => {
 
 const CHUNKED = '5\r\nhello\r\nA;name="v"\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n';
 
-/** Follows a chunked body in one piece. */
+/** Parses a chunked body in one piece. */
 function chunked(text: string): () => number {
   return () => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0);
 }
@@ -85,7 +85,7 @@ describe('trackBody', () => {
     assert.ok(body.done);
   });
 
-  it('ends a body that is none at once, and one that goes on until the close never', () => {
+  it('ends an empty body immediately, and one until the close never', () => {
     assert.ok(trackBody({ kind: 'none' }).done);
     const body = trackBody({ kind: 'until-close' });
     assert.equal(body.advance(Buffer.from('abc'), 0), 3);
@@ -93,7 +93,7 @@ describe('trackBody', () => {
   });
 
   for (const size of [1, 2, 3, 7, 100]) {
-    it(`follows a chunked body in pieces of ${size}`, () => {
+    it(`parses a chunked body in pieces of ${size}`, () => {
       const content: Buffer[] = [];
       const body = trackBody({ kind: 'chunked' }, (piece) => content.push(piece));
       const bytes = Buffer.from(`${CHUNKED}GET / HTTP/1.1`);
@@ -147,14 +147,14 @@ describe('trackBody', () => {
     '0\r\nX_Real_IP: 6.6.6.6\r\n\r\n',
     '0\r\nX-Accel-Redirect: /\r\n\r\n',
     '0\r\n folded\r\n\r\n',
-    // At once, not only at the end of the trailers: another parser may take such a line for the end.
+    // Rejected immediately, not only at the end of the trailers: another parser may take such a line for the end.
     '0\r\n\nGET /smuggled HTTP/1.1\nHost: x\n\n',
     '0\r\nA: b\n\nGET /smuggled HTTP/1.1\n',
     '0\r\n\rGET',
     '0\r\nA: b\rC: d\r\n',
     `0\r\n${`X: ${'y'.repeat(1000)}\r\n`.repeat(10)}`,
   ]) {
-    it(`refuses the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
+    it(`rejects the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
       assert.throws(() => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0), BodyError);
     });
   }
@@ -174,7 +174,7 @@ describe('trackBody', () => {
     });
   }
 
-  it('accepts no chunk-size line above 1 KiB, and no trailers above 8 KiB, complete or not', () => {
+  it('rejects chunk-size lines above 1 KiB, and trailers above 8 KiB, complete or not', () => {
     assert.equal(chunked(`1;${'x'.repeat(1022)}\r\n`)(), 1026);
     assert.throws(chunked(`1;${'x'.repeat(1023)}\r\n`), BodyError);
     assert.throws(chunked(`1;${'x'.repeat(1023)}`), BodyError);

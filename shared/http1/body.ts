@@ -3,25 +3,25 @@ import { type Field, joined, parseFields } from './fields.ts';
 import type { RequestHead, ResponseHead } from './head.ts';
 import { provenance, steersProxy } from './hop-by-hop.ts';
 
-/** Follows a message body through the bytes that carry it, to know where it ends, without copying it. */
+/** Finds the end of a message body in the bytes that carry it, without copying them. */
 
-/** Thrown for a body that breaks its own framing; nothing after it on the connection may be read. */
+/** Thrown for a body that violates its framing. Nothing after it on the connection may be read. */
 export class BodyError extends Error {}
 
 export interface BodyTracker {
   /** Whether the body is complete. */
   readonly done: boolean;
   /**
-   * Takes the next bytes.
+   * Consumes the next bytes.
    *
-   * @param start where in the chunk the body goes on
+   * @param start where the body continues in the chunk
    * @returns one past the last byte that belongs to the body
    * @throws BodyError
    */
   advance(chunk: Buffer, start: number): number;
 }
 
-/* How long the body of a message is (RFC 9112 section 6.3), decided from its head, or refused. */
+/* The length of a message's body (RFC 9112 section 6.3), derived from its head, or an error. */
 
 export type Framing =
   | { readonly kind: 'none' }
@@ -30,7 +30,7 @@ export type Framing =
   /** responses only: the body ends with the connection */
   | { readonly kind: 'until-close' };
 
-/** Why the framing of a request is refused; each is an entry of `VISITOR_ERRORS`. */
+/** Why the framing of a request is rejected; an entry of `VISITOR_ERRORS`. */
 export type FramingFault = 'bad-request' | 'not-implemented';
 
 const NONE: Framing = { kind: 'none' };
@@ -41,14 +41,14 @@ const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 const CONTENT_LENGTH = /^(?:0|[1-9]\d{0,14})$/;
 const CODING_LIST = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 
-/** The framing of a request, or why it is ambiguous. */
+/** The framing of a request, or why it is rejected. */
 export function requestFraming(head: RequestHead): Framing | FramingFault {
   const framing = declaredFraming(head.fields, head.minor);
   return framing === undefined ? NONE : framing;
 }
 
 /**
- * The framing of a response, or `undefined` when it is ambiguous.
+ * The framing of a response, or `undefined` if it is ambiguous.
  *
  * @param method the method of the request it responds to
  */
@@ -58,13 +58,13 @@ export function responseFraming(head: ResponseHead, method: string): Framing | u
   return method === 'HEAD' || hasNoBody(head.status) ? NONE : (framing ?? UNTIL_CLOSE);
 }
 
-/** Whether a response with that status has no body, whatever its fields say. */
+/** Whether a response with that status has no body, regardless of its fields. */
 function hasNoBody(status: number): boolean {
   // A 205 must not have one, and some browsers read none (RFC 9110 section 15.3.6).
   return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
-/** What Content-Length and Transfer-Encoding say together; `undefined` when there is neither. */
+/** The framing declared by Content-Length and Transfer-Encoding; `undefined` without either. */
 function declaredFraming(fields: readonly Field[], minor: 0 | 1): Framing | FramingFault | undefined {
   let length: string | undefined;
   let coding: string | undefined;
@@ -128,7 +128,7 @@ class UntilCloseBody implements BodyTracker {
   }
 }
 
-/* The chunked transfer coding (RFC 9112 section 7.1): its framing is followed byte by byte, its content skipped. */
+/* The chunked transfer coding (RFC 9112 section 7.1): parses its framing byte by byte, and skips its content. */
 
 const CR = 13;
 const LF = 10;
@@ -139,11 +139,11 @@ const TRAILERS_MAX = 8192;
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const BWS = '[ \\t]*';
-// Extensions by their grammar (RFC 9112 section 7.1.1), because parsers disagree on where an extension ends that breaks it.
+// Validates the grammar of extensions (RFC 9112 section 7.1.1), because parsers disagree on the end of malformed ones.
 const SIZE_LINE = new RegExp(
   `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
 );
-/** Fields that say how to read or route a message have no meaning after it (RFC 9110 section 6.5.1). */
+/** Fields about the framing or routing of a message, which have no meaning after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
   'transfer-encoding',
@@ -164,9 +164,9 @@ type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 
 
 export class ChunkedBody implements BodyTracker {
   #state: State = 'size';
-  /** the size line as far as it has come */
+  /** the part of the size line that has arrived */
   #line = '';
-  /** the trailer section as far as it has come */
+  /** the part of the trailer section that has arrived */
   #held = EMPTY;
   #left = 0;
   readonly #onPayload: ((piece: Buffer) => void) | undefined;
@@ -224,7 +224,7 @@ export class ChunkedBody implements BodyTracker {
     const stop = end === -1 ? chunk.length : end;
     if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
     const piece = chunk.toString('latin1', position, stop);
-    // Lines that end in anything else are not waited for.
+    // Reject lines with any other ending, instead of waiting for more.
     if (piece.includes('\n')) throw new BodyError('malformed chunk size');
     this.#line += piece;
     if (end === -1) return stop;
@@ -247,10 +247,10 @@ export class ChunkedBody implements BodyTracker {
     const end = isLineEnd(bytes, 0) ? 2 : endOfSection(bytes, before);
     if ((end === 0 ? bytes.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
     if (end === 0) {
-      // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would find
-      // the end of the body, and a request after it, in what are still trailers here.
+      // Reject these before the end of the section: data is passed on immediately, and a parser with other line endings
+      // would find the end of the body, and a request after it, within what are trailers here.
       if (breaksLines(bytes, Math.max(0, before - 1))) throw new BodyError('malformed trailers');
-      // A copy: the piece is changed by whoever passes it on.
+      // A copy, because receivers of the piece may change it.
       this.#held = before === 0 ? Buffer.from(bytes) : bytes;
       return position + piece.length;
     }
@@ -263,22 +263,22 @@ export class ChunkedBody implements BodyTracker {
   }
 }
 
-/** This includes fields that must not come before a body, since some servers put trailers among the fields of the head. */
+/** Includes fields that must not precede a body, since some servers merge trailers into the fields of the head. */
 function isForbidden(field: Field): boolean {
   return FORBIDDEN_TRAILERS.has(field.lower) || steersProxy(field) || provenance(field) !== 'nothing';
 }
 
 /**
- * One past the empty line, or 0 when it has not come yet.
+ * One past the empty line, or 0 if it has not arrived yet.
  *
- * @param looked how many of the bytes have been searched, so that they are not searched again for each piece
+ * @param looked how many of the bytes were searched for earlier pieces, to search each byte only once
  */
 function endOfSection(bytes: Buffer, looked: number): number {
   const at = bytes.indexOf('\r\n\r\n', Math.max(0, looked - 3), 'latin1');
   return at === -1 ? 0 : at + 4;
 }
 
-/** Whether a line does not end in CRLF; a CR at the end may still become one. */
+/** Whether a line does not end in CRLF. A CR at the end of the bytes may still become one. */
 function breaksLines(bytes: Buffer, from: number): boolean {
   for (let at = from; at < bytes.length; at++) {
     if (bytes[at] === LF && bytes[at - 1] !== CR) return true;

@@ -12,7 +12,8 @@ const TARGET = 4;
 
 const classes = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) {
-  // Bytes from 0x80 up are allowed in targets and values: the standard does not, but all parsers read them alike.
+  // Bytes from 0x80 up are allowed in targets and values: the standard does not allow them, but all parsers agree on
+  // them.
   const isVisible = byte > SPACE && byte !== 0x7f;
   const isToken = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte));
   // A target has no fragment.
@@ -21,7 +22,7 @@ for (let byte = 0; byte < 256; byte++) {
   classes[byte] = (isToken ? TOKEN : 0) | (isValue ? VALUE : 0) | (isTarget ? TARGET : 0);
 }
 
-/** One past the last byte of a token that begins at `start` (RFC 9110 section 5.6.2); `start` when there is none. */
+/** One past the last byte of a token that begins at `start` (RFC 9110 section 5.6.2); `start` without a token. */
 export function tokenEnd(bytes: Buffer, start: number): number {
   return endOf(TOKEN, bytes, start);
 }
@@ -48,7 +49,7 @@ export function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }
 
-/** Whether the bytes at a position are the text, which is given in lower case, ignoring their case. */
+/** Whether the bytes at a position equal a text, ignoring case; the text must be in lower case. */
 export function equalsIgnoringCase(bytes: Buffer, start: number, end: number, lower: string): boolean {
   if (end - start !== lower.length) return false;
   for (let index = 0; index < lower.length; index++) {

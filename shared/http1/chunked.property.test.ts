@@ -13,7 +13,7 @@ const chunk = fc.tuple(
 );
 const trailers = fc.constantFrom('', 'A: b\r\n', 'A: b\r\nc:\r\n');
 
-/** A chunked body as it may be sent, and its content. */
+/** A valid chunked body, and its content. */
 const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([chunks, fields]) => {
   const parts = chunks.map(([content, extension, zeros]) => [
     Buffer.from(`${zeros}${content.length.toString(16)}${extension}\r\n`, 'latin1'),
@@ -26,12 +26,12 @@ const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([
 
 interface Followed {
   readonly end: 'done' | 'open' | 'broken';
-  /** bytes of the body up to its end; 0 for a broken one, about which nothing is certain */
+  /** bytes of the body up to its end; 0 for a broken one, whose length is undefined */
   readonly length: number;
   readonly content: string;
 }
 
-/** Follows a body through bytes that come in pieces; the last piece is the rest. */
+/** Parses a body in pieces; the last piece is the rest. */
 function follow(framing: Framing, bytes: Buffer, pieces: readonly number[]): Followed {
   const content: Buffer[] = [];
   const body = trackBody(framing, (piece) => content.push(Buffer.from(piece)));
@@ -50,8 +50,8 @@ function follow(framing: Framing, bytes: Buffer, pieces: readonly number[]): Fol
   return { end, length: at, content: Buffer.concat(content).toString('hex') };
 }
 
-describe('bodies, however they come', () => {
-  it('a chunked body ends where it ends, and its content is what was put in', () => {
+describe('bodies in any pieces', () => {
+  it('have the right end and content if they are chunked', () => {
     fc.assert(
       fc.property(
         chunkedBody,
@@ -68,7 +68,7 @@ describe('bodies, however they come', () => {
     );
   });
 
-  it('a chunked body that is cut short is never complete', () => {
+  it('are never complete if they are chunked and cut short', () => {
     fc.assert(
       fc.property(chunkedBody, fc.nat(), sizes, ({ bytes }, cut, pieces) => {
         assert.equal(follow(CHUNKED, bytes.subarray(0, cut % bytes.length), pieces).end, 'open');
@@ -76,7 +76,7 @@ describe('bodies, however they come', () => {
     );
   });
 
-  it('damage is judged the same in pieces of any size as in one piece', () => {
+  it('are judged the same in one piece or several if they are damaged', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom(...'\r\n;0aZ \t-+x\0\xff'.split('')), fc.boolean());
     fc.assert(
       fc.property(chunkedBody, fc.array(damage, { maxLength: 3 }), sizes, ({ bytes }, changes, pieces) => {
@@ -92,7 +92,7 @@ describe('bodies, however they come', () => {
     );
   });
 
-  it('a body with a length takes exactly that many bytes', () => {
+  it('end after exactly their declared length', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 60 }),
@@ -108,7 +108,7 @@ describe('bodies, however they come', () => {
   });
 });
 
-describe('framing, whatever is declared', () => {
+describe('framing from any declaration', () => {
   const lengthField = fc
     .tuple(
       fc.constantFrom('Content-Length', 'content-length', 'CONTENT-LENGTH'),
@@ -137,7 +137,7 @@ describe('framing, whatever is declared', () => {
     .array(fc.oneof(lengthField, codingField), { maxLength: 3 })
     .map((lines) => lines.map((line) => `${line}\r\n`).join(''));
 
-  it('a request has one reading, or none', () => {
+  it('is unique for a request, or rejected', () => {
     fc.assert(
       fc.property(declared, fc.constantFrom(0, 1), (lines, minor) => {
         const text = `POST / HTTP/1.${minor}\r\n${lines}\r\n`;
@@ -161,7 +161,7 @@ describe('framing, whatever is declared', () => {
     );
   });
 
-  it('a response that declares both ways, or one of them twice, has no reading', () => {
+  it('is rejected for a response with both declarations, or one of them twice', () => {
     fc.assert(
       fc.property(
         declared,

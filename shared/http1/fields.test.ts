@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { joined } from './fields.ts';
 
 describe('joined', () => {
-  it('equals Buffer.concat, even when bytes are taken from the front, and never changes what it has returned', () => {
+  it('equals Buffer.concat, even if bytes are removed from the front, and never changes earlier results', () => {
     const step = fc.record({ piece: fc.uint8Array({ maxLength: 700 }), taken: fc.nat(900) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -23,7 +23,7 @@ describe('joined', () => {
     );
   });
 
-  it('never writes into memory that is not its own, nor twice after the same bytes', () => {
+  it('never writes outside its own memory, nor twice after the same bytes', () => {
     const foreign = Buffer.from('abcdef');
     assert.equal(joined(foreign.subarray(0, 3), Buffer.from('x')).toString(), 'abcx');
     assert.equal(foreign.toString(), 'abcdef');

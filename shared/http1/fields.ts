@@ -1,23 +1,23 @@
-/** Field lines of messages (RFC 9112 section 5), read strictly, each known by its position in the bytes. */
+/** Parses the field lines of messages (RFC 9112 section 5) strictly, into positions in the bytes. */
 import { COLON, equalsIgnoringCase, isLineEnd, SPACE, TAB, tokenEnd, valueEnd } from './characters.ts';
 
-/** Where a field line and its parts are. */
+/** The positions of a field line and its parts. */
 export interface FieldPlace {
   readonly bytes: Buffer;
-  /** where the line begins, with its name */
+  /** start of the line, which is its name */
   readonly start: number;
   readonly nameEnd: number;
-  /** The value is without the white space around it. */
+  /** start of the value, without the white space around it */
   readonly valueStart: number;
   readonly valueEnd: number;
   /** one past the CRLF of the line */
   readonly end: number;
 }
 
-/** One field line. Its texts are made when they are asked for: most fields are only passed on. */
+/** One field line. Strings are created on demand, because most fields are only passed on. */
 export class Field {
   readonly #bytes: Buffer;
-  /** Where the line begins, with its name. */
+  /** Start of the line, which is its name. */
   readonly start: number;
   readonly #nameEnd: number;
   readonly #valueStart: number;
@@ -39,17 +39,17 @@ export class Field {
     return this.#bytes.toString('latin1', this.start, this.#nameEnd);
   }
 
-  /** bytes of the name */
+  /** length of the name in bytes */
   get nameLength(): number {
     return this.#nameEnd - this.start;
   }
 
-  /** The byte of the name at that index; letters in lower case. */
+  /** The byte of the name at that index, with letters in lower case. */
   letter(index: number): number {
     return (this.#bytes[this.start + index] ?? 0) | 0x20;
   }
 
-  /** Whether the name begins with this text, given in lower case. */
+  /** Whether the name begins with this text, which must be in lower case. */
   begins(lower: string): boolean {
     const end = this.start + lower.length;
     return end <= this.#nameEnd && equalsIgnoringCase(this.#bytes, this.start, end, lower);
@@ -65,17 +65,17 @@ export class Field {
     return this.#bytes.toString('latin1', this.#valueStart, this.#valueEnd);
   }
 
-  /** Whether the line is written as everybody writes it: `name: value`, and no other white space. */
+  /** Whether the line has the usual form `name: value`, without other white space. */
   get isPlain(): boolean {
     return this.#valueStart === this.#nameEnd + 2 && this.end === this.#valueEnd + 2 && this.#hasSpace;
   }
 
-  /** Whether the name is this one, given in lower case. */
+  /** Whether this is the name, given in lower case. */
   is(lower: string): boolean {
     return equalsIgnoringCase(this.#bytes, this.start, this.#nameEnd, lower);
   }
 
-  /** Whether the value is this one, given in lower case, ignoring its case. */
+  /** Whether the value equals this text, ignoring case; the text must be in lower case. */
   hasValue(lower: string): boolean {
     return equalsIgnoringCase(this.#bytes, this.#valueStart, this.#valueEnd, lower);
   }
@@ -86,10 +86,10 @@ export class Field {
 }
 
 /**
- * Reads field lines up to and including the empty line that ends them, which must be the last of the bytes.
+ * Parses field lines up to and including the final empty line, which must be the end of the bytes.
  *
- * @param start where the first line begins
- * @returns `undefined` when a line is broken
+ * @param start start of the first line
+ * @returns `undefined` if a line is malformed
  */
 export function parseFields(bytes: Buffer, start: number): Field[] | undefined {
   const fields: Field[] = [];
@@ -111,7 +111,7 @@ function parseField(bytes: Buffer, start: number): Field | undefined {
   const lineEnd = valueEnd(bytes, from);
   if (!isLineEnd(bytes, lineEnd)) return undefined;
   while (from < lineEnd && isBlank(bytes[from])) from += 1;
-  // Only these two are white space in HTTP; JavaScript would also trim others, such as 0xa0.
+  // HTTP has only these two white space characters; JavaScript would also trim others, such as 0xa0.
   let to = lineEnd;
   while (to > from && isBlank(bytes[to - 1])) to -= 1;
   return new Field({ bytes, start, nameEnd, valueStart: from, valueEnd: to, end: lineEnd + 2 });
@@ -121,15 +121,15 @@ function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
 }
 
-/** The value of the first field of that name, which is given in lower case. */
+/** The value of the first field of that name; the name must be in lower case. */
 export function fieldValue(fields: readonly Field[], lower: string): string | undefined {
   for (const field of fields) if (field.is(lower)) return field.value;
   return undefined;
 }
 
 /**
- * The members of a comma-separated list field, in lower case, all its lines taken together (RFC 9110 section 5.6.1).
- * For lists of tokens only: a quoted comma would be taken for a separator.
+ * The members of a comma-separated list field, in lower case, with all its lines combined (RFC 9110 section 5.6.1).
+ * Only for lists of tokens: a quoted comma would be treated as a separator.
  */
 export function listMembers(fields: readonly Field[], lower: string): string[] {
   const members: string[] = [];
@@ -137,7 +137,7 @@ export function listMembers(fields: readonly Field[], lower: string): string[] {
   return members;
 }
 
-/** Looks at each character at most twice: a hostile list has thousands of members, and some list is read from every head. */
+/** Looks at each character at most twice: a hostile list has thousands of members, and every head has some list. */
 function addMembers(members: string[], value: string): void {
   let start = 0;
   while (start < value.length) {
@@ -151,18 +151,18 @@ function addMembers(members: string[], value: string): void {
   }
 }
 
-/** Where the bytes end that were written into {@link joined}'s own memory; nobody uses what comes after yet. */
+/** End of the bytes written into {@link joined}'s own memory; the rest of that memory is unused. */
 const ends = new WeakMap<ArrayBufferLike, number>();
 
-/** Bytes of the smallest piece of memory. */
+/** Size of the smallest allocation in bytes. */
 const ROOM_MIN = 512;
 
 /**
- * Joins bytes that come in pieces, so that each byte is copied only a few times, however small the pieces are: there is room
- * after what it returns, and the next call with that, or with the end of it, uses the room.
+ * Joins bytes that arrive in pieces, and copies each byte only a few times, even for tiny pieces: the result has spare
+ * memory after it, which the next call with that result, or with the end of it, uses.
  *
- * @param held the bytes so far; not to be joined to anything else afterwards
- * @returns both as one
+ * @param held the bytes so far; must not be joined to anything else afterwards
+ * @returns the joined bytes
  */
 export function joined(held: Buffer, piece: Buffer): Buffer {
   const size = held.length + piece.length;
@@ -177,11 +177,13 @@ export function joined(held: Buffer, piece: Buffer): Buffer {
   return all;
 }
 
-/** Content negotiation between the two forms of Culvert's own responses (RFC 9110 section 12.5.1). */
+/** Content negotiation between the two formats of Culvert's own responses (RFC 9110 section 12.5.1). */
 
 const QUALITY = /;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*(?:;|$)/i;
 
-/** Whether the visitor prefers HTML to JSON, by the value of its `Accept` field. A visitor that asks for neither gets JSON. */
+/**
+ * Whether the visitor prefers HTML to JSON, according to its `Accept` field. A visitor that accepts neither gets JSON.
+ */
 export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const html = quality(accept, ['text/html', 'application/xhtml+xml', 'text/*']);
@@ -197,9 +199,9 @@ function quality(accept: string, types: readonly string[]): number {
   return best;
 }
 
-/* Cookies of requests, as browsers send them (RFC 6265bis section 5.8.4). */
+/* Parses request cookies as browsers send them (RFC 6265bis section 5.8.4). */
 
-/** @returns the values of all cookies of that name, in order: a sibling host may have set more than one */
+/** @returns the values of all cookies of that name, in order: a sibling host may have set another one */
 export function cookieValues(fields: readonly Field[], name: string): string[] {
   const values: string[] = [];
   for (const field of fields) {

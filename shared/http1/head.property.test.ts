@@ -5,7 +5,7 @@ import { HeadReader, parseRequestHead, parseResponseHead, type RequestHead } fro
 
 const LIMITS = { target: 8192, fields: 200 };
 
-/** What heads are made of, including broken ones: pieces on which parsers are known to disagree. */
+/** Fragments of valid and broken heads on which parsers are known to disagree. */
 const fragment = fc.oneof(
   fc.constantFrom(
     'GET',
@@ -53,8 +53,8 @@ const value = fc
   .map((all) => all.join(''));
 const field = fc.tuple(token, fc.constantFrom('', ' ', '\t', ' \t '), value, fc.constantFrom('', ' ', '\t'));
 
-describe('heads, whatever comes', () => {
-  it('an accepted request is written again as the same request', () => {
+describe('heads of any content', () => {
+  it('are written again as the same request if accepted', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, brokenRequest), (text) => {
         const head = parseRequestHead(latin1(text), LIMITS);
@@ -67,7 +67,7 @@ describe('heads, whatever comes', () => {
     );
   });
 
-  it('an accepted head has no byte that another parser takes for the end of a line or a string', () => {
+  it('have no byte that another parser takes for the end of a line or a string if accepted', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, brokenRequest), (text) => {
         const request = parseRequestHead(latin1(text), LIMITS);
@@ -86,7 +86,7 @@ describe('heads, whatever comes', () => {
     );
   });
 
-  it('field lines are read back as they were written, without the white space around values', () => {
+  it('are read back as written, without the white space around values', () => {
     fc.assert(
       fc.property(fc.array(field, { maxLength: 6 }), (fields) => {
         const text = fields.map(
@@ -101,7 +101,7 @@ describe('heads, whatever comes', () => {
     );
   });
 
-  it('are accepted or refused the same in pieces of any size as in one piece', () => {
+  it('are accepted or rejected the same in one piece or several', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyText, aHead),
@@ -143,14 +143,14 @@ function isControl(byte: number): boolean {
   return (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 }
 
-/** The white space of HTTP, which is less than that of JavaScript. */
+/** Trims the white space of HTTP, which is less than that of JavaScript. */
 function trim(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, '');
 }
 
 /**
- * What bytes give up to the first result: the head and everything after it, or its refusal. Where in a broken head the
- * refusal comes, and so for which of its faults, may depend on the pieces.
+ * The first result for some bytes: the head and everything after it, or its rejection. Which of several faults of a
+ * broken head is found, and where, may depend on the pieces.
  *
  * @param sizes of the pieces; the last piece is the rest
  */

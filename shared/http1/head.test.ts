@@ -8,7 +8,7 @@ const response = (text: string) => parseResponseHead(Buffer.from(text, 'latin1')
 const texts = ({ name, lower, value }: Field) => [name, lower, value];
 
 describe('parseRequestHead', () => {
-  it('reads a head, names as sent and values without surrounding space', () => {
+  it('parses a head, with names as sent and values without surrounding space', () => {
     const head = headRequest('GET /a?b HTTP/1.1\r\nHost: x\r\nX-Thing:\t a b \t\r\nempty:\r\n\r\n');
     assert.ok(typeof head === 'object');
     assert.deepEqual([head.method, head.target, head.minor], ['GET', '/a?b', 1]);
@@ -43,23 +43,23 @@ describe('parseRequestHead', () => {
     'an empty line first': '\r\nGET / HTTP/1.1\r\n\r\n',
   };
   for (const [what, text] of Object.entries(malformed)) {
-    it(`refuses ${what}`, () => assert.equal(headRequest(text), 'bad-request'));
+    it(`rejects ${what}`, () => assert.equal(headRequest(text), 'bad-request'));
   }
 
-  it('refuses other versions', () => {
+  it('rejects other versions', () => {
     for (const version of ['2.0', '1.2', '0.9', '3.0']) {
       assert.equal(headRequest(`GET / HTTP/${version}\r\n\r\n`), 'version-not-supported');
     }
   });
 
-  it('keeps to the limits of target and fields', () => {
+  it('enforces the limits of target and fields', () => {
     assert.equal(headRequest(`GET /${'a'.repeat(100)} HTTP/1.1\r\n\r\n`), 'uri-too-long');
     assert.equal(headRequest(`GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(4)}\r\n`), 'head-too-large');
   });
 });
 
 describe('parseResponseHead', () => {
-  it('reads a status line with and without a reason', () => {
+  it('parses a status line with and without a reason', () => {
     const head = response('HTTP/1.1 404 Not Found\r\nA: b\r\n\r\n');
     assert.deepEqual([head?.status, head?.minor, head?.fields.map(texts)], [404, 1, [['A', 'a', 'b']]]);
     assert.equal(response('HTTP/1.0 200\r\n\r\n')?.status, 200);
@@ -76,12 +76,12 @@ describe('parseResponseHead', () => {
     'HTTP/1.1 200 a\rb\r\n\r\n',
     'HTTP/1.1 200 OK\n\r\n',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(response(text), undefined));
+    it(`rejects ${JSON.stringify(text)}`, () => assert.equal(response(text), undefined));
   }
 });
 
 describe('listMembers', () => {
-  it('takes all lines of a field together', () => {
+  it('combines all lines of a field', () => {
     const lines = 'Connection: Keep-Alive, ,X-a\r\nconnection: close\r\nX-b: c\r\n\r\n';
     assert.deepEqual(listMembers(parseFields(Buffer.from(lines), 0) ?? [], 'connection'), [
       'keep-alive',
@@ -99,7 +99,7 @@ describe('HeadReader', () => {
     assert.equal(end.rest.toString(), 'body');
   });
 
-  it('takes a head in single bytes, and then the next one', () => {
+  it('accepts a head in single bytes, and then the next one', () => {
     const reader = new HeadReader(100);
     for (const text of ['GET /1 HTTP/1.1\r\nA: b\r\n\r\n', 'GET /2 HTTP/1.1\r\n\r\n']) {
       const bytes = Buffer.from(text);
@@ -114,13 +114,13 @@ describe('HeadReader', () => {
     }
   });
 
-  it('holds its limit, with and without an end in sight', () => {
+  it('enforces its limit, with or without an end in the data', () => {
     assert.equal(new HeadReader(10).push(Buffer.from('0123456789ab')), 'too-large');
     assert.equal(new HeadReader(10).push(Buffer.from('0123456789ab\r\n\r\n')), 'too-large');
     assert.equal(typeof new HeadReader(10).push(Buffer.from('012345\r\n\r\nmore than ten')), 'object');
   });
 
-  it('does not copy what comes beyond its limit, and shows it anyway', () => {
+  it('does not copy data beyond its limit, but still shows it', () => {
     const reader = new HeadReader(100_000);
     const [start, more] = [Buffer.alloc(99_000, 'x'), Buffer.alloc(60_000, 'y')];
     reader.push(start);
@@ -131,7 +131,7 @@ describe('HeadReader', () => {
     assert.equal(reader.text, start.toString() + more.toString());
   });
 
-  it('takes a head that ends at its limit, in the piece that goes beyond', () => {
+  it('accepts a head that ends at its limit in a piece that extends beyond it', () => {
     const reader = new HeadReader(20);
     assert.equal(reader.push(Buffer.from('GET / HTTP/1.1\r\n\r')), undefined);
     const end = reader.push(Buffer.from('\nbody'));
@@ -139,7 +139,7 @@ describe('HeadReader', () => {
     assert.deepEqual([end.head.length, end.rest.toString()], [18, 'body']);
   });
 
-  it('tells a bare line feed from what is too large, whichever piece it is in', () => {
+  it('distinguishes a bare line feed from a head that is too large, whichever piece it is in', () => {
     for (const [piece, fault] of [
       ['\nHost: x\r\n', 'too-large'],
       ['Host: x\nA: b\r\n', 'malformed'],
@@ -150,7 +150,7 @@ describe('HeadReader', () => {
     }
   });
 
-  it('does not wait for the end of something that cannot be a head', () => {
+  it('rejects what cannot become a head without waiting for its end', () => {
     for (const text of ['\r\nGET /', '\n', 'GET / HTTP/1.1\nHost: x\n']) {
       assert.equal(new HeadReader(100).push(Buffer.from(text)), 'malformed');
     }
@@ -166,7 +166,7 @@ function headWriterHead(fields: string) {
 }
 
 describe('HeadWriter', () => {
-  it('keeps what is to stay, in order, around what is written', () => {
+  it('keeps the selected parts in order, around the added ones', () => {
     const request = headWriterHead('A: 1\r\nB: 2\r\nC: 3\r\nD: \xff\r\n');
     const writer = new HeadWriter(request.bytes, 0);
     writer.keep(0, fieldsStart(request));
@@ -179,14 +179,14 @@ describe('HeadWriter', () => {
     );
   });
 
-  it('writes fields plainly, however they came', () => {
+  it('writes fields in plain form, regardless of their original form', () => {
     const request = headWriterHead('A:1\r\nB:\t2 \r\nC:  3\r\nD:\r\nE: 4\t\r\n');
     const writer = new HeadWriter(request.bytes, 0);
     for (const field of request.fields) writer.keepField(field);
     assert.equal(writer.end().toString('latin1'), 'A: 1\r\nB: 2\r\nC: 3\r\nD: \r\nE: 4\r\n');
   });
 
-  it('takes more than it was told to expect', () => {
+  it('grows beyond its expected size', () => {
     const writer = new HeadWriter(Buffer.from('abc'), 0);
     writer.text('x'.repeat(1000));
     writer.keep(1, 3);

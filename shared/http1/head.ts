@@ -1,7 +1,7 @@
 /**
- * Heads of HTTP/1.1 messages (RFC 9112 sections 2 to 5), read strictly: what another parser might read in a second way is
- * refused. They are read as bytes, each looked at once, and strings are made only of what somebody asks for, because every
- * request and every response passes through here.
+ * Parses heads of HTTP/1.1 messages (RFC 9112 sections 2 to 5) strictly: what another parser might read differently is
+ * rejected. Each byte is looked at once, and strings are created only on demand, because every request and every
+ * response passes through here.
  */
 import { CR, isLineEnd, SPACE, targetEnd, tokenEnd, valueEnd } from './characters.ts';
 import { type Field, joined, parseFields } from './fields.ts';
@@ -24,7 +24,7 @@ export interface ResponseHead {
   readonly fields: readonly Field[];
 }
 
-/** Why a request head is refused; each is an entry of `VISITOR_ERRORS`. */
+/** Why a request head is rejected; an entry of `VISITOR_ERRORS`. */
 export type RequestFault = 'bad-request' | 'version-not-supported' | 'uri-too-long' | 'head-too-large';
 
 export interface RequestLimits {
@@ -37,13 +37,13 @@ export interface RequestLimits {
 const ZERO = 0x30;
 const NINE = 0x39;
 const NAME = new TextEncoder().encode('HTTP/');
-/** Bytes of `HTTP/1.1`. */
+/** Length of `HTTP/1.1` in bytes. */
 const VERSION_LENGTH = 8;
 
 /**
  * Reads a request head.
  *
- * @param bytes the head, from the first byte to the empty line, both included; they belong to it from then on
+ * @param bytes the head, from the first byte to the empty line, both included; the caller must not use them afterwards
  */
 export function parseRequestHead(bytes: Buffer, limits: RequestLimits): RequestHead | RequestFault {
   const methodEnd = tokenEnd(bytes, 0);
@@ -69,7 +69,7 @@ export function parseRequestHead(bytes: Buffer, limits: RequestLimits): RequestH
 /**
  * Reads a response head.
  *
- * @param bytes the head, from the first byte to the empty line, both included; they belong to it from then on
+ * @param bytes the head, from the first byte to the empty line, both included; the caller must not use them afterwards
  * @returns `undefined` for a broken head
  */
 export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
@@ -78,7 +78,7 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   if (minor === undefined || minor === 'other' || bytes[VERSION_LENGTH] !== SPACE || status === undefined)
     return undefined;
   const codeEnd = VERSION_LENGTH + 4;
-  // The reason may be missing, and the space before it, too.
+  // The reason and the space before it are optional.
   const reasonStart = bytes[codeEnd] === CR ? codeEnd : codeEnd + 1;
   if (reasonStart > codeEnd && bytes[codeEnd] !== SPACE) return undefined;
   const end = valueEnd(bytes, reasonStart);
@@ -86,12 +86,12 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   return fields && { bytes, status, minor, fields };
 }
 
-/** Where the field lines begin: just after the first line. */
+/** Start of the field lines, just after the first line. */
 export function fieldsStart({ bytes, fields }: Pick<RequestHead, 'bytes' | 'fields'>): number {
   return fields[0]?.start ?? bytes.length - 2;
 }
 
-/** The minor version of `HTTP/1.0` and `HTTP/1.1`; `other` for any other; `undefined` when it is not a version. */
+/** The minor version of `HTTP/1.0` and `HTTP/1.1`; `other` for any other; `undefined` if it is not a version. */
 function readVersion(bytes: Buffer, at: number): 0 | 1 | 'other' | undefined {
   for (let index = 0; index < NAME.length; index++) if (bytes[at + index] !== NAME[index]) return undefined;
   const major = digit(bytes, at + 5);
@@ -120,11 +120,11 @@ const HEAD_READER_CR = 13;
 const LF = 10;
 const END = '\r\n\r\n';
 
-/** Why the bytes cannot become a head: more than the limit without an end, or a line that does not end in CRLF. */
+/** Why the bytes cannot become a head: they exceed the limit, or a line does not end in CRLF. */
 export type HeadReaderFault = 'too-large' | 'malformed';
 
 export interface HeadEnd {
-  /** the head, the empty line included */
+  /** the head, including the empty line */
   readonly head: Buffer;
   /** the bytes after it */
   readonly rest: Buffer;
@@ -138,12 +138,12 @@ export class HeadReader {
   #beyond: Buffer = EMPTY;
   readonly #limit: number;
 
-  /** @param limit bytes of the largest head taken */
+  /** @param limit bytes of the largest accepted head */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Whether some bytes of a head have arrived, but not all. */
+  /** Whether part of a head has arrived. */
   get partial(): boolean {
     return this.#held.length > 0;
   }
@@ -153,7 +153,7 @@ export class HeadReader {
     return this.#held.toString('latin1') + this.#beyond.toString('latin1');
   }
 
-  /** Takes the next bytes; `undefined` while the head is incomplete. */
+  /** Consumes the next bytes. Returns `undefined` while the head is incomplete. */
   push(chunk: Buffer): HeadEnd | HeadReaderFault | undefined {
     const from = Math.max(0, this.#held.length - END.length + 1);
     if (this.#held.length > 0 && this.#isTooMuch(chunk, from)) {
@@ -164,8 +164,7 @@ export class HeadReader {
     const at = bytes.indexOf(END, from, 'latin1');
     const length = at === -1 ? bytes.length : at + END.length;
     if (at === -1) this.#held = bytes;
-    // Bytes that begin with an empty line, or lines with another ending, never become a head: there is no reason to wait for
-    // its end.
+    // An empty line at the start, or a line with another ending, can never become a head: do not wait for its end.
     if (bytes[0] === HEAD_READER_CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) {
       this.#held = bytes;
       return 'malformed';
@@ -180,7 +179,7 @@ export class HeadReader {
     return { head: bytes.subarray(0, length), rest: bytes.subarray(length) };
   }
 
-  /** Whether no head can end within the limit any more; found out without copying everything that has arrived. */
+  /** Whether no head can end within the limit, determined without copying all data. */
   #isTooMuch(chunk: Buffer, from: number): boolean {
     const room = this.#limit - this.#held.length;
     if (chunk.length <= room) return false;
@@ -196,18 +195,18 @@ function hasBareLineFeed(bytes: Buffer, from: number, before?: number): boolean 
   return false;
 }
 
-/** Writes a new head from a received one: what stays is copied in pieces as large as possible. */
+/** Writes a new head from a received one. Copies the kept parts in pieces as large as possible. */
 export class HeadWriter {
   readonly #source: Buffer;
   #target: Buffer;
   #length = 0;
-  /** The piece of the source to copy next. */
+  /** Start of the next piece of the source to copy. */
   #from = 0;
   #to = 0;
 
   /**
    * @param source the received head
-   * @param extra bytes that will be written besides it, roughly
+   * @param extra approximate number of additional bytes
    */
   constructor(source: Buffer, extra: number) {
     this.#source = source;
@@ -223,20 +222,20 @@ export class HeadWriter {
     this.#to = end;
   }
 
-  /** Keeps a field line, written plainly. */
+  /** Keeps a field line, in plain form. */
   keepField(field: Field): void {
     if (field.isPlain) this.keep(field.start, field.end);
     else this.text(`${field.name}: ${field.value}\r\n`);
   }
 
-  /** Writes a text, one byte a character. */
+  /** Writes a text, one byte per character. */
   text(text: string): void {
     this.#flush();
     this.#reserve(text.length);
     this.#length += this.#target.write(text, this.#length, 'latin1');
   }
 
-  /** Writes bytes from somewhere else. */
+  /** Writes bytes from another source. */
   bytes(bytes: Buffer): void {
     this.#flush();
     this.#reserve(bytes.length);

@@ -1,12 +1,13 @@
-/** Fields that concern one connection only and are not passed on (RFC 9110 section 7.6.1). */
+/** Fields that apply to one connection only and are not passed on (RFC 9110 section 7.6.1). */
 import { type Field, listMembers } from './fields.ts';
 
-/** Fields that a `Connection` field must not remove: they say where a message goes and where it ends. */
+/** Fields that a `Connection` field must not remove: they control the routing and framing of a message. */
 const NEVER = new Set(['host', 'content-length', 'transfer-encoding', 'trailer']);
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The names of the fields that the `Connection` fields of a message remove, in lower case; passed to {@link isHopByHop}.
+ * The names, in lower case, of the fields that the `Connection` fields of a message remove; an argument of
+ * {@link isHopByHop}.
  */
 export function namedByConnection(fields: readonly Field[]): ReadonlySet<string> {
   if (!fields.some(namesFields)) return NONE;
@@ -15,7 +16,7 @@ export function namedByConnection(fields: readonly Field[]): ReadonlySet<string>
   return named;
 }
 
-/** Nearly every `Connection` field says one of these, which do not name a field. */
+/** Skips the usual values of `Connection`, which do not name a field. */
 function namesFields(field: Field): boolean {
   return field.is('connection') && !field.hasValue('keep-alive') && !field.hasValue('close');
 }
@@ -25,7 +26,7 @@ export function isHopByHop(field: Field, named: ReadonlySet<string>): boolean {
   return isAboutConnection(field) || (named.size > 0 && named.has(field.lower));
 }
 
-/** Called for every field that passes, so most are ruled out by the length of their name. */
+/** Called for every forwarded field, so it excludes most by the length of their name. */
 function isAboutConnection(field: Field): boolean {
   switch (field.nameLength) {
     case 7:
@@ -43,49 +44,53 @@ function isAboutConnection(field: Field): boolean {
   }
 }
 
-/* Fields by which a message speaks to the proxies on its way, or says what only they can know. */
+/* Fields addressed to proxies on the way, or with information that only proxies can have. */
 
 /**
- * Fields of a response that servers in front obey: which file or address to send in its place, whether to write it to disk,
- * whether the relay is healthy. They belong to nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, and Envoy.
+ * Response fields that control servers in front: they select a file or address to send instead, write the response to
+ * disk, or report the relay's health. Used by nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, and Envoy.
  */
 const STEERING = ['x-accel-', 'x-sendfile', 'x-lighttpd-', 'x-litespeed-', 'x-reproxy-', 'x-envoy-'];
 
-/** Whether a field of a response is meant for the proxy in front, which a tunnel must not control. */
+/** Whether a response field is addressed to the proxy in front, which a tunnel must not control. */
 export function steersProxy(field: Field): boolean {
   return field.begins('x-') && STEERING.some((start) => field.begins(start));
 }
 
 /**
- * What a field of a request says about its origin. `nothing`. `named`: `Forwarded` (RFC 7239) or `X-Real-IP`, which a trusted
- * proxy may send in addition to `X-Forwarded-For`, `-Host` and `-Proto`. `claim`: any other field from which frameworks and
- * libraries take the visitor's address, host or name; `Proxy`, from which CGI programs take the proxy that they should use; and
- * {@link VISITOR_FIELD}, which only the relay writes. Servers for WSGI, CGI and PHP write every character of a name but letters
- * and digits as `_`, so all spellings that they cannot tell from a claim are claims.
+ * What a request field claims about the request's origin. `nothing`. `named`: `Forwarded` (RFC 7239) or `X-Real-IP`,
+ * which a trusted proxy may send in addition to `X-Forwarded-For`, `-Host` and `-Proto`. `claim`: any other field from
+ * which frameworks and libraries read the visitor's address, host or name; `Proxy`, from which CGI programs read the
+ * proxy to use; and {@link VISITOR_FIELD}, which only the relay may send. Servers for WSGI, CGI and PHP convert every
+ * character of a name except letters and digits to `_`, so all spellings that they cannot distinguish from a claim are
+ * claims.
  */
 export type Provenance = 'nothing' | 'named' | 'claim';
 
-/** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.1). */
+/** Identifies a visitor that a tunnel's access policy has admitted (docs/protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';
 const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 
 const NAMED: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip']);
 const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
-/** The characters that those servers do not tell from a hyphen. */
+/** The characters that those servers do not distinguish from a hyphen. */
 const FOLDED = /[^a-z\d-]/g;
 
 export function provenance(field: Field): Provenance {
   if (!mayClaim(field)) return 'nothing';
   const name = field.lower;
   if (NAMED.has(name)) return 'named';
-  // A search costs half as much as a replacement, and nearly every name has none of them.
+  // Searching costs half as much as replacing, and nearly every name has none of them.
   const folded = name.search(FOLDED) === -1 ? name : name.replaceAll(FOLDED, '-');
   return folded === 'proxy' || folded === VISITOR_NAME || CLAIM.test(folded) ? 'claim' : 'nothing';
 }
 
 const [C, F, I, O, P, R, X] = [0x63, 0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
 
-/** Called for every field of every request, so most are ruled out by a few letters: x-f…, …ip, …or, forwarded, proxy, c… of its length. */
+/**
+ * Called for every field of every request, so it excludes most by a few letters: x-f…, …ip, …or, forwarded, proxy, c…
+ * of its length.
+ */
 function mayClaim(field: Field): boolean {
   const { nameLength } = field;
   const initial = field.letter(0);

@@ -24,7 +24,7 @@ describe('FairQueue', () => {
     });
   }
 
-  it('puts a group after the others that wait once it has had its turn, even if it comes again', () => {
+  it('puts a group after the waiting others once it has had its turn, even if it returns', () => {
     const queue = new FairQueue<string>();
     for (const group of 'aab') queue.push(group, group);
     assert.equal(queue.shift()?.item, 'a');
@@ -32,7 +32,7 @@ describe('FairQueue', () => {
     assert.equal(drain(queue), 'bac');
   });
 
-  it('passes over those that may not go, and keeps their place', () => {
+  it('skips groups that may not go, and keeps their place', () => {
     const queue = new FairQueue<string>();
     for (const group of 'aab') queue.push(group, group);
     const next = queue.shift((group) => group !== 'a');
@@ -44,7 +44,7 @@ describe('FairQueue', () => {
     assert.equal(drain(queue), 'aa');
   });
 
-  it('does not return what was taken out, and takes nothing out twice', () => {
+  it('does not return removed items, and removes nothing twice', () => {
     const queue = new FairQueue<string>();
     queue.push('a', '1');
     const remove = queue.push('a', '2');
@@ -57,18 +57,18 @@ describe('FairQueue', () => {
     assert.equal(queue.size, 0);
   });
 
-  /** What happens to a queue: somebody of a group comes, the next one goes, one that waits leaves. */
+  /** Events of a queue: an item of a group arrives, the next one leaves, a waiting one is removed. */
   const event = fc.oneof(
     fc.record({ kind: fc.constant('come'), group: fc.constantFrom('a', 'b', 'c', 'd') }),
     fc.record({ kind: fc.constant('go') }),
     fc.record({ kind: fc.constant('leave'), which: fc.nat(20) }),
   );
 
-  it('lets no group wait for more turns than there are others, keeps the order within it, and loses nobody', () => {
+  it('makes no group wait for more turns than there are others, keeps the order within it, and loses no item', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 200 }), (events) => {
         const queue = new FairQueue<number>();
-        /** by group, who waits there, in order; and turns others have had since its last */
+        /** by group, its waiting items in order; and the turns of others since its last */
         const waiting = new Map<string, { id: number; remove: () => void }[]>();
         const passed = new Map<string, Map<string, number>>();
         let id = 0;

@@ -1,11 +1,10 @@
 /**
- * A queue in which no group gets more than its share: groups take turns, and within a group the first to come is the first to
- * go.
+ * A queue in which no group gets more than its share: groups take turns, and items of a group leave in their order.
  */
 
-/** `G`: what tells groups apart, compared by identity. */
+/** `G`: the key of a group, compared by identity. */
 export class FairQueue<T, G = string> {
-  /** those that wait, by group; the group whose turn it is comes first */
+  /** waiting items by group; the group whose turn is next comes first */
   readonly #groups = new Map<G, Set<{ readonly item: T }>>();
   #size = 0;
 
@@ -13,7 +12,7 @@ export class FairQueue<T, G = string> {
     return this.#size;
   }
 
-  /** @returns takes the item out again, if it is still there */
+  /** @returns a function that removes the item if it is still waiting */
   push(group: G, item: T): () => void {
     const entry = { item };
     const waiting = this.#groups.get(group) ?? new Set();
@@ -23,9 +22,9 @@ export class FairQueue<T, G = string> {
   }
 
   /**
-   * Takes the next item out; its group's next turn comes after those of all others that wait now.
+   * Removes the next item. The next turn of its group comes after those of all other waiting groups.
    *
-   * @param mayGo groups for which it returns false are passed over, and keep their place
+   * @param mayGo groups for which it returns false are skipped, and keep their place
    */
   shift(mayGo: (group: G) => boolean = () => true): { group: G; item: T } | undefined {
     for (const [group, waiting] of this.#groups) {

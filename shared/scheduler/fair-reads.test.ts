@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { BULK_READ_BYTES, BULK_TURN_MS, LoopScheduler, ScheduledReads } from './fair-reads.ts';
 
-describe('LoopTurns', () => {
+describe('LoopScheduler', () => {
   let now: number;
-  /** what is to happen in the next turn of the loop */
+  /** the callbacks of the next turn of the loop */
   let coming: (() => void)[];
   /** the groups that have worked, in order */
   let order: string;
@@ -17,7 +17,7 @@ describe('LoopTurns', () => {
     turns = new LoopScheduler({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
   });
 
-  /** Work of a group that takes this many ms. */
+  /** Work of a group that takes that many ms. */
   function work(group: string, ms: number): ReturnType<LoopScheduler['run']> {
     return turns.run(group, () => {
       order += group;
@@ -29,12 +29,12 @@ describe('LoopTurns', () => {
     for (const callback of coming.splice(0)) callback();
   }
 
-  it('does at once what there is time for', () => {
+  it('runs work immediately while there is time', () => {
     for (let piece = 0; piece < 4; piece += 1) assert.equal(work('a', BULK_TURN_MS / 5), 'begun');
     assert.equal(order, 'aaaa');
   });
 
-  it('leaves the rest to later turns, one turn each if each takes that long', () => {
+  it('defers the rest to later turns, one turn each if each takes that long', () => {
     for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
     assert.equal(order, 'a');
     turn();
@@ -44,7 +44,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aaaa');
   });
 
-  it('lets those who wait work one after the other, however many pieces one of them has', () => {
+  it('alternates between waiting groups, no matter how many pieces one of them has', () => {
     for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
     work('b', BULK_TURN_MS);
     work('c', BULK_TURN_MS);
@@ -52,7 +52,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aabcaa');
   });
 
-  it('lets nobody pass who comes while others wait', () => {
+  it('does not run new work before waiting work', () => {
     work('a', BULK_TURN_MS);
     work('a', BULK_TURN_MS);
     turn();
@@ -65,7 +65,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aaab');
   });
 
-  it('begins each turn with all of its time, and uses no turn of the loop when nothing comes', () => {
+  it('starts each turn with its full time, and uses no turn of the loop without work', () => {
     work('a', BULK_TURN_MS);
     turn();
     assert.equal(coming.length, 0);
@@ -73,7 +73,7 @@ describe('LoopTurns', () => {
     assert.equal(coming.length, 1);
   });
 
-  it('does nothing for those who have left', () => {
+  it('does not run cancelled work', () => {
     work('a', BULK_TURN_MS);
     const leave = work('b', 0);
     assert.notEqual(leave, 'begun');
@@ -87,9 +87,9 @@ describe('LoopTurns', () => {
 const MUCH = 'x'.repeat(BULK_READ_BYTES);
 const LITTLE = MUCH.slice(1);
 
-describe('TurnedReads', () => {
+describe('ScheduledReads', () => {
   let now: number;
-  /** what is to happen in the next turn of the loop */
+  /** the callbacks of the next turn of the loop */
   let coming: (() => void)[];
   let turns: LoopScheduler;
   let socket: PassThrough;
@@ -112,7 +112,7 @@ describe('TurnedReads', () => {
     );
   });
 
-  /** Others use up the time of this turn. */
+  /** Another group uses up the time of this turn. */
   function occupy(): void {
     turns.run('others', () => (now += BULK_TURN_MS));
   }
@@ -121,19 +121,19 @@ describe('TurnedReads', () => {
     for (const callback of coming.splice(0)) callback();
   }
 
-  it('hands over small pieces at once, whoever else has used up the turn', () => {
+  it('hands over small pieces immediately, even if the turn is used up', () => {
     occupy();
     socket.emit('data', Buffer.from(LITTLE));
     assert.equal(came, LITTLE);
     assert.equal(socket.isPaused(), false);
   });
 
-  it('hands over much at once while the turn has time', () => {
+  it('hands over large data immediately while the turn has time', () => {
     socket.emit('data', Buffer.from(MUCH));
     assert.equal(came, MUCH);
   });
 
-  it('holds much back for its turn and reads nothing until then', () => {
+  it('holds large data back for its turn and reads nothing until then', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     assert.equal(came, '');
@@ -143,7 +143,7 @@ describe('TurnedReads', () => {
     assert.equal(socket.isPaused(), false);
   });
 
-  it('keeps the order if more comes that had been read before', () => {
+  it('keeps the order if more data that was already read arrives', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('data', Buffer.from('end'));
@@ -152,7 +152,7 @@ describe('TurnedReads', () => {
     assert.equal(came, `${MUCH}end`);
   });
 
-  it('does not read on in its turn while its owner does not want it to, nor for its owner before its turn', () => {
+  it('does not read on in its turn while its owner has paused it, nor for its owner before its turn', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     reads.pause();
@@ -168,13 +168,13 @@ describe('TurnedReads', () => {
     assert.ok(socket.isPaused());
   });
 
-  it('reports the end at once if nothing is held back', () => {
+  it('reports the end immediately if nothing is held back', () => {
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('end');
     assert.ok(hasEnded);
   });
 
-  it('reports the end after what is held back', () => {
+  it('reports the end after data that is held back', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('end');
@@ -184,7 +184,7 @@ describe('TurnedReads', () => {
     assert.ok(hasEnded);
   });
 
-  it('hands over what is held back when it is told to, and not again in the turn', () => {
+  it('hands over held data when flushed, and not again in the turn', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     reads.flush();
@@ -193,7 +193,7 @@ describe('TurnedReads', () => {
     assert.equal(came, MUCH);
   });
 
-  it('leaves the socket alone that was given away because of what was held back', () => {
+  it('does not touch a socket that was given away because of held data', () => {
     const given: string[] = [];
     const other = new ScheduledReads(
       socket,
@@ -215,7 +215,7 @@ describe('TurnedReads', () => {
     assert.ok(socket.isPaused());
   });
 
-  it('takes nothing more once it has stopped, and keeps nothing back', () => {
+  it('reads nothing once it has stopped, and keeps no data', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     reads.stop();

@@ -1,13 +1,13 @@
 /**
- * When data that was read in bulk is processed: for a limited time in each turn of the event loop, and for one owner after
- * the other. So nobody's flood delays what others send and ask for in small pieces, or their floods.
+ * Schedules the processing of large reads: for a limited time in each turn of the event loop, with owners taking turns.
+ * So a flood of one owner does not delay small data of others, or their floods.
  */
 import type { Duplex } from 'node:stream';
 import { joined } from '../http1/fields.ts';
 import type { SocketReads } from '../socket-reads.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** @limit ms of a turn of the event loop after which no more of those are begun in it. */
+/** @limit ms of a turn of the event loop after which no more large reads are processed in it. */
 export const BULK_TURN_MS = 1;
 
 export interface LoopSchedulerDeps {
@@ -17,13 +17,13 @@ export interface LoopSchedulerDeps {
   readonly nextTurn: (callback: () => void) => void;
 }
 
-/** Either the work has begun, or a function that takes it out of the line. */
+/** Either the work has begun, or a function that cancels it. */
 export type Begun = 'begun' | (() => void);
 
 export class LoopScheduler {
   readonly #now: () => number;
   readonly #nextTurn: LoopSchedulerDeps['nextTurn'];
-  /** groups, told apart by whom the work is for */
+  /** waiting work by owner */
   readonly #queue = new FairQueue<() => void, unknown>();
   /** ms used in this turn */
   #spent = 0;
@@ -35,10 +35,11 @@ export class LoopScheduler {
   }
 
   /**
-   * Does the work now, or in a later turn if this one has no time left for it.
+   * Does the work now, or in a later turn if this one has no time left.
    *
-   * @param group whose work it is, by identity: a tunnel, or the address of a visitor that has asked for none yet
-   * @returns `'begun'` if it has been done, otherwise a function that gives it up
+   * @param group the owner of the work, by identity: a tunnel, or the address of a visitor that has not requested one
+   *   yet
+   * @returns `'begun'` if it is done, otherwise a function that cancels it
    */
   run(group: unknown, work: () => void): Begun {
     if (!this.#turnComes) {
@@ -68,25 +69,26 @@ export class LoopScheduler {
   };
 }
 
-/** The turns of this program's event loop. */
+/** The scheduler of this program's event loop. */
 export const loopScheduler = new LoopScheduler({
   now: () => performance.now(),
   nextTurn: (callback) => void setImmediate(callback),
 });
 
 /*
- * Reads a socket so that bulk data takes turns with what others send; while data waits for its turn, nothing more is read.
+ * Reads a socket so that large data takes turns with that of others. While data waits for its turn, nothing more is
+ * read.
  */
 
 /**
- * @limit Bytes read from a socket at once from which on they take turns with those of others
+ * @limit Bytes read from a socket at a time from which on they take turns with other reads
  * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
  */
 export const BULK_READ_BYTES = 4096;
 
 export interface ReadsHandler {
   onChunk(chunk: Buffer): void;
-  /** The other side sends nothing more, and everything it has sent was handed over. */
+  /** The other side has ended, and all its data was handed over. */
   onEnd?(): void;
 }
 
@@ -99,12 +101,12 @@ export class ScheduledReads implements SocketReads {
   #held: Buffer | undefined;
   #leave: (() => void) | undefined;
   #paused = false;
-  /** Whether the end has come after what waits: a socket ends even while it is paused. */
+  /** Whether the end has arrived after waiting data: a socket ends even while it is paused. */
   #endWaits = false;
 
   /**
-   * @param socket nobody else reads it
-   * @param group whose turn it is, asked for each chunk
+   * @param socket must have no other reader
+   * @param group the owner, asked for each chunk
    */
   constructor(
     socket: Duplex,
@@ -124,7 +126,7 @@ export class ScheduledReads implements SocketReads {
     return this.#paused;
   }
 
-  /** Whether something has come that waits for its turn. */
+  /** Whether received data waits for its turn. */
   get holds(): boolean {
     return this.#held !== undefined;
   }
@@ -149,7 +151,7 @@ export class ScheduledReads implements SocketReads {
 
   stop(): void {
     this.flush();
-    // What was held may have been what its owner let go at: the socket is somebody else's by now.
+    // The owner may have given the socket away because of the held data.
     this.#paused = true;
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);

@@ -10,7 +10,7 @@ import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
 import { FrameReader, type Role } from './frames.ts';
 import { PINGS_MAX } from './ping-limit.ts';
 
-/** One end with all that came to it written down. */
+/** One end, which records everything received. */
 class Recorder {
   readonly stream: WebSocketByteStream;
   readonly pieces: Buffer[] = [];
@@ -36,7 +36,7 @@ class Recorder {
   }
 }
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until all in-memory data has arrived. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -60,7 +60,7 @@ describe('WebSocketByteStream', () => {
     far.destroy();
   });
 
-  it('carries bytes both ways, small and large', async () => {
+  it('carries small and large data in both directions', async () => {
     const large = Buffer.alloc(300_000, 'culvert');
     client.stream.write(Buffer.from('up'));
     client.stream.write(Buffer.from(large));
@@ -71,7 +71,7 @@ describe('WebSocketByteStream', () => {
     assert.equal(client.text, `down${large.toString('latin1')}`);
   });
 
-  it('closes behind what was written, and only the other end is told', async () => {
+  it('closes after the written data, and notifies only the other end', async () => {
     client.stream.write(Buffer.from('last words'));
     client.stream.close(CloseCode.normal);
     await settled();
@@ -80,7 +80,7 @@ describe('WebSocketByteStream', () => {
     assert.ok(near.destroyed && far.destroyed);
   });
 
-  it('gives the connection back with its answer to a Close frame, without waiting for the other end', async () => {
+  it('closes the connection with its answer to a Close frame, without waiting for the other end', async () => {
     const [one, other] = duplexPair();
     const closing = new Recorder(other, 'client', '\x88\x02\x03\xe8');
     closing.attach();
@@ -91,7 +91,7 @@ describe('WebSocketByteStream', () => {
     one.destroy();
   });
 
-  it('hands over all that is queued before it gives the connection back, whoever closes first', async () => {
+  it('sends all queued data before it closes the connection, whichever end closes first', async () => {
     for (const first of ['client', 'server'] as const) {
       const [one, other] = duplexPair();
       const sender = new Recorder(one, 'client');
@@ -104,19 +104,19 @@ describe('WebSocketByteStream', () => {
       await settled();
       reader.stream.close(CloseCode.normal);
       await settled();
-      // A stream that has closed hears nothing more, but its end of the connection is not cut before the rest has come.
+      // A closed stream makes no more callbacks, but its end of the connection is not cut before the rest has arrived.
       assert.deepEqual([one.writableLength, one.destroyed, other.destroyed], [0, true, true]);
     }
   });
 
-  it('tells of a connection that ends without a Close frame', async () => {
+  it('reports a connection that ends without a Close frame', async () => {
     near.destroy();
     far.destroy();
     await settled();
     assert.deepEqual(server.closed, [CloseCode.abnormal]);
   });
 
-  it('closes with the code for a broken protocol, and takes nothing more', async () => {
+  it('closes with the protocol error code, and reads nothing more', async () => {
     near.write(Buffer.from([0x81, 0x81, 1, 2, 3, 4, 0x41]));
     near.write(Buffer.from([0x82, 0x81, 1, 2, 3, 4, 0x41]));
     await settled();
@@ -124,7 +124,7 @@ describe('WebSocketByteStream', () => {
     assert.deepEqual(client.closed, [CloseCode.unsupportedData]);
   });
 
-  it('says when there is room again', async () => {
+  it('reports when there is room again', async () => {
     let room = true;
     for (let count = 0; room && count < 100; count += 1) room = client.stream.write(Buffer.alloc(16_000));
     assert.ok(!room);
@@ -132,7 +132,7 @@ describe('WebSocketByteStream', () => {
     assert.equal(client.drained, 1);
   });
 
-  it('holds the other end back while it is paused', async () => {
+  it('stops the other end while it is paused', async () => {
     server.stream.pause();
     client.stream.write(Buffer.from('later'));
     await settled();
@@ -142,7 +142,7 @@ describe('WebSocketByteStream', () => {
     assert.equal(server.text, 'later');
   });
 
-  it('starts with what was read behind the handshake, on a socket left paused', async () => {
+  it('starts with data read after the handshake, on a socket left paused', async () => {
     const [one, other] = duplexPair();
     other.pause();
     const late = new Recorder(other, 'client', '\x82\x02hi');
@@ -164,7 +164,7 @@ describe('WebSocketByteStream', () => {
     other.destroy();
   });
 
-  it('takes whatever comes, and whatever is taken, for the sign of life that it asks for', async () => {
+  it('accepts any received or sent data as the requested sign of life', async () => {
     server.stream.probe();
     assert.equal(server.stream.isSilent, true);
     await settled();
@@ -208,7 +208,7 @@ describe('WebSocketByteStream', () => {
     }
   });
 
-  it('holds no pongs for a peer that pings and reads nothing, and answers the latest when it reads again', async () => {
+  it('queues no pongs for a peer that pings but does not read, and answers the latest ping when it reads again', async () => {
     const [one, other] = duplexPair();
     const receiver = new Recorder(other, 'client');
     receiver.attach();
@@ -240,7 +240,7 @@ describe('WebSocketByteStream', () => {
     beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
     afterEach(() => mock.timers.reset());
 
-    it('goes on at 100 pings a second', async () => {
+    it('continues at 100 pings a second', async () => {
       for (let second = 0; second < 3; second += 1) {
         near.write(Buffer.from(ping.repeat(PINGS_MAX), 'latin1'));
         await settled();
@@ -265,7 +265,7 @@ describe('WebSocketByteStream', () => {
   });
 });
 
-/** A socket that takes everything at once, and what was written to it. */
+/** A socket that accepts everything immediately, and its written data. */
 function sink(): { socket: Duplex; written: () => Buffer } {
   const chunks: Buffer[] = [];
   const socket = new Duplex({
@@ -281,7 +281,7 @@ function sink(): { socket: Duplex; written: () => Buffer } {
 describe('WebSocketByteStream.writeAll', () => {
   const NONE = Buffer.alloc(0);
 
-  /** What the peer reads of what is sent, and how long it was on the wire. */
+  /** The data that the peer reads, and its length on the wire. */
   function sent(role: Role, send: (stream: WebSocketByteStream) => void) {
     const { socket, written } = sink();
     const stream = new WebSocketByteStream(socket, role, NONE);
@@ -299,7 +299,7 @@ describe('WebSocketByteStream.writeAll', () => {
     return { length: wire.length, opcode: wire[0], read: Buffer.concat(read).toString('hex') };
   }
 
-  it('sends what write sends of the joined pieces, masked and unmasked', () => {
+  it('sends the same as write with joined pieces, masked and unmasked', () => {
     const length = fc.oneof(
       { weight: 9, arbitrary: fc.integer({ min: 1, max: 70 }) },
       { weight: 1, arbitrary: fc.constantFrom(511, 513, 2047, 2049, 20_001, 65_536) },
@@ -327,7 +327,7 @@ describe('WebSocketByteStream.writeAll', () => {
     );
   });
 
-  it('says when there is no room, and when there is again', async () => {
+  it('reports when there is no room, and when there is again', async () => {
     const [near, far] = duplexPair();
     const sender = new Recorder(near, 'client');
     const reader = new Recorder(far, 'server');
@@ -362,7 +362,7 @@ describe('WebSocketByteStream.roundTripMs', () => {
     socket.destroy();
   });
 
-  /** Contents of the pings that were sent. */
+  /** Contents of the sent pings. */
   function pings(): Buffer[] {
     const seen: Buffer[] = [];
     new FrameReader('client', {
@@ -374,15 +374,15 @@ describe('WebSocketByteStream.roundTripMs', () => {
     return seen;
   }
 
-  /** The peer sends a pong, so many ms later. */
+  /** The peer sends a pong after that many ms. */
   function pong(content: Buffer | undefined, ms: number): void {
     assert.ok(content !== undefined);
     turns.pass(ms);
-    // Masked with zeros.
+    // The mask is all zeros.
     socket.emit('data', Buffer.from([0x8a, 0x80 | content.length, 0, 0, 0, 0, ...content]));
   }
 
-  it('is how long a ping and its pong took', () => {
+  it('is the time between a ping and its pong', () => {
     turns.pass(1000);
     stream.measureRoundTrip();
     turns.pass(30);
@@ -391,7 +391,7 @@ describe('WebSocketByteStream.roundTripMs', () => {
     assert.equal(stream.roundTripMs, 40.5);
   });
 
-  it('is the least of several, of which one is under way at a time', () => {
+  it('is the minimum of several measurements, with one ping at a time', () => {
     stream.measureRoundTrip();
     stream.measureRoundTrip();
     assert.equal(pings().length, 1);
@@ -403,7 +403,7 @@ describe('WebSocketByteStream.roundTripMs', () => {
     assert.deepEqual([took, pings().length], [[40, 10, 10], 3]);
   });
 
-  it('comes of the first pong to the ping that measures it, and of no other', () => {
+  it('uses only the first pong to the measuring ping', () => {
     pong(Buffer.from('round trip'), 1);
     assert.deepEqual([pings(), stream.roundTripMs], [[], Infinity]);
     stream.probe();
@@ -446,7 +446,7 @@ describe('WebSocketByteStream whose reads are held back', () => {
     await settled();
   });
 
-  it('gets what is held back before the end of its socket', async () => {
+  it('gets held data before the end of its socket', async () => {
     assert.equal(text, '');
     socket.destroy();
     await settled();
@@ -454,7 +454,7 @@ describe('WebSocketByteStream whose reads are held back', () => {
     assert.deepEqual(closed, [CloseCode.abnormal]);
   });
 
-  it("takes the peer's Close frame that is held back when it ends the stream itself", async () => {
+  it('processes a held Close frame of the peer when it ends the stream itself', async () => {
     peer.write(Buffer.from('\x88\x02\x03\xe8', 'latin1'));
     await settled();
     stream.close(CloseCode.normal);
@@ -465,7 +465,7 @@ describe('WebSocketByteStream whose reads are held back', () => {
 });
 
 describe('isCleanClose', () => {
-  it('is a normal close or one without a code', () => {
+  it('accepts a normal close or one without a code', () => {
     assert.deepEqual([1000, 1005, 1001, 1006, 1011].map(isCleanClose), [true, true, false, false, false]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * An established WebSocket used as a byte stream: what a data socket is on either end (docs/protocol.md section 6.2). Each
- * write is one binary message; what arrives is passed on in pieces as it comes.
+ * An established WebSocket used as a byte stream: a data socket on either end (docs/protocol.md section 6.2). Each
+ * write is one binary message; received data is passed on in pieces as it arrives.
  */
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
@@ -8,38 +8,40 @@ import { readAtOnce, type ReadSocket, type SocketReads } from '../socket-reads.t
 import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 import { PingLimit } from './ping-limit.ts';
 
-/** @limit ms a peer has to take everything up to the Close frame. */
+/** @limit ms a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
-/** @limit ms the same for a stream that is broken off: the other side must hear of it within 1 s, and nobody needs the rest. */
+/**
+ * @limit ms the same for a stream that is broken off: the other side must learn it within 1 s, and the rest is useless.
+ */
 const BREAK_TIMEOUT_MS = 250;
-/** @limit ms a peer has to answer a Close frame it was sent before its socket is cut. */
+/** @limit ms a peer has to answer a Close frame before its socket is cut. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
+/** Bytes up to which header and payload are copied into one write. Above, copying costs more than a second write. */
 const COPY_MAX = 16_384;
-/** Content of the ping that measures a round trip, and of no other. */
+/** Content of the ping that measures the round trip. Other pings differ. */
 const ROUND_TRIP = Buffer.from('round trip');
 const NONE = Buffer.alloc(0);
-/** Keys drawn from the system's random source at a time. */
+/** Number of keys drawn together from the system's random source. */
 const KEY_POOL_SIZE = 1024;
 
 export interface ByteStreamHandler {
   onStreamData(piece: Buffer): void;
-  /** What was queued has been handed to the system; only after a `write` that answered `false`. */
+  /** Queued data was handed to the system. Called only after a `write` that returned `false`. */
   onStreamDrain(): void;
   /**
-   * The stream has ended, once, whoever ended it: the code of the peer's Close frame, or
-   * {@link CloseCode.abnormal} where the connection broke or broke the protocol.
+   * The stream has ended, by either side. Called once, with the code of the peer's Close frame, or
+   * {@link CloseCode.abnormal} if the connection broke or violated the protocol.
    */
   onStreamClose(code: number): void;
 }
 
 export interface ByteStreamOptions {
-  /** bytes to send first, in one packet with the first frame: what is left of the handshake */
+  /** bytes to send in one packet with the first frame: the rest of the handshake */
   readonly preface?: Buffer;
   readonly read?: ReadSocket;
 }
 
-/** Whether a close code says that the peer sent all it had to: 1000, or none given. */
+/** Whether a close code means that the peer has sent all its data: 1000, or no code. */
 export function isCleanClose(code: number): boolean {
   return code === CloseCode.normal || code === CloseCode.noStatus;
 }
@@ -49,30 +51,30 @@ export class WebSocketByteStream {
   readonly #role: Role;
   readonly #reader: FrameReader;
   readonly #read: ReadSocket;
-  /** once the flow has started */
+  /** set once the flow has started */
   #reads: SocketReads | undefined;
   #head: Buffer;
-  /** Bytes that go out in front of the first frame. */
+  /** Bytes to send before the first frame. */
   #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
   readonly #pings = new PingLimit();
-  /** The latest ping that came while none could be answered. */
+  /** The latest ping, received while none could be answered. */
   #lastPing: Buffer | undefined;
   #pongUnderWay = false;
-  /** Whether the peer has sent and taken nothing since {@link probe}. */
+  /** Whether the peer has neither sent nor read anything since {@link probe}. */
   #silent = false;
-  /** when {@link measureRoundTrip} has asked, monotonic ms, and what it has found */
+  /** when {@link measureRoundTrip} sent its ping, in monotonic ms, and its result */
   #measuredAt: number | undefined;
   #roundTripMs = Infinity;
   #closeSent = false;
-  /** The peer has closed too, while some of ours was still queued. */
+  /** Whether the peer has closed as well while some of our data was still queued. */
   #destroyWhenFlushed = false;
   #ended = false;
   #closeTimer: NodeJS.Timeout | undefined;
 
   /**
-   * @param socket upgraded, with nothing else listening to it but for errors
-   * @param head bytes that were read behind the upgrade
+   * @param socket upgraded, with only an `error` listener
+   * @param head bytes read after the upgrade
    */
   constructor(
     socket: Duplex,
@@ -98,7 +100,7 @@ export class WebSocketByteStream {
     socket.on('close', () => this.#socketClosed());
   }
 
-  /** Starts the flow, or hands it to another handler. */
+  /** Starts the flow, or passes it to another handler. */
   attach(handler: ByteStreamHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
@@ -123,15 +125,15 @@ export class WebSocketByteStream {
     if (socket.destroyed) return this.#end(CloseCode.abnormal);
     const head = this.#head;
     this.#head = NONE;
-    // Whoever did the handshake may have left the socket paused, so that nothing was lost on the way here.
+    // The code of the handshake may have left the socket paused, so that no data was lost.
     if (socket.isPaused()) this.#reads.resume();
     if (head.length > 0) this.#reader.push(head);
   }
 
   /**
-   * Sends bytes as one binary message. They belong to the stream from then on: it may mask them in place.
+   * Sends bytes as one binary message. The caller must not use them afterwards, because they may be masked in place.
    *
-   * @returns `false` when more is queued than should be: wait for `onDrain`
+   * @returns `false` if too much is queued: wait for `onDrain`
    */
   write(chunk: Buffer): boolean {
     if (this.#closeSent || this.#ended) return true;
@@ -139,9 +141,9 @@ export class WebSocketByteStream {
   }
 
   /**
-   * Sends bytes as one binary message, as {@link write} does.
+   * Sends bytes as one binary message, like {@link write}.
    *
-   * @param size bytes of all pieces
+   * @param size total bytes of all pieces
    */
   writeAll(pieces: readonly Buffer[], size: number): boolean {
     const socket = this.#socket;
@@ -161,7 +163,7 @@ export class WebSocketByteStream {
     return room;
   }
 
-  /** Stops the flow towards the handler, and so the peer once the system's buffers are full. */
+  /** Stops the flow to the handler, and thereby the peer, once the system's buffers are full. */
   pause(): void {
     if (this.#reads === undefined) this.#socket.pause();
     else this.#reads.pause();
@@ -184,35 +186,36 @@ export class WebSocketByteStream {
   }
 
   /**
-   * Finds out whether the peer has left while the handler has no room. A paused socket does not notice it, so this sends a ping: the
-   * first ping to a closed connection brings a reset, and the next one fails.
+   * Detects a peer that has left while the handler has no room. A paused socket does not notice that, so this sends a
+   * ping: the first ping to a closed connection causes a reset, and the next one fails.
    */
   lookForEnd(): void {
     this.#send(Opcode.ping, NONE);
   }
 
-  /** Has {@link roundTripMs} measured, once more unless that is under way. */
+  /** Measures {@link roundTripMs} again, unless a measurement is under way. */
   measureRoundTrip(): void {
     if (this.#measuredAt !== undefined) return;
     this.#measuredAt = performance.now();
     this.#send(Opcode.ping, ROUND_TRIP);
   }
 
-  /** The least ms that a ping and its pong took; Infinity before that was measured. */
+  /** The shortest time between a ping and its pong in ms; Infinity before a measurement. */
   get roundTripMs(): number {
     return this.#roundTripMs;
   }
 
-  /** Whether the peer has sent nothing at all since {@link probe}, and taken nothing of what was queued. */
+  /** Whether the peer has sent nothing since {@link probe}, and read nothing of the queued data. */
   get isSilent(): boolean {
     return this.#silent;
   }
 
   /**
-   * Ends the stream: a Close frame behind what was written, then the connection. The handler hears nothing more.
+   * Ends the stream: sends a Close frame after the written data, then closes the connection. The handler is no longer
+   * called.
    *
-   * @param code {@link CloseCode}; `normal` says that everything was sent
-   * @param reason for whoever looks into the peer; up to 123 bytes
+   * @param code {@link CloseCode}; `normal` means that all data was sent
+   * @param reason for debugging the peer; up to 123 bytes
    */
   close(code: number, reason = ''): void {
     if (this.#closeSent) return;
@@ -222,12 +225,12 @@ export class WebSocketByteStream {
       else this.#armCloseTimer(CLOSE_TIMEOUT_MS);
     };
     this.#sendClose(code, closed, reason);
-    // What the peer still sends must be read, or its Close frame never comes.
+    // Data of the peer must be read, or its Close frame never arrives.
     this.#reads?.flush();
     this.resume();
   }
 
-  /** Cuts the connection. The handler hears nothing more. */
+  /** Cuts the connection. The handler is no longer called. */
   destroy(): void {
     this.#ended = true;
     this.#socket.destroy();
@@ -270,12 +273,12 @@ export class WebSocketByteStream {
   }
 
   /**
-   * One pong at a time, and none while the peer takes nothing: of the pings that come meanwhile only the latest is to be
-   * answered (RFC 6455 section 5.5.3).
+   * Sends one pong at a time, and none while the peer does not read: of the pings received in the meantime, only the
+   * latest must be answered (RFC 6455 section 5.5.3).
    */
   #answerPing(payload: Buffer): void {
     const waits = this.#pongUnderWay || this.#socket.writableNeedDrain;
-    // A copy: what came with it is not to stay for as long as its answer waits.
+    // A copy, so that the chunk of the ping does not stay in memory while the answer waits.
     this.#lastPing = waits ? Buffer.alloc(payload.length, payload) : undefined;
     if (waits) return;
     this.#pongUnderWay = true;
@@ -301,8 +304,8 @@ export class WebSocketByteStream {
   }
 
   /**
-   * Nothing follows in either direction (RFC 6455 section 7.1.1): once everything of ours is with the system, the
-   * connection is given back without waiting for the peer to do so first.
+   * Nothing follows in either direction (RFC 6455 section 7.1.1). Once the system has all our data, the connection is
+   * closed without waiting for the peer to do so first.
    */
   #peerClosed(code: number): void {
     const socket = this.#socket;
@@ -312,7 +315,7 @@ export class WebSocketByteStream {
     this.#end(code);
   }
 
-  /** Closes the connection once all is with the system. Within the callback of a write, Node would make an error of it. */
+  /** Closes the connection once the system has all data. Within the callback of a write, Node would report an error. */
   #giveBack(): void {
     queueMicrotask(() => this.#socket.destroy());
   }
@@ -323,7 +326,7 @@ export class WebSocketByteStream {
     this.#end(CloseCode.abnormal);
   }
 
-  /** Ends the connection once all is with the system, and reads nothing more of what the peer sends. */
+  /** Ends the connection once the system has all data, and reads nothing more from the peer. */
   #refusePeer(code: number, reason: string): void {
     this.#reader.stop();
     this.pause();
@@ -333,7 +336,7 @@ export class WebSocketByteStream {
 
   #socketClosed(): void {
     this.#reads?.flush();
-    // A closed socket is collected late, and would take along all that listens to it.
+    // A closed socket is garbage-collected late, and would keep its listeners alive.
     this.#socket.removeAllListeners();
     clearTimeout(this.#closeTimer);
     this.#end(CloseCode.abnormal);
@@ -355,7 +358,7 @@ export class WebSocketByteStream {
 const keys = new Int32Array(KEY_POOL_SIZE);
 let nextKey = KEY_POOL_SIZE;
 
-/** A fresh masking key (RFC 6455 section 10.3), never 0, which means "not masked". */
+/** A new masking key (RFC 6455 section 10.3), never 0, which means "not masked". */
 function nextMask(): number {
   if (nextKey === KEY_POOL_SIZE) {
     crypto.getRandomValues(keys);

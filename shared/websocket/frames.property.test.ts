@@ -4,7 +4,7 @@ import { type Duplex, PassThrough, type Writable } from 'node:stream';
 import * as fc from 'fast-check';
 import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 
-/** The parts of `ws` that know nothing of sockets; exported, but not described by its types. */
+/** The parts of `ws` that do not depend on sockets; exported, but missing from its types. */
 interface Peer {
   readonly Receiver: new (options: { isServer: boolean; allowSynchronousEvents: boolean }) => Writable;
   readonly Sender: new (socket: Duplex) => {
@@ -17,7 +17,7 @@ interface Peer {
 const { Receiver, Sender } = createRequire(import.meta.url)('ws') as Peer;
 
 const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 30 });
-/** Lengths on both sides of where the header grows, and few of the large. */
+/** Lengths around the sizes at which the header grows, with few large ones. */
 const payload = fc
   .tuple(
     fc.oneof(
@@ -31,8 +31,8 @@ const payload = fc
   );
 const mask = fc.integer({ min: -0x8000_0000, max: 0x7fff_ffff }).filter((key) => key !== 0);
 
-describe('frames, with an independent peer', () => {
-  it('what ws sends is read as it was sent, in pieces of any size', async () => {
+describe('frames of an independent peer', () => {
+  it('are read as ws sent them, in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(payload, { maxLength: 4 }),
@@ -50,7 +50,7 @@ describe('frames, with an independent peer', () => {
     );
   });
 
-  it('what is written is read by ws as it was written', async () => {
+  it('are read by ws as they were written', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(payload, { maxLength: 4 }),
@@ -68,7 +68,7 @@ describe('frames, with an independent peer', () => {
     );
   });
 
-  it('a mask put on in two parts comes off in any other two', () => {
+  it('are unmasked correctly if masking and unmasking are split differently', () => {
     fc.assert(
       fc.property(
         payload,
@@ -77,7 +77,7 @@ describe('frames, with an independent peer', () => {
         fc.nat(),
         fc.integer({ min: 0, max: 3 }),
         (content, key, a, b, shift) => {
-          // At any alignment of the memory behind the bytes.
+          // At any alignment of the underlying memory.
           const bytes = Buffer.alloc(content.length + shift).subarray(shift);
           content.copy(bytes);
           for (const cut of [a, b]) {
@@ -91,7 +91,7 @@ describe('frames, with an independent peer', () => {
     );
   });
 
-  it('bytes at random are judged the same in pieces of any size as in one', () => {
+  it('are judged the same in one piece or several if their bytes are random', () => {
     const start = fc.constantFrom(
       [0x82, 0x81],
       [0x82, 0x02],
@@ -120,7 +120,7 @@ function frame(content: Buffer, key: number): Buffer {
   return bytes;
 }
 
-/** All content, then what else was reported. The reader gets copies, because it unmasks in place. */
+/** All content, then the other events. The reader gets copies, because it unmasks in place. */
 function read(role: Role, bytes: Buffer, pieces: readonly number[]): string[] {
   const data: Buffer[] = [];
   const events: string[] = [];

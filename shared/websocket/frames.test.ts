@@ -12,7 +12,7 @@ function frame(opcode: number, payload: Buffer, { mask = 0x12345678, fin = true 
   return bytes;
 }
 
-/** Reads bytes in pieces, and says what came of them. */
+/** Reads bytes in pieces, and returns the events. */
 function read(
   bytes: Buffer,
   { pieces = bytes.length, role = 'server' }: { pieces?: number; role?: Role } = {},
@@ -31,7 +31,7 @@ function read(
 
 const text = (value: string) => Buffer.from(value);
 
-/** What the handler is told, in order. */
+/** The events of the handler, in order. */
 function told(...frames: readonly Buffer[]): string[] {
   const events: string[] = [];
   const reader = new FrameReader('server', {
@@ -75,7 +75,7 @@ describe('FrameReader', () => {
     }
   });
 
-  it('keeps nothing of what came with the beginning of a ping until its end comes', () => {
+  it('does not keep the chunk with the start of a ping until its end arrives', () => {
     const pings: Buffer[] = [];
     const handler = { onPayload() {}, onPing: (payload: Buffer) => pings.push(payload), onClose() {} };
     const reader = new FrameReader('server', { ...handler, onProtocolError() {} });
@@ -90,7 +90,7 @@ describe('FrameReader', () => {
     assert.equal(pings[0]?.buffer.byteLength, 5);
   });
 
-  it('reads nothing any more once it is told to stop, even of what has come', () => {
+  it('reads nothing once it is stopped, including data that has arrived', () => {
     const events: string[] = [];
     const reader = new FrameReader('server', {
       onPayload: (piece) => events.push(piece.toString()),
@@ -135,16 +135,16 @@ describe('FrameReader', () => {
     ],
   };
   for (const [what, [bytes, code]] of Object.entries(broken)) {
-    it(`refuses ${what} with ${code}`, () => {
+    it(`rejects ${what} with ${code}`, () => {
       assert.deepEqual(read(bytes).events, [`error ${code}`]);
     });
   }
 });
 
-describe('FrameReader, with what arrives together', () => {
+describe('FrameReader, with data that arrives together', () => {
   const lengths = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 12 });
 
-  it('hands the content of all messages over at once, whatever their sizes', () => {
+  it('hands over the content of all messages together, regardless of their sizes', () => {
     fc.assert(
       fc.property(lengths, (sizes) => {
         const payloads = sizes.map((size, index) => String.fromCodePoint(97 + index).repeat(size));
@@ -157,7 +157,7 @@ describe('FrameReader, with what arrives together', () => {
     );
   });
 
-  it('tells of control frames and broken ones in their place', () => {
+  it('reports control frames and broken ones in order', () => {
     assert.deepEqual(
       told(
         frame(Opcode.binary, text('a')),
@@ -176,12 +176,12 @@ describe('FrameReader, with what arrives together', () => {
 });
 
 describe('applyMask', () => {
-  it('is the bytewise mask of RFC 6455 at every alignment, offset and length', () => {
+  it('applies the bytewise mask of RFC 6455 at every alignment, offset and length', () => {
     const mask = 0x9abcdef1 | 0;
     const key = [0xf1, 0xde, 0xbc, 0x9a];
     const memory = Buffer.alloc(1024);
     for (let start = 0; start < 5; start += 1) {
-      // Short ones and long ones are masked in two ways.
+      // Short and long data is masked in two ways.
       for (const length of [...Array(20).keys(), 510, 511, 512, 513, 514, 515, 516, 517]) {
         for (let offset = 0; offset < 5; offset += 1) {
           memory.fill(0x5a);

@@ -1,23 +1,23 @@
-/** WebSocket frames without extensions (RFC 6455 section 5), as both ends of a data socket speak them. */
+/** WebSocket frames without extensions (RFC 6455 section 5), for both ends of a data socket. */
 import { CloseCode, isSendableCode } from '../control.ts';
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 export type Opcode = (typeof Opcode)[keyof typeof Opcode];
 
-/** Which end this is: a client masks what it sends, a server does not (RFC 6455 section 5.1). */
+/** The role of this end: a client masks its data, a server does not (RFC 6455 section 5.1). */
 export type Role = 'client' | 'server';
 
 export interface FrameHandler {
   /**
-   * Binary content, unmasked and in order. What has arrived together comes together, whatever messages it was in: each
-   * piece costs a system call or two further on.
+   * Binary content, unmasked and in order. Content that has arrived together is joined across messages, because each
+   * piece costs one or two system calls later.
    */
   onPayload(piece: Buffer): void;
   onPing(payload: Buffer): void;
   onPong?(payload: Buffer): void;
-  /** The peer's Close frame; {@link CloseCode.noStatus} when it carries no code. Nothing is read after it. */
+  /** The peer's Close frame; {@link CloseCode.noStatus} without a code. Nothing is read after it. */
   onClose(code: number): void;
-  /** The peer broke the protocol; `code` is the one to close with. Nothing is read after it. */
+  /** The peer violated the protocol; `code` is the close code to send. Nothing is read after it. */
   onProtocolError(code: number): void;
 }
 
@@ -26,30 +26,30 @@ const HEADER_MAX = 14;
 const NO_MASK = 0;
 const EMPTY = Buffer.alloc(0);
 
-/** Reads frames from bytes in pieces of any size, and holds nothing of a binary message back. */
+/** Reads frames from bytes in pieces of any size, and holds back nothing of a binary message. */
 export class FrameReader {
   readonly #role: Role;
   readonly #handler: FrameHandler;
-  /** The header of the next frame, as far as it has come in another piece than its end. */
+  /** The part of the next frame's header that arrived in an earlier piece. */
   #header: Buffer | undefined;
   #headerLength = 0;
   #inMessage = false;
-  /** The payload of the control frame that is being read, as far as it has come. */
+  /** The part of the current control frame's payload that has arrived. */
   #control: Buffer | undefined;
   #ended = false;
   #fault: number | undefined;
 
-  // The frame that is being read. Fields, and not an object for each frame: every message comes through here.
+  // State of the current frame. Fields instead of an object per frame, because every message passes through here.
   #inFrame = false;
   #opcode = 0;
-  /** bytes of the payload that have not come yet */
+  /** payload bytes that have not arrived yet */
   #left = 0;
   #mask = NO_MASK;
-  /** bytes of the payload that have come, to know where in the mask it goes on */
+  /** payload bytes that have arrived, which determine the position in the mask */
   #offset = 0;
 
-  // Content of the bytes that are being read which the handler does not have yet: where it begins and ends, and the
-  // view of it while it is of one frame.
+  // Content of the current bytes that the handler does not have yet: its start and end, and a view of it while it
+  // belongs to one frame.
   #contentStart = 0;
   #contentEnd = 0;
   #content: Buffer | undefined;
@@ -59,7 +59,7 @@ export class FrameReader {
     this.#handler = handler;
   }
 
-  /** Takes the next bytes, which are unmasked in place and belong to the reader from then on. */
+  /** Consumes the next bytes, which are unmasked in place. The caller must not use them afterwards. */
   push(chunk: Buffer): void {
     let position = 0;
     while (!this.#ended && (position < chunk.length || (this.#inFrame && this.#left === 0))) {
@@ -71,7 +71,7 @@ export class FrameReader {
     this.#fault = undefined;
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading. */
   stop(): void {
     this.#ended = true;
   }
@@ -83,7 +83,7 @@ export class FrameReader {
         this.#openFrame(chunk, start, size);
         return start + size;
       }
-      // Not of the shared pool, which would stay for as long as the rest takes to come.
+      // Not from the shared pool, which would stay in memory until the rest arrives.
       this.#header = Buffer.allocUnsafeSlow(HEADER_MAX);
     }
     return this.#collectHeader(this.#header, chunk, start);
@@ -150,7 +150,10 @@ export class FrameReader {
     return end;
   }
 
-  /** Payload of a control frame; a copy where its end is still to come, or what came with it would stay for as long. */
+  /**
+   * Adds payload of a control frame. Copies it if its end is missing, because the whole chunk would stay in memory
+   * until then.
+   */
   #addControl(piece: Buffer): void {
     const size = this.#offset + piece.length + this.#left;
     if (piece.length === size) {
@@ -161,7 +164,9 @@ export class FrameReader {
     piece.copy(this.#control, this.#offset);
   }
 
-  /** Content of one more frame. It is moved to what is there, or the other way round, over the header in between. */
+  /**
+   * Adds content of another frame. Moves it to the content so far, or the other way round, over the header in between.
+   */
   #addContent(chunk: Buffer, piece: Buffer, start: number, end: number): void {
     const length = this.#contentEnd - this.#contentStart;
     if (length === 0) {
@@ -204,21 +209,21 @@ export class FrameReader {
     this.#handler.onClose(code);
   }
 
-  /** Told once the content before it has been handed over. */
+  /** Reported after the content before it has been handed over. */
   #fail(code: number): void {
     this.#ended = true;
     this.#fault = code;
   }
 }
 
-/** Bytes of the header at a place, as far as its first two bytes tell. */
+/** Size of the header at a position in bytes, according to its first two bytes. */
 function headerSize(bytes: Buffer, at: number): number {
   const second = bytes[at + 1] ?? 0;
   const short = second & 0x7f;
   return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
 }
 
-/** Bytes of payload; not a safe integer for what no peer sends in earnest. */
+/** Payload length in bytes; not a safe integer for lengths that no sane peer sends. */
 function payloadLength(bytes: Buffer, at: number): number {
   const short = (bytes[at + 1] ?? 0) & 0x7f;
   if (short < 126) return short;
@@ -230,7 +235,7 @@ function payloadLength(bytes: Buffer, at: number): number {
  * Writes a frame header.
  *
  * @param target where to write; {@link frameHeaderSize} bytes are used
- * @param mask a fresh, unpredictable, non-zero key from a client; 0 from a server
+ * @param mask a new, unpredictable, non-zero key from a client; 0 from a server
  */
 export function writeFrameHeader(target: Buffer, opcode: Opcode, length: number, mask: number): void {
   const maskBit = mask === NO_MASK ? 0 : 0x80;
@@ -249,22 +254,22 @@ export function writeFrameHeader(target: Buffer, opcode: Opcode, length: number,
   if (maskBit !== 0) target.writeInt32LE(mask, position);
 }
 
-/** Bytes of the header of a frame. */
+/** Size of a frame's header in bytes. */
 export function frameHeaderSize(length: number, role: Role): number {
   return 2 + (length < 126 ? 0 : length < 0x1_0000 ? 2 : 8) + (role === 'client' ? 4 : 0);
 }
 
 /**
- * Masking of WebSocket payloads (RFC 6455 section 5.3). The client masks every byte of a download and the relay unmasks it,
- * so this is a good part of what a large body costs.
+ * Masking of WebSocket payloads (RFC 6455 section 5.3). The client masks every byte of a download and the relay unmasks
+ * it, which is a good part of the cost of a large body.
  */
 
-/** From this many bytes on, masking by words is worth its preparation. */
+/** Size from which masking by words is worth its preparation, in bytes. */
 const WORDS_MIN = 512;
-/** From this many bytes on, a call into native code is worth its price. */
+/** Size from which a call into native code is worth its cost, in bytes. */
 const NATIVE_MIN = 2048;
 
-/** What is used of `bufferutil`: XORs in place with four bytes of a key. */
+/** The used part of `bufferutil`: XORs in place with four bytes of a key. */
 interface NativeMasking {
   unmask(bytes: Buffer, key: Buffer): void;
 }
@@ -275,7 +280,7 @@ const native = loadNative();
  * XORs bytes with a masking key in place (RFC 6455 section 5.3).
  *
  * @param mask the key as a little-endian word
- * @param offset bytes of the payload that came before these
+ * @param offset payload bytes before these
  */
 export function applyMask(bytes: Buffer, mask: number, offset: number): void {
   const shift = 8 * (offset & 3);
@@ -285,7 +290,7 @@ export function applyMask(bytes: Buffer, mask: number, offset: number): void {
   else maskWords(bytes, key);
 }
 
-/** @param key begins with the byte for the first of the bytes */
+/** @param key starts with the byte for `start` */
 function maskBytes(bytes: Buffer, key: number, start: number, end: number): void {
   const key1 = key >>> 8;
   const key2 = key >>> 16;
@@ -302,7 +307,7 @@ function maskBytes(bytes: Buffer, key: number, start: number, end: number): void
   if (position + 2 < end) bytes[position + 2] = (bytes[position + 2] ?? 0) ^ key2;
 }
 
-/** Four bytes at a time: words must begin at a multiple of four in the memory behind the buffer. */
+/** Four bytes at a time: words must begin at a multiple of four in the underlying memory. */
 function maskWords(bytes: Buffer, key: number): void {
   const lead = -bytes.byteOffset & 3;
   maskBytes(bytes, key, 0, lead);
@@ -314,7 +319,7 @@ function maskWords(bytes: Buffer, key: number): void {
   maskBytes(bytes, word, lead + words * 4, bytes.length);
 }
 
-/** The key in the form that native code takes; each call is over before the next one begins. */
+/** The key in the form that native code expects; calls are synchronous and share it. */
 const keyBytes = Buffer.alloc(4);
 
 function maskNatively(masking: NativeMasking, bytes: Buffer, key: number): void {
@@ -322,7 +327,7 @@ function maskNatively(masking: NativeMasking, bytes: Buffer, key: number): void 
   masking.unmask(bytes, keyBytes);
 }
 
-/** An optional dependency: if there is no build of it for this machine, masking takes a little longer. */
+/** An optional dependency: without a build for this machine, masking takes a little longer. */
 function loadNative(): NativeMasking | undefined {
   try {
     const { createRequire } = process.getBuiltinModule('node:module');
