@@ -68,9 +68,9 @@ export const LOCAL_SLOW_LOOK_MS = 5000;
  */
 export const LOCAL_LINGER_MS = 750;
 /**
- * After this many ms without room at the local service, the client checks whether its visitor is still connected: it
- * reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a visitor who may
- * have left.
+ * ms without room at the local service after which the client checks whether its visitor is still connected: it reads
+ * nothing until then, so it does not see the end of the stream. As long as the relay waits for a visitor who may have
+ * left.
  */
 export const LOCAL_BLOCKED_MS = 10_000;
 /**
@@ -166,7 +166,7 @@ export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
 /** Half of the command's log, so that imported requests do not push out all of the visitors' requests. */
 export const IMPORTED_REQUESTS_MAX = 100;
 
-/** Seconds of traffic that the sparkline shows. */
+/** How much recent traffic the sparkline shows. */
 export const SPARKLINE_SECONDS = 60;
 
 /** How far the time of a signature may be from its request's arrival, in s, as documented by Stripe, Slack and Svix. */

@@ -11,7 +11,8 @@ import { PingLimit } from './ping-limit.ts';
 /** @limit ms a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
 /**
- * @limit ms the same for a stream that is broken off: the other side must learn it within 1 s, and the rest is useless.
+ * @limit ms a peer has to read the Close frame of a broken stream: it must learn of that within 1 s, and the rest is
+ * useless.
  */
 const BREAK_TIMEOUT_MS = 250;
 /** @limit ms a peer has to answer a Close frame before its socket is cut. */
