@@ -45,13 +45,13 @@ function line(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>): string {
   return `${label} ${value}`.trim();
 }
 
-describe('readLock', () => {
+describe('readAccessDraft', () => {
   for (const lock of LOCKS)
     it(`reads ${lock.kind} as it was shown`, () => {
       assert.deepEqual(readAccessDraft(accessDraft(lock)), { lock });
     });
 
-  it('takes addresses with commas, semicolons, spaces or lines between them, each once', () => {
+  it('accepts addresses separated by commas, semicolons, spaces or lines, each once', () => {
     assert.deepEqual(
       readAccessDraft({
         ...OPEN_DRAFT,
@@ -73,25 +73,25 @@ describe('readLock', () => {
     ['<b>', /is not an IP address or network/],
   ];
   for (const [given, text] of wrong)
-    it(`says what is wrong with ${JSON.stringify(given)}`, () => {
+    it(`explains what is wrong with ${JSON.stringify(given)}`, () => {
       assert.match(problemOf({ kind: 'addresses', addresses: given }), text);
     });
 
-  it('takes as many addresses as a relay, and no more', () => {
+  it('accepts as many addresses as a relay, and no more', () => {
     assert.ok(
       'lock' in readAccessDraft({ ...OPEN_DRAFT, kind: 'addresses', addresses: addresses(ALLOW_MAX) }),
     );
     assert.match(problemOf({ kind: 'addresses', addresses: addresses(ALLOW_MAX + 1) }), /at most 64/);
   });
 
-  it('says how long a password is', () => {
+  it('explains the required length of a password', () => {
     for (const password of ['', 'abc', 'x'.repeat(129)])
       assert.match(problemOf({ kind: 'password', password }), /^Give a password of 4 to 128 characters\.$/);
   });
 });
 
-describe('isSameLock', () => {
-  it('is so for the draft of a lock, and for no other', () => {
+describe('isSameAccess', () => {
+  it('is true for the draft of an access policy, and for no other', () => {
     for (const lock of LOCKS)
       for (const other of LOCKS)
         assert.equal(isSameAccess(accessDraft(lock), other), lock === other, `${lock.kind} ${other.kind}`);
@@ -99,15 +99,15 @@ describe('isSameLock', () => {
     assert.equal(isSameAccess({ ...accessDraft(ADDRESSES), addresses: '::1' }, ADDRESSES), false);
   });
 
-  it('is never so for what cannot be chosen here, or is not known', () => {
+  it('is never true for a policy that cannot be chosen here or is unknown', () => {
     assert.equal(isSameAccess(accessDraft(OTHER), OTHER), false);
     assert.equal(isSameAccess(accessDraft(UNKNOWN), UNKNOWN), false);
     assert.equal(isSameAccess({ ...accessDraft(UNKNOWN), password: 'mild-oak-fern' }, UNKNOWN), false);
   });
 });
 
-describe('the words of a lock', () => {
-  it('say on a card what lets people in', () => {
+describe('words of an access policy', () => {
+  it('tell on a card what visitors need', () => {
     assert.equal(line(PASSWORD), 'Password mild-oak-fern');
     assert.equal(line(UNKNOWN), 'Password, not set in this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
@@ -123,7 +123,7 @@ describe('the words of a lock', () => {
     assert.equal(line({ kind: 'addresses', allow: ['::1', '::2', '::3'] }), 'Only from ::1 and 2 more');
   });
 
-  it('name each lock as it is chosen', () => {
+  it('name each policy like its choice', () => {
     assert.deepEqual(LOCKS.map(accessWords), [
       'Anyone',
       'Password',
@@ -133,7 +133,7 @@ describe('the words of a lock', () => {
     ]);
   });
 
-  it('say at a code what its address alone does not do', () => {
+  it('tell at a code what the address alone does not allow', () => {
     assert.equal(scanWords({ kind: 'anyone' }), undefined);
     assert.match(scanWords(PASSWORD) ?? '', /mild-oak-fern$/);
     for (const lock of [...LOCKS.slice(1), OTHER, UNKNOWN]) assert.notEqual(scanWords(lock), undefined);
@@ -143,14 +143,14 @@ describe('the words of a lock', () => {
 const LINK = { id: 'l', note: '', expiresAt: 3_600_000 };
 
 describe('links', () => {
-  it('can be good for as long as a relay allows, and by themselves as long as its own', () => {
+  it("are valid for at most the relay's maximum, and by default its default", () => {
     const choices = linkChoices().map(({ ttl }) => parseDuration(ttl) ?? assert.fail(ttl));
     assert.ok(choices.every((seconds) => seconds > 0 && seconds <= LINK_MAX_TTL_SECONDS));
     assert.equal(parseDuration(LINK_DEFAULT_TTL), LINK_DEFAULT_TTL_SECONDS);
     assert.ok(linkChoices().some(({ ttl }) => ttl === LINK_DEFAULT_TTL));
   });
 
-  it('are listed by their note, with the time that is left', () => {
+  it('are listed by their note, with the time left', () => {
     assert.equal(linkName({ ...LINK, note: 'for Ann' }), 'for Ann');
     assert.equal(linkName(LINK), 'Without a note');
     assert.equal(linkEnd(LINK, 60_000), '59 min left');
@@ -161,20 +161,20 @@ describe('links', () => {
 const at = (hours: number, minutes: number, seconds = 0): number =>
   new Date(2026, 10, 21, hours, minutes, seconds).getTime();
 
-describe('admissionTtl', () => {
-  it('is a duration that a relay takes, at any time of the day', () => {
+describe('approvalTtl', () => {
+  it('is a duration that a relay accepts at any time of the day', () => {
     for (const id of APPROVAL_CHOICES)
       for (const now of [at(0, 0), at(12, 0), at(23, 59, 59)])
         assert.ok((parseDuration(approvalTtl(id, now)) ?? 0) > 0, id);
   });
 
-  it('lets in for today until midnight', () => {
+  it('ends at midnight for today', () => {
     assert.equal(approvalTtl('today', at(22, 30)), '90m');
     assert.equal(approvalTtl('today', at(23, 59, 59)), '1m');
     assert.equal(approvalTtl('today', at(0, 0)), '1440m');
   });
 
-  it('lets in for an hour and for a week', () => {
+  it('supports an hour and a week', () => {
     assert.deepEqual([approvalTtl('hour', 0), approvalTtl('week', 0)], ['1h', '168h']);
   });
 });

@@ -1,4 +1,4 @@
-/** Who may come in, as it is chosen, typed and shown. */
+/** The access policy as it is chosen, typed and shown. */
 import {
   ALLOW_MAX,
   NETWORK_RULE,
@@ -17,15 +17,15 @@ import { t } from '../../messages/translate.ts';
 import { type Choice, wholeChoice } from './lifetime.ts';
 import { leftWords } from './time-left.ts';
 
-/** In the order in which they are offered. */
+/** In the order of the form. */
 export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
 
-/** What a choice is called, and who that is, in a sentence. */
+/** The label of a choice, and a hint that describes who may visit. */
 export function accessChoice(kind: AccessKind): { label: string; hint: string } {
   return { label: t(`lock.kind.${kind}`), hint: t(`lock.kind.${kind}.hint`) };
 }
 
-/** A lock as it is chosen and typed. What was typed for one kind is kept while others are looked at. */
+/** An access policy as it is chosen and typed. Input for one kind is kept while the user looks at others. */
 export interface AccessDraft {
   readonly kind: AccessKind;
   readonly password: string;
@@ -35,7 +35,7 @@ export interface AccessDraft {
 
 export const OPEN_DRAFT: AccessDraft = { kind: 'anyone', password: '', addresses: '' };
 
-/** The draft that leaves a lock as it is; one that cannot be chosen here begins as `anyone`. */
+/** The draft that keeps an access policy. A policy that cannot be chosen here starts as `anyone`. */
 export function accessDraft(lock: TunnelAccessView): AccessDraft {
   switch (lock.kind) {
     case 'password':
@@ -51,7 +51,7 @@ export function accessDraft(lock: TunnelAccessView): AccessDraft {
   }
 }
 
-/** @returns what to ask main for, or what to change in the field of the chosen kind */
+/** @returns the request for main, or what to change in the field of the chosen kind */
 export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { problem: string } {
   switch (draft.kind) {
     case 'password':
@@ -67,7 +67,7 @@ export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { 
   }
 }
 
-/** Whether a draft would leave the lock as it is. */
+/** Whether a draft would keep the access policy. */
 export function isSameAccess(draft: AccessDraft, lock: TunnelAccessView): boolean {
   const read = readAccessDraft(draft);
   if ('problem' in read || read.lock.kind !== lock.kind) return false;
@@ -98,7 +98,7 @@ function addressProblem(text: string): string {
   return t('lock.notAddress', { text });
 }
 
-/** The lock in a few words, as a card and its button say it. */
+/** The access policy in a few words, for a card and its button. */
 export function accessWords(lock: TunnelAccessView): string {
   if (lock.kind === 'other') return lock.parts.map(partWords).join(' · ');
   return accessChoice(lock.kind).label;
@@ -108,12 +108,12 @@ function partWords(part: AccessPart): string {
   return t(`lock.part.${part}`);
 }
 
-/** Whether it is a part of the lock that visitors need a link, or knock. */
+/** Whether visitors may need a link, or an approval. */
 export function asksFor(lock: TunnelAccessView, part: 'links' | 'knock'): boolean {
   return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
 }
 
-/** The same on a card of its own line, with what it is: both may be read as one sentence. */
+/** The same for a line of a card, with its kind, so that both can be read as one sentence. */
 export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>): {
   label: string;
   value: string;
@@ -139,7 +139,7 @@ export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>):
   }
 }
 
-/** What whoever scans the code of the address is asked for; `undefined` if nothing is. */
+/** What visitors who scan the code of the address are asked for; `undefined` for nothing. */
 export function scanWords(lock: TunnelAccessView): string | undefined {
   switch (lock.kind) {
     case 'anyone':
@@ -159,17 +159,17 @@ export function scanWords(lock: TunnelAccessView): string | undefined {
   }
 }
 
-/* Links that let visitors in, as they are made and listed. */
+/* Signed links, as they are created and listed. */
 
-/** How long a link can be good. */
+/** The choices for how long a link is valid. */
 export function linkChoices(): readonly Choice[] {
   return ['1h', '24h', '168h'].map(wholeChoice);
 }
 
-/** As the relay's own. */
+/** The relay's default. */
 export const LINK_DEFAULT_TTL = '24h';
 
-/** What a link is called in the list. */
+/** The name of a link in the list. */
 export function linkName({ note }: LinkView): string {
   return note === '' ? t('links.withoutNote') : note;
 }
@@ -180,20 +180,20 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
   return left <= 0 ? t('links.ended') : leftWords(left);
 }
 
-/* For how long a visitor who knocks is let in. */
+/* How long an approval lasts. */
 
 export const APPROVAL_CHOICES = ['hour', 'today', 'week'] as const;
 export type ApprovalChoice = (typeof APPROVAL_CHOICES)[number];
 
 const MINUTE_MS = 60_000;
 
-/** What a choice is called. */
+/** The label of a choice. */
 export function approvalWords(choice: ApprovalChoice): string {
   return t(`knocks.for.${choice}`);
 }
 
 /**
- * @param now wall-clock ms; today ends at midnight where the user is
+ * @param now wall-clock ms; today ends at midnight in the user's time zone
  * @returns a duration string
  */
 export function approvalTtl(choice: ApprovalChoice, now: number): string {

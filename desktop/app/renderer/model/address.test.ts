@@ -38,7 +38,7 @@ describe('address parts', () => {
 const shown = (target: string) => addressParameters(`GET ${target} HTTP/1.1`).shown;
 
 describe('parameters of an address', () => {
-  it('are decoded, in order, as often as they occur', () => {
+  it('are decoded in order, including repeated ones', () => {
     assert.deepEqual(shown('/a?q=caf%C3%A9+au+lait&tag=1&tag=2&empty=&flag'), [
       ['q', 'café au lait'],
       ['tag', '1'],
@@ -48,7 +48,7 @@ describe('parameters of an address', () => {
     ]);
   });
 
-  it('are none without a query, and as they are where they cannot be decoded', () => {
+  it('are empty without a query, and unchanged if they cannot be decoded', () => {
     assert.deepEqual(shown('/a'), []);
     assert.deepEqual(shown('/a?'), []);
     assert.deepEqual(shown('/a?x=%zz&y=[redacted]'), [
@@ -57,10 +57,10 @@ describe('parameters of an address', () => {
     ]);
   });
 
-  it('hide nothing and turn nothing around', () =>
+  it('contain no characters that hide or reverse text', () =>
     assert.deepEqual(shown('/a?%E2%80%AEx=%1b'), [['\\u{202e}x', '\\x1b']]));
 
-  it('are 200 at most, and say how many more there are', () => {
+  it('are at most 200, with the number of the others', () => {
     const { shown: kept, more } = addressParameters(`GET /?${'a=1&'.repeat(250)} HTTP/1.1`);
     assert.deepEqual([kept.length, more], [200, 50]);
   });
@@ -68,7 +68,7 @@ describe('parameters of an address', () => {
 
 const PENDING = { id: '1', domain: 'app.example.com', status: 'pending' as const, records: [] };
 
-describe('the own address of a new tunnel', () => {
+describe('the domain of a new tunnel', () => {
   it('is none, or a verified domain', () => {
     assert.deepEqual(readDomainDraft(NO_DOMAIN), { domain: '' });
     assert.deepEqual(readDomainDraft({ choice: 'app.example.com', isVerified: true }), {
@@ -76,17 +76,17 @@ describe('the own address of a new tunnel', () => {
     });
   });
 
-  it('is not one that is not there yet, or not verified', () => {
+  it('cannot be one that is missing or not verified', () => {
     for (const choice of [NEW_DOMAIN, 'app.example.com'])
       assert.ok('problem' in readDomainDraft({ choice, isVerified: false }));
   });
 
-  it('says which domains are not verified', () => {
+  it('marks domains that are not verified', () => {
     assert.equal(domainLabel(PENDING), 'app.example.com (not verified)');
     assert.equal(domainLabel({ ...PENDING, status: 'verified' }), 'app.example.com');
   });
 
-  it('is shown as it is now', () => {
+  it('is shown in its current state', () => {
     const verified = { ...PENDING, status: 'verified' as const };
     assert.deepEqual(withDomain([], PENDING), [PENDING]);
     assert.deepEqual(withDomain([PENDING], verified), [verified]);

@@ -2,16 +2,16 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { DomainView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 
-/** A tunnel's address in parts that are shown with different weight. */
+/** Splits a tunnel's address into parts of different visual weight. */
 
 export interface AddressParts {
   readonly before: string;
-  /** what distinguishes this tunnel from others */
+  /** the part that differs between tunnels */
   readonly slug: string;
   readonly after: string;
 }
 
-/** Splits `https://shop-demo.tunnels.example.com` around its slug; the scheme, and a slash at the end, are left out. */
+/** Splits `https://shop-demo.tunnels.example.com` around its slug. The scheme and a trailing slash are left out. */
 export function addressParts(url: string, slug: string): AddressParts {
   const shown = url.replace(/^https?:\/\//, '').replace(/\/$/, '');
   if (shown.startsWith(`${slug}.`)) return { before: '', slug, after: shown.slice(slug.length) };
@@ -20,21 +20,22 @@ export function addressParts(url: string, slug: string): AddressParts {
   return { before: '', slug: shown, after: '' };
 }
 
-/* The query of an address, decoded. */
+/* The decoded query of an address. */
 
-/** More than this nobody reads as a table. */
+/** Nobody reads more as a table. */
 const MOST_PARAMETERS = 200;
 
 export interface AddressParameters {
-  /** in order, names as often as they occur */
+  /** in order, including repeated names */
   readonly shown: readonly (readonly [name: string, value: string])[];
-  /** how many are left out */
+  /** the number of parameters left out */
   readonly more: number;
 }
 
 /**
- * Reads the parameters in the start line of a message as `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), with
- * nothing in them that hides or turns around the rest. A line without a query, such as that of a response, has none.
+ * Parses the parameters in the start line of a message as `application/x-www-form-urlencoded` (WHATWG URL, section
+ * 5.1), with characters made visible that hide or reverse text. A line without a query, such as that of a response, has
+ * none.
  */
 export function addressParameters(startLine: string): AddressParameters {
   const target = startLine.split(' ')[1] ?? '';
@@ -48,9 +49,9 @@ export function addressParameters(startLine: string): AddressParameters {
   };
 }
 
-/* The own address of a new tunnel, as it is chosen. */
+/* The domain choice of a new tunnel. */
 
-/** Value of the choice for a domain that is not there yet. */
+/** The value for adding a new domain. */
 export const NEW_DOMAIN = 'new';
 
 export interface DomainDraft {
@@ -61,7 +62,7 @@ export interface DomainDraft {
 
 export const NO_DOMAIN: DomainDraft = { choice: '', isVerified: false };
 
-/** @returns what to ask main for, or why that cannot be */
+/** @returns the request for main, or why the draft is invalid */
 export function readDomainDraft({
   choice,
   isVerified,
@@ -75,7 +76,7 @@ export function domainLabel({ domain, status }: DomainView): string {
   return status === 'verified' ? domain : t('domain.notVerifiedChoice', { domain });
 }
 
-/** A list with a domain as it is now. */
+/** The list with a changed domain. */
 export function withDomain(domains: readonly DomainView[], changed: DomainView): readonly DomainView[] {
   const others = domains.filter(({ id }) => id !== changed.id);
   return others.length === domains.length

@@ -12,7 +12,7 @@ describe('announcements', () => {
   const after = (changes: Partial<typeof tunnel>) =>
     exampleSnapshot({ tunnels: [{ ...tunnel, ...changes }] });
 
-  it('tells changes of state', () => {
+  it('report changes of state', () => {
     const lost = after({ status: { name: 'reconnecting', retryAt: 0, why: '' } });
     assert.deepEqual(announcements(before, lost), ['shop has lost its connection and is reconnecting.']);
     assert.deepEqual(announcements(lost, before), ['shop is online.']);
@@ -20,20 +20,20 @@ describe('announcements', () => {
     assert.deepEqual(announcements(before, over), ['shop has ended. The tunnel has expired.']);
   });
 
-  it('tells of a local problem, and that it is over', () => {
+  it('report a local problem, and its end', () => {
     const trouble = after({ localProblem: { code: 'refused', text: 'Nothing listens on port 3000.' } });
     assert.deepEqual(announcements(before, trouble), ['shop: Nothing listens on port 3000.']);
     assert.deepEqual(announcements(trouble, before), ['shop reaches your server again.']);
   });
 
-  it('is silent about numbers, a first snapshot, and tunnels that had ended before', () => {
+  it('ignore numbers, a first snapshot, and tunnels that had ended before', () => {
     assert.deepEqual(announcements(before, after({ requests: 99 })), []);
     assert.deepEqual(announcements(undefined, before), []);
     const over = after({ status: { name: 'ended', reason: 'expired', why: '' } });
     assert.deepEqual(announcements(exampleSnapshot({ tunnels: [] }), over), []);
   });
 
-  it('tells who knocks, once', () => {
+  it('report an approval request once', () => {
     const knock = { id: 'n1', address: '192.0.2.7', agent: 'curl/8' };
     const one = after({ knocks: [knock] });
     assert.deepEqual(announcements(before, one), ['curl wants to come in to shop.']);
@@ -42,14 +42,14 @@ describe('announcements', () => {
     assert.deepEqual(announcements(two, before), []);
   });
 
-  it('tells no more than a person can listen to', () => {
+  it('report no more than a person can listen to', () => {
     const many = Array.from({ length: 50 }, (_, n) => exampleTunnel({ key: `k${n}`, slug: `s${n}` }));
     const told = announcements(exampleSnapshot({ tunnels: [] }), exampleSnapshot({ tunnels: many }));
     assert.equal(told.length, 4);
     assert.equal(told[3], 'And 47 more changes.');
   });
 
-  it('are in German for whom the app speaks that', () => {
+  it('are in German if the app is', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const knocks = [{ id: 'n1', address: '192.0.2.7', agent: '' }];
     assert.deepEqual(announcements(before, after({ knocks })), [

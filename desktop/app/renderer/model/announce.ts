@@ -1,12 +1,12 @@
-/** What a screen reader is told when a snapshot replaces another: changes of state, never numbers. */
+/** The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
 import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import { agentWords } from '../../ipc/views.ts';
 import { t } from '../../messages/translate.ts';
 
-/** At most this many sentences at once; the rest are only counted. */
+/** At most this many sentences together; the rest are only counted. */
 const MOST = 3;
 
-/** @returns sentences, the most important first; none if nothing happened that a person should hear of */
+/** @returns sentences, the most important first; empty if there is no relevant change */
 export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
   if (previous?.session.state !== 'signed-in' || next.session.state !== 'signed-in') return [];
   const sentences: string[] = [];
@@ -44,7 +44,7 @@ function changeOf(
       case 'reconnecting':
         return t('announce.lost', { slug });
       case 'ended':
-        // One that had ended before the window knew it is not news.
+        // A tunnel that had ended before the window knew it is not news.
         return before === undefined ? undefined : t('announce.ended', { slug, why: status.why });
     }
   }

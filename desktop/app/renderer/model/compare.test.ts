@@ -14,8 +14,8 @@ function many(mark: string): string {
   return Array.from({ length: 3000 }, (_, index) => mark + index).join('\n');
 }
 
-describe('two responses compared', () => {
-  it('are compared by status, headers in any order, and lines of the body', () => {
+describe('the comparison of two responses', () => {
+  it('covers the status, headers in any order, and lines of the body', () => {
     const before = answer(
       '500 No',
       [
@@ -43,19 +43,19 @@ describe('two responses compared', () => {
     assert.deepEqual(body[2], { before: '  "b": 2', after: '  "b": 3' });
   });
 
-  it('do not show long runs of what is the same', () => {
+  it('hides long runs of equal lines', () => {
     const after = LINES.map((line) => (line === '10' ? 'x' : line)).join('\n');
     const { body } = answerDiff(answer('200 OK', [], LINES.join('\n')), answer('200 OK', [], after));
     assert.deepEqual([body[0], body.length, body.at(-1)], [7, 9, 6]);
     assert.deepEqual(answerDiff(answer('200 OK', [], 'a'), answer('200 OK', [], 'a')).body, [1]);
   });
 
-  it('show a thousand rows at most', () => {
+  it('has at most a thousand rows', () => {
     const { body } = answerDiff(answer('200 OK', [], many('a')), answer('200 OK', [], many('b')));
     assert.deepEqual([body.length, body.at(-1)], [1001, 2000]);
   });
 
-  it('tell bytes apart that are not text, and what is missing', () => {
+  it('distinguishes binary bodies, and missing ones', () => {
     const [one, other] = [new Uint8Array([255, 1]), new Uint8Array([255, 2])];
     const { body } = answerDiff(answer('200 OK', [], one), answer('200 OK', [], other));
     const [row] = body;
@@ -65,7 +65,7 @@ describe('two responses compared', () => {
     assert.deepEqual(status, { before: undefined, after: '200 OK' });
   });
 
-  it('show characters that hide or reverse text', () => {
+  it('shows characters that hide or reverse text', () => {
     const { headers, body } = answerDiff(undefined, answer('200 OK', [['X', 'a\u{9b}']], 'b\u{202e}'));
     assert.deepEqual(headers, [{ before: undefined, after: String.raw`X: a\x9b` }]);
     assert.deepEqual(body, [{ before: undefined, after: String.raw`b\u{202e}` }]);
@@ -81,7 +81,7 @@ function shown(before: string, after: string): string {
 }
 
 describe('the difference of two texts', () => {
-  it('is the fewest lines that went and came', () => {
+  it('has the fewest removed and added lines', () => {
     assert.equal(shown('abc', 'abc'), ' a b c');
     assert.equal(shown('abc', 'axc'), ' a-b+x c');
     assert.equal(shown('abcd', 'bd'), '-a b-c d');
@@ -89,7 +89,7 @@ describe('the difference of two texts', () => {
     assert.equal(shown('aa', 'aaa').replaceAll(/[ a]/g, ''), '+');
   });
 
-  it('is both texts again, whatever they are', () => {
+  it('reconstructs both texts', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 });
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -104,7 +104,7 @@ describe('the difference of two texts', () => {
     );
   });
 
-  it('does not match what is too long to be matched soon', () => {
+  it('does not match texts that would take too long', () => {
     const before = Array.from({ length: 2000 }, (_, index) => `a${index}`);
     const after = [...before].toReversed();
     const lines = lineDiff(['x', ...before], ['x', ...after]);

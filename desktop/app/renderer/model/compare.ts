@@ -1,4 +1,4 @@
-/** The response that came to an edited request, beside the one that came before. */
+/** Compares the response to an edited request with the previous one. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { utf8Text } from '../../../client/inspector/readable.ts';
 import type { MessageView } from '../../ipc/ipc.ts';
@@ -6,13 +6,13 @@ import { t } from '../../messages/translate.ts';
 import { bodyView, prettyText } from './body/body-view.ts';
 import { bytesText } from './numbers.ts';
 
-/** One row: what was there before, beside what is there now; `undefined` where there is nothing. */
+/** One row: the old line beside the new one; `undefined` if there is none. */
 export interface DiffRow {
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** Rows as they are shown; a number stands for so many that are the same on both sides. */
+/** The displayed rows; a number stands for that many equal rows. */
 export type ShownRow = DiffRow | number;
 
 export interface AnswerDiff {
@@ -21,14 +21,14 @@ export interface AnswerDiff {
   readonly body: readonly ShownRow[];
 }
 
-/** Rows that are shown around one that differs. */
+/** Equal rows shown around a different one. */
 const AROUND = 3;
-/** Rows that are shown in all: nobody reads more, and a page of them is still quick. */
+/** Maximum number of rows: nobody reads more, and drawing them is still quick. */
 const ROWS_MAX = 1000;
-/** Fields that differ each time, and say nothing. */
+/** Fields that always differ, without a meaning. */
 const RESTLESS: ReadonlySet<string> = new Set(['date']);
 
-/** @param before `undefined` where no response came */
+/** @param before `undefined` if there was no response */
 export function answerDiff(before: MessageView | undefined, after: MessageView | undefined): AnswerDiff {
   return {
     status: { before: before && statusOf(before), after: after && statusOf(after) },
@@ -37,7 +37,7 @@ export function answerDiff(before: MessageView | undefined, after: MessageView |
   };
 }
 
-/** Whether the two sides of a row are the same. */
+/** Whether the two sides of a row are equal. */
 export function isSame({ before, after }: DiffRow): boolean {
   return before === after;
 }
@@ -63,14 +63,14 @@ function bodyOf(message: MessageView | undefined): string[] {
   ];
 }
 
-/** Tells bytes apart for people (FNV-1a, 32 bits). */
+/** A short checksum that lets people compare binary bodies (FNV-1a, 32 bits). */
 function checksum(bytes: Uint8Array): string {
   let hash = 0x81_1c_9d_c5;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01_00_01_93) >>> 0;
   return hash.toString(16).padStart(8, '0');
 }
 
-/** Lines that went beside those that came in their place. */
+/** Pairs removed lines with the lines that replaced them. */
 function rows(before: readonly string[], after: readonly string[]): DiffRow[] {
   const found: DiffRow[] = [];
   let gone: string[] = [];
@@ -93,7 +93,7 @@ function rows(before: readonly string[], after: readonly string[]): DiffRow[] {
   return found;
 }
 
-/** Long runs of what is the same become their number. */
+/** Replaces long runs of equal rows by their number. */
 function folded(all: readonly DiffRow[]): ShownRow[] {
   const isNear = all.map(() => false);
   for (const [index, row] of all.entries()) {
@@ -110,15 +110,15 @@ function folded(all: readonly DiffRow[]): ShownRow[] {
   return shown;
 }
 
-/** Two texts, line by line: what stayed, went and came. */
+/** Compares two texts by line: unchanged, removed and added lines. */
 
 export type DiffLine =
   { readonly kind: 'same'; readonly text: string } | { readonly kind: 'gone' | 'new'; readonly text: string };
 
-/** Cells of the table that is computed, so that it takes some 10 ms at most; beyond that, what differs is not matched. */
+/** Maximum cells of the table, which take about 10 ms. Larger differences are not matched. */
 const CELLS_MAX = 1_000_000;
 
-/** The fewest lines that went and came (a longest common subsequence), those that went first. */
+/** The fewest removed and added lines (longest common subsequence), removed lines first. */
 export function lineDiff(before: readonly string[], after: readonly string[]): DiffLine[] {
   let start = 0;
   while (start < Math.min(before.length, after.length) && before[start] === after[start]) start += 1;
@@ -134,7 +134,7 @@ function between(before: readonly string[], after: readonly string[]): DiffLine[
   const added = after.map((text): DiffLine => ({ kind: 'new', text }));
   if (before.length * after.length > CELLS_MAX) return [...gone, ...added];
   const width = after.length + 1;
-  // How many lines are common from there to the ends.
+  // The number of common lines from each position to the ends.
   const common = new Uint32Array((before.length + 1) * width);
   const at = (row: number, column: number): number => common[row * width + column] ?? 0;
   for (let row = before.length - 1; row >= 0; row--)

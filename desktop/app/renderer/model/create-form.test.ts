@@ -38,7 +38,7 @@ function read(changes: Partial<FormDraft>, given: FormContext = context) {
 }
 
 describe('create form', () => {
-  it('takes the likeliest port until one is typed', () => {
+  it('uses the likeliest port until one is typed', () => {
     assert.equal(draftPort(EMPTY_DRAFT, context), '5173');
     assert.equal(draftPort({ ...EMPTY_DRAFT, port: '' }, context), '');
     const untouched = {
@@ -69,7 +69,7 @@ describe('create form', () => {
     assert.deepEqual(read(draft), { form });
   });
 
-  it('reports the problem of each field at once', () => {
+  it('reports the problems of all fields together', () => {
     const result = read({
       port: 'x',
       name: '-',
@@ -88,12 +88,12 @@ describe('create form', () => {
     ]);
   });
 
-  it('refuses the name of a tunnel that the user has', () => {
+  it("rejects the name of one of the user's tunnels", () => {
     const result = read({ name: 'shop' });
     assert.match('problems' in result ? (result.problems.name ?? '') : '', /already have/);
   });
 
-  it('sends no name if the plan allows none', () => {
+  it('sends no name if the plan does not allow names', () => {
     const free = { ...context, account: { ...account, allowsNames: false } };
     const result = read({ name: 'shop' }, free);
     assert.equal('form' in result ? result.form.name : undefined, '');
@@ -133,11 +133,11 @@ describe('name rules', () => {
     });
   }
 
-  it('says that a name is taken by a tunnel of the user', () => {
+  it("explains that one of the user's tunnels has that name", () => {
     assert.match(nameProblem('shop', new Set(['shop'])) ?? '', /already have/);
   });
 
-  it('agrees with the rule of the relay on every name', () => {
+  it("agrees with the relay's rule on every name", () => {
     const typed = string({
       unit: constantFrom('a', 'z', '0', '-', 'x', 'n', 'A', ' '),
       minLength: 1,

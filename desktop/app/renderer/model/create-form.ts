@@ -1,4 +1,4 @@
-/** The create form as it is typed, and how it is read. */
+/** The create form as typed, and its validation. */
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
 import { HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
@@ -10,11 +10,11 @@ import { defaultChoice, readLifetime } from './lifetime.ts';
 import { freePorts, readPort } from './ports.ts';
 import { isLive } from './tunnel-state.ts';
 
-/** Value of the choice for a lifetime that is typed. */
+/** The value for a lifetime that is typed. */
 export const CUSTOM = 'custom';
 
 export interface FormDraft {
-  /** `undefined` until the user edits it: until then it shows the likeliest port */
+  /** `undefined` until the user edits it; until then the likeliest port is shown */
   readonly port: string | undefined;
   readonly name: string;
   /** duration string, {@link CUSTOM}, or `undefined` for the relay's default */
@@ -27,11 +27,11 @@ export interface FormDraft {
   readonly domain: DomainDraft;
 }
 
-/** `lockDetail` is the field that the chosen lock has. */
+/** `lockDetail` is the field of the chosen access policy. */
 export type FormField = keyof CreateForm | 'lockDetail';
 export type FormProblems = Partial<Record<FormField, string>>;
 
-/** What the form is checked against. */
+/** What the form is validated against. */
 export interface FormContext {
   readonly account: AccountView;
   readonly ports: readonly PortView[];
@@ -50,17 +50,17 @@ export const EMPTY_DRAFT: FormDraft = {
   domain: NO_DOMAIN,
 };
 
-/** What the port field shows: the typed text, or the likeliest port until something is typed. */
+/** The text of the port field: as typed, or the likeliest port until something is typed. */
 export function draftPort(draft: FormDraft, { ports, tunnels }: FormContext): string {
   return draft.port ?? String(freePorts(ports, tunnels)[0]?.port ?? '');
 }
 
-/** The problem of the name, shown while it is typed. */
+/** The problem of the name while it is typed. */
 export function draftNameProblem(draft: FormDraft, { tunnels }: FormContext): string | undefined {
   return nameProblem(draft.name, new Set(tunnels.filter(isLive).map(({ slug }) => slug)));
 }
 
-/** @returns what to ask main for, or the problem of each field that has one */
+/** @returns the request for main, or the problem of each invalid field */
 export function readDraft(
   draft: FormDraft,
   context: FormContext,
@@ -87,7 +87,7 @@ export function readDraft(
   return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
 }
 
-/** A draft from what a link or the tray asked for. */
+/** The draft for a request of a link or the tray. */
 export function draftFrom(form: Partial<TunnelForm>): FormDraft {
   const { port, name, ttl, idle, hostHeader } = form;
   return {
@@ -100,7 +100,7 @@ export function draftFrom(form: Partial<TunnelForm>): FormDraft {
   };
 }
 
-/** Whether a draft sets anything that is among the options. */
+/** Whether a draft sets any of the options. */
 export function hasOptions(draft: FormDraft): boolean {
   return (
     draft.name !== '' ||
@@ -123,17 +123,17 @@ function hostDraft(hostHeader: string): Pick<FormDraft, 'host' | 'customHost'> {
     : { host: CUSTOM, customHost: hostHeader };
 }
 
-/* What is wrong with a tunnel's name while it is typed, by the same constants that the relay checks with. */
+/* Validates a tunnel's name while it is typed, with the constants of the relay. */
 
-/** For the hint at the field. */
+/** For the hint of the field. */
 export const NAME_LENGTHS = { min: NAME_MIN_LENGTH, max: NAME_MAX_LENGTH };
 
 /**
- * Checks a name that may not be complete yet.
+ * Checks a name that may be incomplete.
  *
  * @param name as typed
  * @param taken slugs of the user's own live tunnels
- * @returns what to change, or `undefined` if there is nothing (an empty name means a random one)
+ * @returns what to change, or `undefined` for a valid name (an empty name means a random one)
  */
 export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()): string | undefined {
   if (name === '') return undefined;
@@ -149,12 +149,14 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
     return t('name.atMost', { max: NAME_MAX_LENGTH, length: name.length });
   }
   if (name.endsWith('-')) return t('name.endWith');
-  // Whatever else the relay's rule may require one day.
+  // In case the relay's rule has further requirements.
   if (!NAME_RULE.accepts(name)) return t('name.use', NAME_LENGTHS);
   return taken.has(name) ? t('name.taken') : undefined;
 }
 
-/** A typed name with obvious corrections: lower case, and hyphens for spaces or underscores between words. */
+/**
+ * Corrects obvious mistakes in a typed name: lower case, and hyphens instead of spaces or underscores between words.
+ */
 export function tidyName(text: string): string {
   return text.toLowerCase().replace(/[\s_]+/g, '-');
 }

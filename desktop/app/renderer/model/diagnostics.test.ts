@@ -16,15 +16,15 @@ const checkupView = (isRunning: boolean, ...results: HopResult[]) => ({
   results,
 });
 
-describe('a check of the way', () => {
-  it('says what is being checked', () => {
+describe('diagnostics', () => {
+  it('show the current check', () => {
     assert.equal(nextHop(checkupView(true)), 'The name of the relay');
     assert.equal(nextHop(checkupView(true, hop('dns', 'skipped'))), 'A connection to it');
     assert.equal(nextHop(checkupView(false)), undefined);
     assert.equal(hopWords('new-one'), 'new-one');
   });
 
-  it('says where it stops as soon as it does, and that everything works at the end only', () => {
+  it('report a failure immediately, and success only at the end', () => {
     assert.match(diagnosticsWords(checkupView(true, hop('dns', 'ok'))), /^Checking/);
     assert.equal(
       diagnosticsWords(checkupView(true, hop('connect', 'failed'), hop('trunk', 'skipped'))),
@@ -47,13 +47,13 @@ const lost = (key: string, retryAt: number) =>
   exampleTunnel({ key, status: { name: 'reconnecting', retryAt, why: WHY } });
 
 describe('an outage', () => {
-  it('is the network, if there is none', () => {
+  it('is caused by the network, if it is missing', () => {
     const view = outageView(exampleSnapshot({ hasNetwork: false, tunnels: [lost('a', 5)] }));
     assert.match(view?.text ?? '', /no network/);
     assert.equal(view?.retryAt, undefined);
   });
 
-  it('is the relay, with the time of the next attempt', () => {
+  it('is caused by the relay, with the time of the next attempt', () => {
     const { session } = exampleSnapshot();
     assert.ok(session.state === 'signed-in');
     const problem = { code: 'unreachable', text: 'The relay cannot be reached.' };
@@ -65,7 +65,7 @@ describe('an outage', () => {
     assert.deepEqual(outageView(exampleSnapshot({ tunnels })), { text: WHY, retryAt: 5 });
   });
 
-  it('is none if a single tunnel is lost, or nothing is', () => {
+  it('is not reported if only one tunnel is lost, or none', () => {
     assert.equal(
       outageView(exampleSnapshot({ tunnels: [lost('a', 5), exampleTunnel({ key: 'b' })] })),
       undefined,

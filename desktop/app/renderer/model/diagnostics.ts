@@ -1,8 +1,8 @@
-/** What is said of a check of the way to the relay and back: hop by hop, and in the end. */
+/** Words for the diagnostics of the path to the relay and back: hop by hop, and the overall result. */
 import type { DiagnosticsView, Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 
-/** The hops, in the order in which they are checked. */
+/** The hops, in the order of the checks. */
 const HOPS = [
   'dns',
   'connect',
@@ -22,13 +22,13 @@ export function hopWords(hop: string): string {
   return known === undefined ? hop : t(`checkup.hop.${known}`);
 }
 
-/** What is being checked now; `undefined` once it is over. */
+/** The hop being checked; `undefined` at the end. */
 export function nextHop({ isRunning, results }: DiagnosticsView): string | undefined {
   const next = isRunning ? HOPS[results.length] : undefined;
   return next === undefined ? undefined : hopWords(next);
 }
 
-/** The result in a sentence. */
+/** The overall result in a sentence. */
 export function diagnosticsWords(view: DiagnosticsView): string {
   const failed = view.results.filter(({ result }) => result === 'failed').map(({ hop }) => hopWords(hop));
   const [first] = failed;
@@ -37,14 +37,17 @@ export function diagnosticsWords(view: DiagnosticsView): string {
   return view.results.length === 0 ? t('checkup.notPossible') : t('checkup.works');
 }
 
-/** Why nothing, or not all, can be reached for now: said once, however many tunnels it concerns. */
+/** Why nothing, or not everything, can be reached at the moment: reported once, however many tunnels are affected. */
 export interface OutageView {
   readonly text: string;
-  /** wall-clock ms of the next attempt; `undefined` if there is none to wait for */
+  /** wall-clock ms of the next attempt; `undefined` if none is planned */
   readonly retryAt: number | undefined;
 }
 
-/** Only the cause nearest to the user. A single tunnel that is lost while the relay is there says so on its own card. */
+/**
+ * Reports only the cause nearest to the user. A single lost tunnel reports it on its own card if the relay is
+ * reachable.
+ */
 export function outageView({
   session,
   tunnels,
@@ -58,7 +61,7 @@ export function outageView({
   const retryAt = lost.length === 0 ? undefined : Math.min(...lost.map((status) => status.retryAt));
   const problem = session.state === 'signed-in' ? session.problem : undefined;
   if (problem !== undefined) return { text: problem.text, retryAt };
-  // The app asks the relay only now and then, and its tunnels notice first.
+  // The app contacts the relay only occasionally, so its tunnels notice an outage first.
   const [first] = lost;
   return lost.length < 2 || first === undefined ? undefined : { text: first.why, retryAt };
 }

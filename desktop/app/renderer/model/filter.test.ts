@@ -6,7 +6,7 @@ describe('search of tunnels', () => {
   const shop = exampleTunnel({ url: 'https://shop.example.com', localPort: 5173, framework: 'Vite' });
   const hooks = exampleTunnel({ url: 'https://hooks.example.com', localPort: 3000 });
 
-  it('finds by address, port and framework, with all words', () => {
+  it('finds by address, port and framework, and requires all words', () => {
     assert.deepEqual(filterTunnels([shop, hooks], 'SHOP', 0), [shop]);
     assert.deepEqual(filterTunnels([shop, hooks], '3000', 0), [hooks]);
     assert.deepEqual(filterTunnels([shop, hooks], 'vite shop', 0), [shop]);
@@ -25,7 +25,7 @@ describe('search of tunnels', () => {
     assert.deepEqual(filterTunnels([shop, lost], 'online', 0), [shop]);
   });
 
-  it('keeps all for an empty search', () => {
+  it('keeps all tunnels for an empty search', () => {
     assert.deepEqual(filterTunnels([shop, hooks], '  ', 0), [shop, hooks]);
   });
 });
@@ -46,11 +46,11 @@ describe('the search of a log', () => {
     assert.deepEqual(found('GitHub'), [4]);
   });
 
-  it('finds an address as it was sent and as it is read', () => {
+  it('finds an address in encoded and decoded form', () => {
     assert.deepEqual([found('%C3'), found('café')], [[3], [3]]);
   });
 
-  it('finds what has every word, and all without any', () => {
+  it('requires every word, and returns everything without words', () => {
     assert.deepEqual([found('post 404'), found('post café')], [[2], []]);
     assert.equal(foundRequests(LOG, ' '), LOG);
   });
@@ -67,7 +67,7 @@ const LOG_FILTER_LOG = [
 const ids = (requests: readonly { id: number }[]): number[] => requests.map(({ id }) => id);
 
 describe('the parts of a log', () => {
-  it('are counted, and left out when empty', () => {
+  it('have counts, and are left out if empty', () => {
     assert.deepEqual(
       chips(LOG_FILTER_LOG, ALL).map(({ label, count }) => `${label} ${count}`),
       ['All 6', 'Errors 2', 'Slow 1', 'Live 1', 'GET 2', 'POST 4'],
@@ -78,7 +78,7 @@ describe('the parts of a log', () => {
     );
   });
 
-  it('are not what a visitor calls a method', () => {
+  it('do not include methods invented by visitors', () => {
     const odd = [
       exampleRequest({ id: 9, method: 'errors' }),
       exampleRequest({ id: 8, method: 'X'.repeat(17) }),
@@ -90,7 +90,7 @@ describe('the parts of a log', () => {
     assert.deepEqual(ids(partOf([...odd, ...LOG_FILTER_LOG], 'method errors')), [9]);
   });
 
-  it('have what their name says', () => {
+  it('contain what their name says', () => {
     assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'errors')), [3, 2]);
     assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'method POST')), [5, 4, 3, 2]);
     assert.deepEqual(
@@ -101,12 +101,12 @@ describe('the parts of a log', () => {
   });
 });
 
-describe('threads', () => {
-  it('have repetitions below what they repeat, also of a repetition', () => {
+describe('request threads', () => {
+  it('have repetitions below the original, including repetitions of repetitions', () => {
     assert.deepEqual(ids(threads(LOG_FILTER_LOG)), [6, 2, 3, 4, 5, 1]);
   });
 
-  it('leave alone what repeats a request that is no longer there', () => {
+  it('do not move a repetition of a dropped request', () => {
     assert.deepEqual(ids(threads(LOG_FILTER_LOG.slice(0, 2))), [6, 5]);
   });
 });

@@ -8,7 +8,10 @@ import { t, type TextKey } from '../../messages/translate.ts';
 import { outcome } from './request.ts';
 import { tunnelState } from './tunnel-state.ts';
 
-/** Tunnels whose address, port, framework or state contains every word that was typed; the order stays. @param now wall-clock ms */
+/**
+ * Tunnels whose address, port, framework or state contains every typed word, in the same order. @param now wall-clock
+ * ms
+ */
 export function filterTunnels(
   tunnels: readonly TunnelView[],
   typed: string,
@@ -22,7 +25,7 @@ export function filterTunnels(
   });
 }
 
-/** What was typed, word by word, in lower case. */
+/** The typed words in lower case. */
 export function wordsOf(typed: string): readonly string[] {
   return typed.toLowerCase().split(/\s+/).filter(Boolean);
 }
@@ -33,15 +36,15 @@ export function matchesAll(text: string, words: readonly string[]): boolean {
   return words.every((word) => lower.includes(word));
 }
 
-/* Finds requests of a log by words. */
+/* Searches the requests of a log by words. */
 
-/** What is searched of a request, in lower case: writing it takes longer than looking through it. */
+/** The searched text of a request in lower case, cached because creating it takes longer than searching it. */
 const texts = new WeakMap<RequestSummary, string>();
 
 /**
- * The requests that have every word in method, address, status or sender, in any case; the order stays.
+ * The requests whose method, address, status or sender contain every word, in any case and in the same order.
  *
- * @param typed words with spaces between them
+ * @param typed words separated by spaces
  */
 export function foundRequests(requests: readonly RequestSummary[], typed: string): readonly RequestSummary[] {
   const words = wordsOf(typed);
@@ -62,21 +65,21 @@ function textOf(request: RequestSummary): string {
   return text;
 }
 
-/* Which requests of a log are shown, and in which order. */
+/* Selects the visible requests of a log, and their order. */
 
-/** A part of the log: how it is called, and how many are in it. */
+/** A part of the log, with its name and its number of requests. */
 export interface Chip {
   readonly id: string;
   readonly label: string;
   readonly count: number;
 }
 
-/** From here on people ask why it takes so long. */
+/** Requests that take longer are worth a look. */
 const SLOW_MS = 1000;
-/** Methods beyond these, and longer ones, which only a visitor makes up, are found by the search. */
+/** Further methods, and longer ones, are probably invented by a visitor, and are found by the search. */
 const MOST_METHODS = 5;
 const METHOD_MAX_CHARS = 16;
-/** What the id of a part by method begins with. */
+/** Prefix of the id of a part by method. */
 const METHOD = 'method ';
 export const ALL = 'all';
 
@@ -88,7 +91,7 @@ const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: Requ
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
 ];
 
-/** The parts that have something in them, and the chosen one, so that it can be left. */
+/** The nonempty parts, and the chosen one, so that the user can leave it. */
 export function chips(requests: readonly RequestSummary[], chosen: string): readonly Chip[] {
   const parts = PARTS.map(([id, label, has]) => ({
     id,
@@ -103,7 +106,7 @@ export function chips(requests: readonly RequestSummary[], chosen: string): read
     label: escapeUnprintable(method),
     count: counts.get(method) ?? 0,
   }));
-  // A single method is all of them.
+  // A single method would contain all requests.
   return [...parts, ...(methods.length > 1 ? byMethod : [])].filter(
     ({ id, count }) => id === ALL || id === chosen || count > 0,
   );
@@ -117,13 +120,13 @@ export function partOf(requests: readonly RequestSummary[], id: string): readonl
   return id === ALL ? requests : requests.filter(has);
 }
 
-/** The requests with each repetition below what it repeats, the first one first; otherwise the order stays. */
+/** The requests with repetitions below their original, oldest first; otherwise in the same order. */
 export function threads(requests: readonly RequestSummary[]): readonly RequestSummary[] {
   if (requests.every(({ replayOf }) => replayOf === undefined)) return requests;
   const byId = new Map(requests.map((request) => [request.id, request]));
   const rootOf = (request: RequestSummary): RequestSummary => {
     const original = request.replayOf === undefined ? undefined : byId.get(request.replayOf);
-    // A request is younger than what it repeats, so that this ends.
+    // A repetition has a higher id than its original, so the recursion ends.
     return original === undefined || original.id >= request.id ? request : rootOf(original);
   };
   const repetitions = new Map<RequestSummary, RequestSummary[]>();

@@ -4,7 +4,7 @@ import { createChoices, defaultChoice, extendChoices, readLifetime } from './lif
 const HOUR = 3600;
 
 describe('lifetime', () => {
-  it('offers what the relay allows, including its default', () => {
+  it('offers the lifetimes that the relay allows, including its default', () => {
     assert.deepEqual(
       createChoices(HOUR, 24 * HOUR).map(({ ttl }) => ttl),
       ['15m', '1h', '8h', '24h'],
@@ -14,7 +14,7 @@ describe('lifetime', () => {
     assert.equal(defaultChoice(2 * HOUR), '');
   });
 
-  it('offers to extend as far as the relay allows', () => {
+  it("offers extensions up to the relay's maximum", () => {
     const labels = (expiresAt: number) => extendChoices(expiresAt, 8 * HOUR, 0).map(({ label }) => label);
     assert.deepEqual(labels(0), ['15 min', '1 h', '8 h']);
     assert.deepEqual(labels(1000), ['15 min', '1 h']);
@@ -42,7 +42,7 @@ describe('lifetime', () => {
     it(`reads "${text}"`, () => assert.deepEqual(readLifetime(text, 168 * HOUR), { ttl }));
   }
 
-  it('explains what it cannot read, and what is too long', () => {
+  it('explains invalid and too long input', () => {
     for (const text of ['', '30x', '30m15', 'soon', '0s', '-1h', '1h!']) {
       assert.ok('problem' in readLifetime(text, 168 * HOUR), text);
     }

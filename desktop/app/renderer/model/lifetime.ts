@@ -1,4 +1,4 @@
-/** Lifetimes as the forms offer and read them. */
+/** Lifetimes in the forms. */
 import { parseDuration } from '../../../../shared/duration.ts';
 import { TTL_RULE } from '../../../../shared/value-rules.ts';
 import { t } from '../../messages/translate.ts';
@@ -14,12 +14,12 @@ export interface Choice {
 const CREATE_CHOICES: readonly string[] = ['15m', '1h', '8h', '24h', '168h'];
 const EXTEND_CHOICES: readonly string[] = ['15m', '1h', '8h'];
 
-/** A duration string to choose, written out: `15 minutes`. */
+/** The choice of a duration string, written out: `15 minutes`. */
 export function wholeChoice(ttl: string): Choice {
   return { ttl, label: wholeWords(seconds(ttl) * 1000) };
 }
 
-/** The lifetimes that a new tunnel can have. Arguments in seconds. */
+/** The possible lifetimes of a new tunnel. Arguments in seconds. */
 export function createChoices(defaultTtl: number, maxTtl: number): readonly Choice[] {
   const fitting = CREATE_CHOICES.filter((ttl) => seconds(ttl) <= maxTtl);
   const choices = fitting.map(wholeChoice);
@@ -27,13 +27,13 @@ export function createChoices(defaultTtl: number, maxTtl: number): readonly Choi
   return isListed ? choices : [{ ttl: '', label: durationWords(defaultTtl * 1000) }, ...choices];
 }
 
-/** The choice that is taken unless the user takes another. */
+/** The initial choice. */
 export function defaultChoice(defaultTtl: number): string {
   return CREATE_CHOICES.find((ttl) => seconds(ttl) === defaultTtl) ?? '';
 }
 
 /**
- * By how much a tunnel can be extended: the relay allows no expiry later than now plus its maximum.
+ * The possible extensions of a tunnel: the relay allows no expiry later than now plus its maximum.
  *
  * @param expiresAt ms
  * @param maxTtl seconds
@@ -48,10 +48,10 @@ export function extendChoices(expiresAt: number, maxTtl: number, now: number): r
 }
 
 /**
- * Reads a lifetime that was typed, with the words people use for units in the languages of the app.
+ * Parses a typed lifetime, with common words for units in the languages of the app.
  *
  * @param maxTtl seconds
- * @returns a duration string of the relay's grammar, or what to change
+ * @returns a duration string for the relay, or what to change
  */
 export function readLifetime(text: string, maxTtl: number): { ttl: string } | { problem: string } {
   const ttl = text
@@ -62,7 +62,7 @@ export function readLifetime(text: string, maxTtl: number): { ttl: string } | { 
     .replace(/h(?:ours?|rs?)|std\.?|stunden?/g, 'h')
     .replace(/m(?:in(?:ute[ns]?|s)?\.?)/g, 'm')
     .replace(/s(?:ec(?:ond)?s?|ek(?:unden?)?\.?)/g, 's')
-    // A number on its own is minutes, as it is after hours.
+    // A number without a unit means minutes, alone or after hours.
     .replace(/(^|h)(\d+)$/, '$1$2m');
   if (!TTL_RULE.accepts(ttl)) {
     return { problem: t('time.problem') };

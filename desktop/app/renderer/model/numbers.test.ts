@@ -31,7 +31,7 @@ describe('numbers', () => {
     it(`writes ${ms} ms as "${text}"`, () => assert.equal(latencyText(ms), text));
   }
 
-  it('says the time of day in the time zone in which the machine is now', () => {
+  it('follow the current time zone of the machine', () => {
     const { TZ } = env;
     try {
       const inZones = ['UTC', 'Asia/Tokyo'].map((zone) => {
@@ -47,10 +47,10 @@ describe('numbers', () => {
     }
   });
 
-  it('capitalises a word', () => assert.equal(capitalised('dev'), 'Dev'));
+  it('capitalise a word', () => assert.equal(capitalised('dev'), 'Dev'));
 });
 
-describe('numbers, elsewhere', () => {
+describe('numbers in other languages', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('have the decimal comma and the thousands point in German', () => {

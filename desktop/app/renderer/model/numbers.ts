@@ -1,4 +1,4 @@
-/** Numbers as people read them at a glance, in their language. */
+/** Formats numbers for reading at a glance, in the user's language. */
 import { currentLocale, perLocale, t } from '../../messages/translate.ts';
 
 const counts = perLocale((tag) => new Intl.NumberFormat(tag));
@@ -7,7 +7,7 @@ const bytes = perLocale((tag) => {
   return new Intl.NumberFormat(tag, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
 });
 const BYTE_UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
-/** Without and with a decimal. */
+/** Formats without and with a decimal. */
 const byteUnits = perLocale((tag) =>
   BYTE_UNITS.map((unit) =>
     [0, 1].map(
@@ -31,7 +31,7 @@ export function bytesText(count: number): string {
   if (count < 1000) return bytes().format(count);
   let value = count / 1000;
   let unit = 0;
-  // 999.95 would be written as 1000.0.
+  // 999.95 would become 1000.0.
   while (value >= 999.95 && unit < BYTE_UNITS.length - 1) {
     value /= 1000;
     unit += 1;
@@ -39,7 +39,7 @@ export function bytesText(count: number): string {
   return byteUnits()[unit]?.[value < 100 ? 1 : 0]?.format(value) ?? '';
 }
 
-/** How long a request took: `12 ms`, `1.2 s`, `2 min 5 s`. */
+/** The duration of a request: `12 ms`, `1.2 s`, `2 min 5 s`. */
 export function latencyText(ms: number): string {
   if (ms < 999.5) return t('latency.milliseconds', { milliseconds: Math.round(ms) });
   if (ms < 59_950) return t('latency.seconds', { seconds: oneDecimal().format(ms / 1000) });
@@ -64,7 +64,7 @@ export function clockText(ms: number): string {
 }
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-/** By time zone's offset, in minutes: a format knows only the time zone in which it was made. */
+/** By offset of the time zone in minutes, because a format keeps the time zone in which it was created. */
 const clocks = perLocale(() => new Map<number, Intl.DateTimeFormat>());
 
 /** Day and time without seconds. */

@@ -3,7 +3,7 @@ import { exampleOther } from '../../../testing/views.ts';
 import { filterOthers, otherState, share } from './other-tunnel.ts';
 
 describe('a tunnel that this app does not serve', () => {
-  it('says who serves it, and whether anybody does', () => {
+  it('shows who serves it, if anybody', () => {
     assert.deepEqual(otherState(exampleOther({ isHere: true })), {
       shape: 'online',
       word: 'Online',
@@ -41,7 +41,7 @@ describe('share', () => {
     assert.equal(share(previous, structuredClone(previous)), previous);
   });
 
-  it('keeps the parts that did not change, wherever an item moved to', () => {
+  it('keeps unchanged parts, even of moved items', () => {
     const a = { key: 'a', requests: 1 };
     const b = { key: 'b', requests: 1 };
     const next = share(
@@ -53,7 +53,7 @@ describe('share', () => {
     assert.deepEqual(next.tunnels, [{ key: 'c', requests: 0 }, a, { key: 'b', requests: 2 }]);
   });
 
-  it('notices an item that is gone, a field that is gone, and an order that changed', () => {
+  it('detects removed items, removed fields and a changed order', () => {
     assert.deepEqual(share([{ key: 'a' }, { key: 'b' }], [{ key: 'b' }]), [{ key: 'b' }]);
     assert.deepEqual(share({ a: 1, b: 2 }, { a: 1 }), { a: 1 });
     assert.deepEqual(share<unknown>({ a: 1 }, { b: 1 }), { b: 1 });

@@ -1,4 +1,4 @@
-/** What is shown of a tunnel that this app does not serve. */
+/** Words for a tunnel that this app does not serve. */
 import type { OtherTunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { matchesAll, wordsOf } from './filter.ts';
@@ -21,7 +21,7 @@ export function otherState({
     : { shape: 'ended', word: t('others.offline'), where };
 }
 
-/** Those whose address, port or state contains every word that was typed; the order stays. */
+/** Tunnels whose address, port or state contains every typed word, in the same order. */
 export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string): readonly OtherTunnelView[] {
   const words = wordsOf(typed);
   if (words.length === 0) return tunnels;
@@ -32,11 +32,11 @@ export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string)
 }
 
 /**
- * Keeps every part of a value that did not change, so that what is drawn from it need not be drawn again: a snapshot
- * arrives as a copy each time, and most of it is as before.
+ * Keeps every unchanged part of a value, so that nothing is redrawn needlessly: each snapshot arrives as a copy, mostly
+ * unchanged.
  *
- * @returns `next`, with each object or array that deeply equals the one at the same place of `previous` replaced by it;
- *   items of arrays with a `key` or `id` are matched by that
+ * @returns `next`, with each object or array that deeply equals its counterpart in `previous` replaced by that; items
+ *   of arrays are matched by `key` or `id` if they have one
  */
 export function share<T>(previous: unknown, next: T): T {
   return shareAny(previous, next) as T;

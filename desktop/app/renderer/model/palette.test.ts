@@ -33,7 +33,7 @@ describe('the command palette', () => {
 
   const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ shortcut }) => shortcut);
 
-  it('has tunnels, requests, free ports and commands, in this order, without what is for one tunnel', () => {
+  it('has tunnels, requests, free ports and commands, in this order, without commands of single tunnels', () => {
     assert.deepEqual(labels('').slice(0, 7), [
       'shop',
       'hooks',
@@ -46,7 +46,7 @@ describe('the command palette', () => {
     assert.equal(labels('').includes('Stop shop'), false);
   });
 
-  it('finds what has every word, in any case, and commands of single tunnels', () => {
+  it('finds entries with every word, in any case, including commands of single tunnels', () => {
     assert.deepEqual(labels('STOP shop'), [
       'Stop shop',
       'Requests to shop with “STOP shop”',
@@ -57,7 +57,7 @@ describe('the command palette', () => {
     assert.deepEqual(labels('500')[0], 'GET /hook');
   });
 
-  it('finds tunnels of the account that others serve, with where they are, and what can be done with them', () => {
+  it("finds the account's tunnels served elsewhere, with their place and their commands", () => {
     const otter = exampleOther({ key: 'o', slug: 'brisk-otter', localPort: 4000, isHere: true });
     const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });
     const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
@@ -80,7 +80,7 @@ describe('the command palette', () => {
     );
   });
 
-  it('opens projects that were opened before, once somebody types', () => {
+  it('offers previous projects once the user types', () => {
     assert.equal(labels('').includes('Open project web shop'), false);
     assert.deepEqual(labels('ann shop'), [
       'Open project web shop',
@@ -89,7 +89,7 @@ describe('the command palette', () => {
     ]);
   });
 
-  it('gives the first nine tunnels a digit, and the keys of commands', () => {
+  it('numbers the first nine tunnels, and shows the keys of commands', () => {
     assert.deepEqual(shortcuts('localhost:5173'), ['Mod+1']);
     assert.deepEqual(shortcuts('settings'), ['Mod+,']);
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
@@ -99,7 +99,7 @@ describe('the command palette', () => {
     assert.equal(numbered.length, 9);
   });
 
-  it('shows six of a group', () => {
+  it('shows six entries per group', () => {
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
     const found = foundEntries(
       paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0),
@@ -109,7 +109,7 @@ describe('the command palette', () => {
     assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
   });
 
-  it('has an id of its own for every entry', () => {
+  it('has a unique id for every entry', () => {
     const ids = entries.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe('the command palette', () => {
     );
   });
 
-  it('speaks German, and finds what is said in it', () => {
+  it('is translated to German, including the search', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     try {
       const german = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);

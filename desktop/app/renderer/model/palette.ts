@@ -1,4 +1,4 @@
-/** What the command palette offers, and what of it matches what is typed. */
+/** The entries of the command palette, and the search in them. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { OtherTunnelView, Settings, Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import type { KnownProject } from '../../ipc/tunnel-views.ts';
@@ -12,13 +12,13 @@ import { statusText, targetText } from './request.ts';
 import type { Route } from './route.ts';
 import { isLive, tunnelState } from './tunnel-state.ts';
 
-/** Of each group: who needs others types more. */
+/** Entries per group; the user types more to see others. */
 const MOST_OF_GROUP = 6;
-/** Tunnels that a digit leads to. */
+/** Tunnels with a digit as shortcut. */
 const MOST_NUMBERED = 9;
 const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands', 'search'];
 
-/** Everything that can be chosen, the likeliest of each group first. @param now wall-clock ms */
+/** All entries, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
   { tunnels, others, ports, projects }: Pick<Snapshot, 'tunnels' | 'others' | 'ports' | 'projects'>,
   now: number,
@@ -41,14 +41,14 @@ export function paletteEntries(
   ];
 }
 
-/** Id of what people want first of the card of a tunnel. */
+/** Id of the control that users want first on the card of a tunnel. */
 export function cardFocus(tunnel: TunnelView): string {
   return `${isLive(tunnel) ? 'copy' : 'start'}-${tunnel.key}`;
 }
 
 /**
- * The entries that have every word that is typed, by group, and ways to look for the words in the logs. Without a word, commands
- * of single tunnels are left out.
+ * The entries that contain every typed word, by group, and entries that search the logs for the words. Without a word,
+ * commands of single tunnels are left out.
  */
 export function foundEntries(
   entries: readonly PaletteEntry[],
@@ -95,7 +95,7 @@ function otherEntry(tunnel: OtherTunnelView): PaletteEntry {
   };
 }
 
-/** The last few of each tunnel, newest first. */
+/** The last few requests of each tunnel, newest first. */
 function requestEntries(tunnels: readonly TunnelView[]): readonly PaletteEntry[] {
   return tunnels
     .flatMap(({ key, slug, recent }) => recent.map((request) => ({ key, slug, request })))
@@ -123,7 +123,7 @@ function searches(tunnels: readonly TunnelView[], typed: string): readonly Palet
 
 /* The commands of the palette. */
 
-/** What needs no tunnel. */
+/** Commands that need no tunnel. */
 export function commands(): readonly PaletteEntry[] {
   return [
     command('new', t('palette.new'), { kind: 'port', port: undefined }, 'Mod+N'),
@@ -139,7 +139,7 @@ export function commands(): readonly PaletteEntry[] {
   ];
 }
 
-/** Projects that were opened before. */
+/** Commands that open previous projects. */
 export function projectCommands(projects: readonly KnownProject[]): readonly PaletteEntry[] {
   return projects.map(({ name, folder }, index) => ({
     ...command(`project-${index}`, t('project.reopen', { name }), { kind: 'reopen', folder }),
@@ -148,14 +148,14 @@ export function projectCommands(projects: readonly KnownProject[]): readonly Pal
   }));
 }
 
-/** What can be done with one tunnel. */
+/** Commands for a tunnel. */
 export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   const { key, slug, folder } = tunnel;
   const log = oneOf(tunnel, 'log', t('palette.requestsTo', { slug }), {
     kind: 'go',
     route: { screen: 'log', key },
   });
-  // What a folder is asked for, is not written by hand.
+  // Requests to a folder are not written by hand.
   const byHand =
     folder === undefined
       ? [
@@ -175,7 +175,7 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   return [copyCommand(tunnel), log, ...byHand, ...liveCommands(tunnel)];
 }
 
-/** What can be done with a tunnel that this app does not serve. */
+/** Commands for a tunnel that this app does not serve. */
 export function otherCommands(tunnel: OtherTunnelView): readonly PaletteEntry[] {
   return tunnel.isStopping ? [copyCommand(tunnel)] : [copyCommand(tunnel), ...liveCommands(tunnel)];
 }
@@ -210,7 +210,7 @@ function call(channel: Extract<PaletteAct, { kind: 'tunnel' }>['channel'], key: 
   return { kind: 'tunnel', channel, key } as const;
 }
 
-/* What the command palette is made of. */
+/* The types of the command palette. */
 
 export type PaletteGroup = 'tunnels' | 'requests' | 'ports' | 'commands' | 'search';
 
@@ -218,16 +218,16 @@ export interface PaletteEntry {
   readonly id: string;
   readonly group: PaletteGroup;
   readonly label: string;
-  /** beside it, in a lighter colour */
+  /** shown beside the label, in a lighter colour */
   readonly detail: string;
-  /** the keys that do the same without the palette; `Mod` is Control, or Command on macOS */
+  /** shortcut that does the same without the palette; `Mod` is Control, or Command on macOS */
   readonly shortcut?: string | undefined;
-  /** whether there is one like it for each tunnel or project, shown only to who types */
+  /** whether each tunnel or project has such an entry, which is shown only to users who type */
   readonly isOneOfMany?: boolean;
   readonly act: PaletteAct;
 }
 
-/** Channels that need to know only which tunnel. */
+/** Channels that need only the tunnel. */
 export type TunnelChannel = Extract<
   keyof Channels,
   'tunnel:copy-url' | 'tunnel:open-url' | 'tunnel:stop' | 'tunnel:start'
@@ -235,19 +235,19 @@ export type TunnelChannel = Extract<
 
 export type PaletteAct =
   | { readonly kind: 'go'; readonly route: Route }
-  /** the list, with the focus on a control of a card */
+  /** opens the list, and focuses a control of a card */
   | { readonly kind: 'show'; readonly focus: string }
-  /** the log of a tunnel, searched */
+  /** searches the log of a tunnel */
   | { readonly kind: 'search'; readonly key: string; readonly search: string }
-  /** the form of a new tunnel, for a port or as it is */
+  /** opens the form of a new tunnel, for a port or unchanged */
   | { readonly kind: 'port'; readonly port: number | undefined }
-  /** `said` is what there is to see of it only here */
+  /** `said` is the result, if it is shown only here */
   | { readonly kind: 'tunnel'; readonly channel: TunnelChannel; readonly key: string; readonly said?: string }
-  /** what to import into the log of a tunnel */
+  /** asks what to import into the log of a tunnel */
   | { readonly kind: 'import'; readonly key: string }
   | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
   | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' }
-  /** leaves the palette for a dialog of the system */
+  /** closes the palette and opens a dialog of the system */
   | { readonly kind: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }
-  /** the tunnels of a project that was opened before */
+  /** shows the tunnels of a previous project */
   | { readonly kind: 'reopen'; readonly folder: string };

@@ -7,7 +7,7 @@ const postgres = { port: 5432, process: 'postgres', framework: undefined };
 const unknown = { port: 9000, process: undefined, framework: undefined };
 
 describe('ports', () => {
-  it('reads a port, or says what to change', () => {
+  it('accept a port, or explain what to change', () => {
     assert.equal(readPort(' 3000 '), 3000);
     assert.match(String(readPort('')), /such as 3000/);
     for (const text of ['0', '65536', '30.5', '3e3', '-1', 'web']) {
@@ -15,7 +15,7 @@ describe('ports', () => {
     }
   });
 
-  it('suggests by number, program and framework', () => {
+  it('are suggested by number, program and framework', () => {
     const ports = [vite, postgres, unknown];
     assert.deepEqual(suggestedPorts(ports, ''), ports);
     assert.deepEqual(suggestedPorts(ports, '54'), [postgres]);
@@ -23,19 +23,19 @@ describe('ports', () => {
     assert.deepEqual(suggestedPorts(ports, 'post'), [postgres]);
   });
 
-  it('suggests a port that is typed in full first, and all others after it', () => {
+  it('include a completely typed port first, and all others after it', () => {
     const many = Array.from({ length: 20 }, (_, index) => ({ ...unknown, port: 9000 + index }));
     const suggested = suggestedPorts(many, '9019').map(({ port }) => port);
     assert.deepEqual(suggested, [9019, 9000, 9001, 9002, 9003, 9004, 9005, 9006]);
   });
 
-  it('leaves out ports that a live tunnel leads to', () => {
+  it('exclude ports that a live tunnel forwards to', () => {
     const live = exampleTunnel({ localPort: 5173 });
     const ended = exampleTunnel({ localPort: 5432, status: { name: 'ended', reason: 'stopped', why: '' } });
     assert.deepEqual(freePorts([vite, postgres], [live, ended]), [postgres]);
   });
 
-  it('says what is on the typed port', () => {
+  it('have a hint about the typed port', () => {
     assert.equal(portHint('5173', [vite]), 'Vite is here');
     assert.equal(portHint('5432', [postgres]), 'postgres is here');
     assert.equal(portHint('9000', [unknown]), 'A program is here');

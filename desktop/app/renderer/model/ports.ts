@@ -1,11 +1,11 @@
-/** The port field: what it suggests, and what is known about the port that is typed. */
+/** Suggestions of the port field, and hints about the typed port. */
 import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../../shared/constraints.ts';
 import { parsePort } from '../../../../shared/value-rules.ts';
 import type { PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { isLive } from './tunnel-state.ts';
 
-/** More than this nobody reads. */
+/** Nobody reads more. */
 const MOST_SUGGESTIONS = 8;
 
 /** @returns the port, or what to change */
@@ -15,7 +15,7 @@ export function readPort(text: string): number | string {
   return parsePort(trimmed) ?? t('port.accepted', { min: LOCAL_PORT_MIN, max: LOCAL_PORT_MAX });
 }
 
-/** Ports that something listens on and no live tunnel leads to, likeliest first. */
+/** Ports with a listener and without a live tunnel, likeliest first. */
 export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelView[]): readonly PortView[] {
   const used = new Set(
     tunnels
@@ -26,8 +26,8 @@ export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelVi
 }
 
 /**
- * Ports whose number, program or framework contains the typed text. A text that equals one of them does not narrow the list:
- * that port comes first, and the others stay to choose from.
+ * Ports whose number, program or framework contains the typed text. A text that equals one of them does not narrow the
+ * list: that port comes first, followed by all others.
  */
 export function suggestedPorts(ports: readonly PortView[], typed: string): readonly PortView[] {
   const text = typed.trim().toLowerCase();
@@ -39,12 +39,12 @@ export function suggestedPorts(ports: readonly PortView[], typed: string): reado
   return found.slice(0, MOST_SUGGESTIONS);
 }
 
-/** What listens there, as people call it; `undefined` if that is not known. */
+/** The common name of the program that listens; `undefined` if unknown. */
 export function programName({ framework, process }: PortView): string | undefined {
   return framework ?? process;
 }
 
-/** Shown beside the typed port: `Astro is here`, `nothing here yet`, or nothing while it is not a port. */
+/** The hint beside the typed port: `Astro is here`, `nothing here yet`, or nothing while it is not a port. */
 export function portHint(typed: string, ports: readonly PortView[]): string | undefined {
   const port = readPort(typed);
   if (typeof port === 'string') return undefined;

@@ -29,8 +29,8 @@ const VIEW: EditView = {
   signer: undefined,
 };
 
-describe('an edited request, as it is typed', () => {
-  it('is sent as it was recorded while nothing is changed', () => {
+describe('an edited request', () => {
+  it('is sent as recorded while nothing is changed', () => {
     assert.deepEqual(formOf(draftOf(VIEW), VIEW), {
       method: 'POST',
       target: '/a',
@@ -40,7 +40,7 @@ describe('an edited request, as it is typed', () => {
     });
   });
 
-  it('is signed where it can be, unless that is not wanted', () => {
+  it('is signed if possible, unless the user disables that', () => {
     const signed = { ...VIEW, signer: 'Stripe' };
     const draft = draftOf(signed);
     assert.equal(formOf(draft, signed).signs, true);
@@ -48,7 +48,7 @@ describe('an edited request, as it is typed', () => {
     assert.equal(formOf(draft, VIEW).signs, false);
   });
 
-  it('has headers that come and go, each its own', () => {
+  it('may add and remove headers, including repeated ones', () => {
     let draft = withHeader(withoutHeader(draftOf(VIEW), 0));
     draft = changeHeader(draft, 2, { name: ' X-C ', value: ' 3' });
     assert.deepEqual(formOf(draft, VIEW).fields, [
@@ -61,7 +61,7 @@ describe('an edited request, as it is typed', () => {
     );
   });
 
-  it('ends its lines as the recorded body does', () => {
+  it('ends its lines like the recorded body', () => {
     const typed = { ...draftOf(VIEW), body: 'a\nb\nc' };
     assert.equal(formOf(typed, VIEW).body, 'a\r\nb\r\nc');
     for (const body of ['a\nb', 'a\r\nb\nc', 'a', undefined])
@@ -70,18 +70,18 @@ describe('an edited request, as it is typed', () => {
   });
 });
 
-describe('a request that is repeated until it succeeds', () => {
-  it('is sent again after 2 s, then less and less often, every 30 s at last', () => {
+describe('a request repeated until it succeeds', () => {
+  it('is sent again after 2 s, then less and less often, down to every 30 s', () => {
     const waits = Array.from({ length: 9 }, (_, index) => nextTry(index + 1, false, 0));
     assert.deepEqual(waits.slice(0, 3), [2000, 3000, 4500]);
     assert.equal(waits.at(-1), 30_000);
   });
 
-  it('looks every second whether a server that is not there listens again', () => {
+  it('checks every second whether a missing server listens again', () => {
     assert.deepEqual([nextTry(0, true, 0), nextTry(9, true, 0)], [1000, 1000]);
   });
 
-  it('is over after 30 tries or 10 minutes', () => {
+  it('ends after 30 tries or 10 minutes', () => {
     assert.equal(nextTry(TRIES_MAX, false, 0), undefined);
     assert.equal(nextTry(0, true, UNTIL_MS), undefined);
     assert.notEqual(nextTry(TRIES_MAX - 1, false, 0), undefined);
@@ -92,8 +92,8 @@ describe('a request that is repeated until it succeeds', () => {
   });
 });
 
-describe('results of kept requests', () => {
-  it('say how many were sent, and how many of them went well', () => {
+describe('results of saved requests', () => {
+  it('count the sent and the successful requests', () => {
     const statuses = [200, 204, 301, 404, 500, undefined];
     const results = statuses.map((status, index) => ({ id: index + 1, status }));
     assert.equal(sentWords(results), '6 requests were sent, 2 answered with 2xx.');

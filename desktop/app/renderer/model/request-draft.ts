@@ -1,9 +1,9 @@
-/** What is typed of a request that is edited. */
+/** The draft of an edited request. */
 import type { EditForm, EditView, SendResult } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 
 export interface HeaderDraft {
-  /** stays the same while others come and go */
+  /** identifies the header while others are added and removed */
   readonly key: number;
   readonly name: string;
   readonly value: string;
@@ -13,15 +13,15 @@ export interface EditDraft {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderDraft[];
-  /** `undefined`: the one that was recorded */
+  /** `undefined` keeps the recorded one */
   readonly body: string | undefined;
-  /** whether it gets a new signature, where it can have one */
+  /** whether to sign it again, if possible */
   readonly signs: boolean;
 }
 
 export function draftOf({ method, target, fields, signer }: EditView): EditDraft {
   const headers = fields.map(([name, value], key) => ({ key, name, value }));
-  // The signature that it came with fits neither another body nor another day.
+  // The recorded signature is invalid for another body or another day.
   return { method, target, headers, body: undefined, signs: signer !== undefined };
 }
 
@@ -39,7 +39,7 @@ export function withoutHeader(draft: EditDraft, key: number): EditDraft {
   return { ...draft, headers: draft.headers.filter((header) => header.key !== key) };
 }
 
-/** As it is sent. A text field knows line feeds only: where lines ended with CR and LF, they do again. */
+/** The request to send. Text fields only contain line feeds: lines that ended with CR and LF get them back. */
 export function formOf({ method, target, headers, body, signs }: EditDraft, view: EditView): EditForm {
   const hadCrlf = view.body !== undefined && /\r\n/.test(view.body) && !/[^\r]\n/.test(view.body);
   return {
@@ -51,25 +51,25 @@ export function formOf({ method, target, headers, body, signs }: EditDraft, view
   };
 }
 
-/** When a request that is repeated until it succeeds is sent the next time. */
+/** Schedules a request that is repeated until it succeeds. */
 
-/** Requests that are sent; nobody watches more. */
+/** Maximum number of tries; nobody watches more. */
 export const TRIES_MAX = 30;
-/** ms in all. */
+/** Maximum duration in ms. */
 export const UNTIL_MS = 10 * 60_000;
-/** ms between two looks whether the local server listens again. */
+/** ms between two checks whether the local server listens again. */
 const LISTEN_MS = 1000;
-/** ms before the second try, half as much again before each further one, and at most so many. */
+/** ms before the second try; each further wait is half as much longer, up to a maximum. */
 const FIRST_MS = 2000;
 const LAST_MS = 30_000;
 
 /**
  * ms until the next try.
  *
- * @param tries requests that have been sent
- * @param isRefused nothing listens on the local port, so nothing was sent
+ * @param tries number of requests sent so far
+ * @param isRefused whether nothing listens on the local port, so that nothing was sent
  * @param elapsedMs since the first try
- * @returns `undefined` once it is over
+ * @returns `undefined` at the end
  */
 export function nextTry(tries: number, isRefused: boolean, elapsedMs: number): number | undefined {
   const wait = isRefused ? LISTEN_MS : Math.min(FIRST_MS * 1.5 ** Math.max(0, tries - 1), LAST_MS);
@@ -81,30 +81,30 @@ export function isOk(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/* What came of the requests of sets that were sent. */
+/* Results of sending the requests of collections. */
 
-/** A request that was sent: its number in the log, and the status of the response, if one came. */
+/** A sent request: its number in the log, and the status of its response, if there was one. */
 export type SavedResult = Extract<SendResult, { sent: unknown }>['sent'];
 
-/** By id of the kept request. */
+/** By id of the saved request. */
 export type SavedResults = ReadonlyMap<string, SavedResult>;
 
-/** @param count of requests that were to be sent */
+/** @param count number of requests to send */
 export function progressWords(done: number, count: number): string {
   return t('sets.progress', { done, count });
 }
 
-/** How it went, once all are sent. */
+/** The overall result, once all are sent. */
 export function sentWords(results: readonly SavedResult[]): string {
   return t('sets.sent', { count: results.length, ok: results.filter(({ status }) => isOk(status)).length });
 }
 
-/** What stands at a request that was sent. */
+/** The result beside a sent request. */
 export function resultText({ status }: SavedResult): string {
   return status === undefined ? t('sets.noResponse') : String(status);
 }
 
-/** Whether its response is one that a service sends when all is well. */
+/** Whether the response means success. */
 export function isFine({ status }: SavedResult): boolean {
   return status !== undefined && status < 400;
 }

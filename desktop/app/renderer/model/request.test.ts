@@ -18,26 +18,26 @@ import {
 const ago = (seconds: number): string => agoText(0, seconds * 1000);
 
 describe('a row of the request log', () => {
-  it('tells how it went', () => {
+  it('shows the outcome', () => {
     assert.equal(outcome(exampleRequest({ status: 304 })), 'fine');
     assert.equal(outcome(exampleRequest({ status: 404 })), 'failed');
     assert.equal(outcome(exampleRequest({ status: undefined })), 'pending');
     assert.equal(outcome(exampleRequest({ isBroken: true })), 'broken');
   });
 
-  it('is live while its response comes, and not yet fine', () => {
+  it('is live while its response arrives, and not yet fine', () => {
     const stream = exampleRequest({ durationMs: undefined });
     assert.deepEqual([outcome(stream), statusText(stream), timeText(stream)], ['live', '200', 'live']);
     assert.equal(timeText(exampleRequest({ status: undefined, durationMs: undefined })), '');
     assert.equal(outcome(exampleRequest({ status: 500, durationMs: undefined })), 'failed');
   });
 
-  it('has an address that people read, and that deceives nobody', () => {
+  it('has a readable address that cannot deceive', () => {
     assert.equal(targetText({ target: '/caf%C3%A9' }), '/café');
     assert.equal(targetText({ target: '/%E2%80%AEgpj.exe' }), '/\\u{202e}gpj.exe');
   });
 
-  it('says when it came', () => {
+  it('shows when the request arrived', () => {
     assert.deepEqual([0, 4, 5, 14, 59, 60, 3599, 3600, 86_400].map(ago), [
       'now',
       'now',
@@ -52,7 +52,7 @@ describe('a row of the request log', () => {
     assert.equal(agoText(5000, 0), 'now');
   });
 
-  it('has a word if there is no status', () => {
+  it('has a word instead of a missing status', () => {
     assert.equal(statusText(exampleRequest({ status: undefined })), 'waiting');
     assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'broken');
     assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut');
@@ -63,7 +63,7 @@ const REQUEST = { startLine: 'POST / HTTP/1.1', fields: [], body: new Uint8Array
 const DONE = { request: REQUEST, status: 200, durationMs: 3, isBroken: false };
 
 describe('a request in full', () => {
-  it('counts the secrets that are not shown', () => {
+  it('counts the hidden secrets', () => {
     const fields = [
       ['Authorization', 'Bearer [redacted]'],
       ['Cookie', 'a=[redacted]; b=[redacted]'],
@@ -73,7 +73,7 @@ describe('a request in full', () => {
     assert.equal(hiddenSecrets(REQUEST), 0);
   });
 
-  it('is sent again only if all of it is kept', () => {
+  it('can only be sent again if it was recorded completely', () => {
     assert.equal(replayProblem(DONE, true), undefined);
     assert.match(
       replayProblem({ ...DONE, request: { ...REQUEST, isTruncated: true } }, true) ?? '',
@@ -91,8 +91,8 @@ const message = (length: number, isTruncated = false) => ({
   isTruncated,
 });
 
-describe('keptMessage', () => {
-  it('is the one of before until more has come', () => {
+describe('savedMessage', () => {
+  it('keeps the previous message until more has arrived', () => {
     const before = message(3);
     assert.equal(savedMessage(before, message(3)), before);
     for (const next of [message(4), message(3, true)]) assert.equal(savedMessage(before, next), next);
@@ -112,7 +112,7 @@ describe('visitorWords', () => {
     ['oauth:ann', 'As oauth:ann.'],
   ];
   for (const [visitor, words] of visitors)
-    it(`says ${words} for ${visitor}`, () => {
+    it(`describes ${visitor} as ${words}`, () => {
       assert.equal(visitorWords(visitor), words);
     });
 });
@@ -127,16 +127,16 @@ const update = (changes: Partial<LogUpdate>): LogUpdate => ({
 });
 const requests = (...ids: number[]) => ids.map((id) => exampleRequest({ id }));
 
-describe('what is known of a log', () => {
+describe('the known part of a log', () => {
   const known = updated(NOTHING_KNOWN, update({ requests: requests(2, 4, 3, 1) }));
   const ids = (log = known): number[] => log.requests.map(({ id }) => id);
 
-  it('is in order, newest first, in whatever order it came', () => {
+  it('is sorted with the newest first, regardless of the order of arrival', () => {
     assert.deepEqual(ids(), [4, 3, 2, 1]);
     assert.deepEqual(known.at, { epoch: 0, revision: 9 });
   });
 
-  it('takes in what is new and what has changed, and keeps the rest as it is', () => {
+  it('merges new and changed requests, and keeps the others', () => {
     const changed = exampleRequest({ id: 2, status: 500 });
     const next = updated(known, update({ requests: [changed, ...requests(5)] }));
     assert.deepEqual(ids(next), [5, 4, 3, 2, 1]);
@@ -144,17 +144,17 @@ describe('what is known of a log', () => {
     assert.equal(next.requests[1], known.requests[0]);
   });
 
-  it('loses what is no longer kept', () => {
+  it('drops requests that are no longer kept', () => {
     assert.deepEqual(ids(updated(known, update({ oldest: 3 }))), [4, 3]);
     assert.deepEqual(ids(updated(known, update({ oldest: 5 }))), []);
   });
 
-  it('begins anew when it is told to', () => {
+  it('is replaced on request', () => {
     assert.deepEqual(ids(updated(known, update({ isWhole: true, requests: requests(7) }))), [7]);
     assert.deepEqual(ids(updated(known, update({ isWhole: true }))), []);
   });
 
-  it('is the same list when nothing has changed', () => {
+  it('stays the same list if nothing has changed', () => {
     assert.equal(updated(known, update({})).requests, known.requests);
   });
 });

@@ -10,7 +10,7 @@ import { latencyText } from './numbers.ts';
 
 export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'failed' | 'broken';
 
-/** How a request went: its row shows it in words as well as in colour. */
+/** The outcome of a request, which its row shows in words as well as in colour. */
 export function outcome(request: RequestSummary): Outcome {
   if (request.isBroken) return 'broken';
   if (isUnsent(request)) return 'unsent';
@@ -27,24 +27,24 @@ export function statusText(request: RequestSummary): string {
   return request.isBroken ? t('request.status.cut', { status: request.status }) : String(request.status);
 }
 
-/** How long it took; `live` while its response comes. */
+/** The duration; `live` while the response arrives. */
 export function timeText(request: RequestSummary): string {
   if (outcome(request) === 'unsent') return '';
   if (request.durationMs !== undefined) return latencyText(request.durationMs);
   return request.status === undefined || request.isBroken ? '' : t('request.status.live');
 }
 
-/** The address as people read it, with nothing in it that hides or turns around the rest. */
+/** The address in readable form, with characters made visible that hide or reverse text. */
 export function targetText({ target }: Pick<RequestSummary, 'target'>): string {
   return escapeUnprintable(readableTarget(target));
 }
 
-/** How long a bar for it is, from 0 to 1: each factor of ten adds as much, up to 10 s. */
+/** The length of the duration bar, from 0 to 1: each factor of ten adds as much, up to 10 s. */
 export function durationFraction(ms: number): number {
   return Math.min(1, Math.log10(1 + Math.max(0, ms)) / 4);
 }
 
-/** When it came, seen from now: `now`, `12 s`, `5 min`, `3 h`, `2 d`. Times in wall-clock ms. */
+/** The time since a request: `now`, `12 s`, `5 min`, `3 h`, `2 d`. Times in wall-clock ms. */
 export function agoText(startedAt: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - startedAt) / 1000));
   if (seconds < 5) return t('log.now');
@@ -55,13 +55,13 @@ export function agoText(startedAt: number, now: number): string {
     : t('time.days', { days: Math.floor(seconds / 86_400) });
 }
 
-/* What can be done with one request, and what of it is not shown. */
+/* What can be done with a request, and what of it is hidden. */
 
 export type MessageKind = 'request' | 'response';
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** How many secrets of a message were replaced. */
+/** The number of replaced secrets in a message. */
 export function hiddenSecrets({ startLine, fields }: Pick<RecordedMessage, 'startLine' | 'fields'>): number {
   return [startLine, ...fields.map(([, value]) => value)].reduce(
     (count, text) => count + text.split(REDACTED).length - 1,
@@ -90,8 +90,8 @@ export function replayProblem(
 }
 
 /**
- * The message of before, if nothing has come since: a request that is looked at while it lasts is read again and again, and
- * what is drawn of it stays as it was left.
+ * Returns the previous message if nothing has arrived since: a running request is read repeatedly while it is shown,
+ * and its unchanged parts must not be redrawn.
  *
  * @param before the same message, read earlier with the same secrets shown
  */
@@ -101,7 +101,7 @@ export function savedMessage(before: MessageView | undefined, next: MessageView)
 }
 
 /*
- * Who made a request, in words.
+ * Describes who made a request.
  *
  * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `password`, `knock`
  */
@@ -123,10 +123,10 @@ export function visitorWords(visitor: string): string {
   }
 }
 
-/* What the page knows of a request log, kept up to date by what has changed in it. */
+/* The page's copy of a request log, updated with its changes. */
 
 export interface KnownLog {
-  /** how far it is read */
+  /** the last update */
   readonly at: LogPoint;
   /** newest first */
   readonly requests: readonly RequestSummary[];
@@ -134,7 +134,7 @@ export interface KnownLog {
 
 export const NOTHING_KNOWN: KnownLog = { at: LOG_START, requests: [] };
 
-/** The log after an update; requests that did not change stay the same objects, and so does a list without changes. */
+/** Applies an update to the log. Unchanged requests stay the same objects, and so does an unchanged list. */
 export function updated(known: KnownLog, { at, isWhole, oldest, requests }: LogUpdate): KnownLog {
   const before = isWhole ? [] : known.requests;
   const isSame = requests.length === 0 && (before.at(-1)?.id ?? oldest) >= oldest;

@@ -5,7 +5,7 @@ const LOG = { screen: 'log', key: 'a' } as const;
 const request = (id: number): Extract<Route, { screen: 'request' }> => ({ screen: 'request', key: 'a', id });
 
 describe('navigation in the window', () => {
-  it('goes on and comes back to where the focus was', () => {
+  it('moves forward, and back to the previous focus', () => {
     const log = forward(HOME, LOG, 'log-a');
     const opened = forward(log, request(7), 'request-7');
     assert.deepEqual(currentPlace(opened).route, request(7));
@@ -13,15 +13,15 @@ describe('navigation in the window', () => {
     assert.deepEqual(backward(backward(opened)), [{ ...HOME[0], focus: 'log-a' }]);
   });
 
-  it('stays at a screen that is there already', () => {
+  it('stays on a screen that is already open', () => {
     const opened = forward(HOME, request(7), undefined);
     assert.equal(forward(opened, request(7), undefined), opened);
     assert.equal(forward(opened, request(8), undefined).length, 3);
   });
 
-  it('has nothing before the first screen', () => assert.equal(backward(HOME), HOME));
+  it('has no screen before the first one', () => assert.equal(backward(HOME), HOME));
 
-  it('shows one request after another beside their log, and comes back to that', () => {
+  it('shows several requests beside their log, and returns to it', () => {
     const log = forward(HOME, LOG, 'log-a');
     const second = beside(beside(log, request(7), 'request-7'), request(8), 'request-8');
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe('navigation in the window', () => {
     assert.equal(second[0].focus, 'log-a');
   });
 
-  it('comes back to the log also from a request that was opened from a card', () => {
+  it('returns to the log even from a request that was opened on a card', () => {
     const opened = forward(HOME, request(7), 'request-a-7');
     const next = beside(opened, request(8), 'request-8');
     assert.deepEqual(currentPlace(backward(next)).route, LOG);

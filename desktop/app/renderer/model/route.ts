@@ -1,29 +1,29 @@
-/** Where in the window the user is. */
+/** The user's position in the window. */
 export type Route =
   | { readonly screen: 'tunnels' }
   | { readonly screen: 'log'; readonly key: string }
   | { readonly screen: 'request'; readonly key: string; readonly id: number }
-  /** a request that is edited to be sent again */
+  /** an editor to send a request again */
   | { readonly screen: 'edit'; readonly key: string; readonly id: number }
-  /** requests that are kept, to be sent to the tunnel */
+  /** saved requests to send to the tunnel */
   | { readonly screen: 'sets'; readonly key: string }
   | { readonly screen: 'settings' }
   | { readonly screen: 'about' };
 
 export interface Place {
   readonly route: Route;
-  /** id of the element that had the focus when the user left this screen */
+  /** id of the element with the focus when the user left this screen */
   readonly focus: string | undefined;
-  /** whether it was opened beside the list that has the focus, which stays there */
+  /** whether it was opened beside the list that keeps the focus */
   readonly isBeside: boolean;
 }
 
-/** The screens the user came through; the last is the current one. Never empty. */
+/** The screens that the user has passed; the last is the current one. Never empty. */
 export type Trail = readonly [Place, ...Place[]];
 
 export const HOME: Trail = [{ route: { screen: 'tunnels' }, focus: undefined, isBeside: false }];
 
-/** The list. @param focus id of the element that gets the focus there */
+/** The list. @param focus id of the element to focus there */
 export function homeAt(focus: string): Trail {
   return [{ ...HOME[0], focus }];
 }
@@ -32,16 +32,16 @@ export function currentPlace(trail: Trail): Place {
   return trail.at(-1) ?? trail[0];
 }
 
-/** A screen that is there already stays as it is. @param focus id of the element that has the focus now */
+/** Opens a screen, unless it is already open. @param focus id of the element with the focus now */
 export function forward(trail: Trail, route: Route, focus: string | undefined): Trail {
   if (isSame(currentPlace(trail).route, route)) return trail;
   return onward(trail, focus, { route, focus: undefined, isBeside: false });
 }
 
 /**
- * A request beside the log it is in, in place of one that is there.
+ * Opens a request beside its log, replacing another one.
  *
- * @param focus id of the element of the log that has the focus, which it keeps
+ * @param focus id of the element of the log that has and keeps the focus
  */
 export function beside(
   trail: Trail,
@@ -58,7 +58,7 @@ export function backward(trail: Trail): Trail {
   return trail.length === 1 ? trail : [trail[0], ...trail.slice(1, -1)];
 }
 
-/** Whether it is of a tunnel, and not its log. */
+/** Whether it is a screen of a tunnel other than its log. */
 function isBesideLog(route: Route): boolean {
   return 'key' in route && route.screen !== 'log';
 }
@@ -73,7 +73,7 @@ function isSame(one: Route, other: Route): boolean {
   return keyOf(one).every((part, index) => part === key[index]);
 }
 
-/** @param focus what the place that is left remembers */
+/** @param focus what the current place should remember */
 function onward(trail: Trail, focus: string | undefined, next: Place): Trail {
   const left = { ...currentPlace(trail), focus };
   const [first, ...rest] = [...trail.slice(0, -1), left];

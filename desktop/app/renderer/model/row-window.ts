@@ -1,4 +1,4 @@
-/** Which rows of a long list are drawn: those in view, and some around them. All rows are of one height. */
+/** Selects the drawn rows of a long list: the visible ones and some around them. All rows have the same height. */
 
 /** Rows from one up to, but not including, another. */
 export interface RowWindow {
@@ -8,12 +8,12 @@ export interface RowWindow {
 
 export const NO_ROWS: RowWindow = { from: 0, to: 0 };
 
-/** Drawn beyond what is in view on either side, and in steps of this: while somebody scrolls, not every row is news. */
+/** Extra rows on either side, and the step of the window, so that scrolling does not change it for every row. */
 const STEP = 10;
 
 /**
- * @param above px of the list that are above what is in view; negative if the list begins further down
- * @param height px that are in view
+ * @param above px of the list above the visible area; negative if the list starts further down
+ * @param height px of the visible area
  * @param row px of one row
  * @param count rows of the list
  */
@@ -24,7 +24,7 @@ export function rowWindow(above: number, height: number, row: number, count: num
   return { from, to: clamp(last, from, count) };
 }
 
-/** The numbers of the rows in a window, in order, and of one that is drawn wherever it is. */
+/** The numbers of the rows in a window, in order, and of one that is always drawn. */
 export function drawnRows({ from, to }: RowWindow, always: number | undefined): readonly number[] {
   const rows = Array.from({ length: to - from }, (_, n) => from + n);
   if (always === undefined || (always >= from && always < to)) return rows;

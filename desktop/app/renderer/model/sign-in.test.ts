@@ -7,23 +7,23 @@ import { leavingWords, pastedInvitation, signInProblems } from './sign-in.ts';
 const KEY = `cvt_${'a'.repeat(32)}`;
 
 describe('sign-in form', () => {
-  it('finds nothing wrong with what a relay could accept', () => {
+  it('accepts everything that a relay could accept', () => {
     assert.deepEqual(signInProblems(' https://relay.example.com ', ` ${KEY}\n`), {});
     assert.deepEqual(signInProblems('http://localhost:8080/v1', KEY), {});
   });
 
-  it('says what is missing', () => {
+  it('reports missing fields', () => {
     const problems = signInProblems('', ' ');
     assert.match(problems.relay ?? '', /address of your relay/);
     assert.match(problems.key ?? '', /Paste/);
   });
 
-  it('distinguishes what is not a key from a key that is cut off', () => {
+  it('distinguishes an invalid key from an incomplete one', () => {
     assert.match(signInProblems('https://a', 'sk_live_1').key ?? '', /begins with cvt_/);
     assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
   });
 
-  it('takes an address without its scheme, and refuses what is not a web address', () => {
+  it('accepts an address without its scheme, and rejects anything but a web address', () => {
     assert.deepEqual(signInProblems('relay.example.com', KEY), {});
     assert.deepEqual(signInProblems('localhost:8080', KEY), {});
     for (const relay of ['ftp://relay.example.com', 'my relay', 'https://']) {
@@ -45,7 +45,7 @@ const INVITATION = {
 describe('an invitation', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('is recognised where it was pasted, with its scheme or without', () => {
+  it('is recognised in a field, with or without its scheme', () => {
     for (const address of [
       `https://relay.example.com/invite/${TOKEN}`,
       `relay.example.com/invite/${TOKEN}`,
@@ -62,7 +62,7 @@ describe('an invitation', () => {
       assert.equal(pastedInvitation(other), undefined, other);
   });
 
-  it('says what it ends', () => {
+  it('warns about what it ends', () => {
     const ended = exampleTunnel({ status: { name: 'ended', reason: 'stopped', why: '' } });
     const words = (...tunnels: (typeof ended)[]) => leavingWords(INVITATION, exampleSnapshot({ tunnels }));
     assert.equal(

@@ -1,4 +1,4 @@
-/** The sign-in form: what can be said about it before a relay is asked. */
+/** Validates the sign-in form before a relay is contacted. */
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/constraints.ts';
 import { invitationToken } from '../../../../shared/invitations.ts';
 import type { InvitationView, KeyKept, Snapshot } from '../../ipc/snapshot.ts';
@@ -9,7 +9,7 @@ export interface SignInProblems {
   readonly key?: string;
 }
 
-/** How a key is kept: the choice, what it means, and how that is said afterwards. */
+/** How a key is stored: the choice, its meaning, and the words afterwards. */
 export function keepWords(keep: KeyKept): { label: string; hint: string; kept: string } {
   switch (keep) {
     case 'system':
@@ -40,7 +40,7 @@ export function signInProblems(relay: string, key: string): SignInProblems {
 
 function relayProblem(relay: string): string | undefined {
   if (relay === '') return t('signIn.giveRelay');
-  // Main adds the scheme if people leave it out.
+  // Main adds a missing scheme.
   const url = URL.parse(relay.includes('://') ? relay : `https://${relay}`);
   // Chromium accepts a host with a space in it, Node does not.
   const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
@@ -59,16 +59,16 @@ function problem(field: keyof SignInProblems, text: string | undefined): SignInP
   return text === undefined ? {} : { [field]: text };
 }
 
-/* An invitation to a relay: what was pasted, and what taking it means. */
+/* An invitation to a relay: recognising a pasted one, and the consequences of accepting it. */
 
-/** @returns the address of an invitation that was pasted into a field, as it was; `undefined` for anything else */
+/** @returns the pasted address of an invitation, unchanged; `undefined` for any other text */
 export function pastedInvitation(text: string): string | undefined {
   const address = text.trim();
   const url = URL.parse(address.includes('://') ? address : `https://${address}`);
   return url === null || invitationToken(url) === undefined ? undefined : address;
 }
 
-/** What happens to whoever is signed in; `undefined` if nobody is. */
+/** What happens to the current sign-in; `undefined` without one. */
 export function leavingWords(
   invitation: InvitationView,
   { session, tunnels }: Pick<Snapshot, 'session' | 'tunnels'>,
@@ -80,7 +80,7 @@ export function leavingWords(
   return t('invitation.leaving', { host: hostOf(relay), account: account.name, live });
 }
 
-/** A relay as people know it. @param origin of the relay */
+/** The name of a relay for people. @param origin of the relay */
 export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin;
 }

@@ -16,11 +16,11 @@ const VERDICTS: readonly Verdict[] = [
 const view = (verdict: Verdict) => ({ provider: 'stripe', verdict }) as const;
 
 describe('words about a signature', () => {
-  it('are different for each verdict', () => {
+  it('differ for each verdict', () => {
     assert.equal(new Set(VERDICTS.map((verdict) => signatureWords(view(verdict)))).size, VERDICTS.length);
   });
 
-  it('have a mark in the log where something was checked', () => {
+  it('include a mark in the log if a signature was checked', () => {
     const marked = VERDICTS.filter((verdict) => signatureMark(view(verdict)) !== undefined);
     assert.deepEqual(
       marked,
@@ -28,7 +28,7 @@ describe('words about a signature', () => {
     );
   });
 
-  it('promise nothing but what is valid', () => {
+  it('promise only what is true', () => {
     assert.deepEqual(
       VERDICTS.filter((verdict) => signatureTone(view(verdict)) === 'good'),
       ['valid'],
@@ -36,8 +36,8 @@ describe('words about a signature', () => {
   });
 });
 
-describe('what is said of an import', () => {
-  it('is how many there are', () => {
+describe('the words about an import', () => {
+  it('contain the number of requests', () => {
     assert.deepEqual(importedWords({ ids: [1], leftOut: [], hasRedacted: false }), [
       '1 request is imported.',
     ]);
@@ -46,7 +46,7 @@ describe('what is said of an import', () => {
     ]);
   });
 
-  it('is also what was left out, and what is missing in the others', () => {
+  it('contain what was left out, and what is missing in the others', () => {
     const leftOut = Array.from({ length: 7 }, (_, index) => `No ${index}\u202e.`);
     const words = importedWords({ ids: [], leftOut, hasRedacted: true });
     assert.equal(words.length, 8);
@@ -58,8 +58,8 @@ describe('what is said of an import', () => {
   });
 });
 
-describe('what is said of a HAR', () => {
-  it('names the file, and what is not in it', () => {
+describe('the words about a HAR', () => {
+  it('name the file, and what is missing in it', () => {
     const written = { path: '/home/ann/shop.har', count: 1, missing: 0, hidesSecrets: false };
     assert.equal(writtenText(written), '1 request is in /home/ann/shop.har.');
     assert.equal(

@@ -1,11 +1,11 @@
-/** What the signature of a webhook says, in words. */
+/** Words for the signature of a webhook. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import type { SignatureView, Verdict } from '../../../client/webhooks/provider.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 
-/** How it is shown besides its words. */
+/** How it is shown in addition to its words. */
 export type SignatureTone = 'good' | 'bad' | 'open';
 
 const TONES: Readonly<Record<Verdict, SignatureTone>> = {
@@ -20,24 +20,24 @@ const TONES: Readonly<Record<Verdict, SignatureTone>> = {
   'body-cut': 'open',
 };
 
-/** Where nothing could be checked, a line of the log says nothing. */
+/** A log line shows nothing if nothing could be checked. */
 type Marked = Exclude<Verdict, 'no-secret' | 'body-cut'>;
 
 export function signatureTone({ verdict }: SignatureView): SignatureTone {
   return TONES[verdict];
 }
 
-/** A word or two for the log; `undefined` where nothing could be checked. */
+/** A word or two for the log; `undefined` if nothing could be checked. */
 export function signatureMark({ verdict }: SignatureView): string | undefined {
   return isMarked(verdict) ? t(`signature.mark.${verdict}`) : undefined;
 }
 
-/** What the secret is called where people find it, and where that is. */
+/** The provider's name for the secret, and where to find it. */
 export function secretWords({ provider }: SignatureView): { label: string; hint: string } {
   return { label: t(`signature.secret.${provider}`), hint: t(`signature.secret.${provider}.hint`) };
 }
 
-/** All there is to say about it. */
+/** The verdict in full. */
 export function signatureWords({ verdict }: SignatureView): string {
   return t(`signature.verdict.${verdict}`);
 }
@@ -46,10 +46,10 @@ function isMarked(verdict: Verdict): verdict is Marked {
   return verdict !== 'no-secret' && verdict !== 'body-cut';
 }
 
-/** Of what was left out, as much as anybody reads. */
+/** The number of left out requests that are listed. */
 const MOST_LEFT_OUT = 5;
 
-/** How many requests were imported, and behind that what else there is to say, a sentence each. */
+/** The number of imported requests, followed by further notes, one sentence each. */
 export function importedWords({ ids, leftOut, hasRedacted }: Imported): readonly string[] {
   const more = leftOut.length - MOST_LEFT_OUT;
   return [
@@ -60,7 +60,7 @@ export function importedWords({ ids, leftOut, hasRedacted }: Imported): readonly
   ];
 }
 
-/** What was written, and where. */
+/** The number of written requests, and the file. */
 export function writtenText({ path, count, missing, hidesSecrets }: WrittenHar): string {
   return t('log.harWritten', {
     count,

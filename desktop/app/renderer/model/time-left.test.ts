@@ -30,13 +30,13 @@ describe('time left', () => {
     it(`says "${text}" for ${ms} ms`, () => assert.equal(durationWords(ms), text));
   }
 
-  it('says "left", and "Expires now" in the last second and after it', () => {
+  it('ends with "left", or is "Expires now" in the last second and after it', () => {
     assert.equal(timeLeftWords(100_000, 55_000), '45 s left');
     assert.equal(timeLeftWords(100_000, 99_001), 'Expires now');
     assert.equal(timeLeftWords(100_000, 200_000), 'Expires now');
   });
 
-  it('writes whole lengths out', () => {
+  it('is written out for whole units', () => {
     assert.deepEqual([15 * MINUTE, HOUR, 8 * HOUR, 24 * HOUR, 168 * HOUR].map(wholeWords), [
       '15 minutes',
       '1 hour',
@@ -71,19 +71,19 @@ describe('time left, in German', () => {
     assert.equal(wholeWords(168 * HOUR), '7 Tage');
   });
 
-  it('says first that it is left', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));
+  it('starts with "noch"', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));
 });
 
 const AT = 1000;
 const second = (id: number, requests: number, errors = 0) => ({ id, requests, errors });
 
-describe('the drawing of a pulse', () => {
-  it('is none without traffic in the last minute', () => {
+describe('the drawing of a sparkline', () => {
+  it('is missing without traffic in the last minute', () => {
     assert.equal(sparklineDrawing([], AT), undefined);
     assert.equal(sparklineDrawing([second(AT - 60, 3)], AT), undefined);
   });
 
-  it('has a bar for each second, the last one at its right end, and errors apart', () => {
+  it('has a bar for each second, the last one at its right end, and separate errors', () => {
     assert.deepEqual(sparklineDrawing([second(AT - 59, 1), second(AT, 2, 1)], AT), {
       requests: 'M0 18v-4h0.7v4zM59 18v-5.6h0.7v5.6z',
       errors: 'M59 18v-4h0.7v4z',
@@ -91,7 +91,7 @@ describe('the drawing of a pulse', () => {
     });
   });
 
-  it('grows no higher than it is, and says all in words', () => {
+  it('has a maximum height, and a full description in words', () => {
     const drawing = sparklineDrawing([second(AT, 1_000_000)], AT);
     assert.deepEqual(
       [drawing?.requests, drawing?.words],

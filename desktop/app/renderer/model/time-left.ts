@@ -1,4 +1,4 @@
-/** How long a tunnel still lives, in words and as the fraction that its fuse shows. */
+/** How long a tunnel lives, in words and as the fraction that its fuse shows. */
 import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 
@@ -7,13 +7,13 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** From here on a person is asked to extend. */
+/** From here on the user is asked to extend. */
 const SOON_MS = 5 * MINUTE;
-/** A tunnel that lives for minutes only is not "soon" all its life. */
+/** Fraction of the lifetime that counts as soon, so that a short tunnel does not warn all its life. */
 const SOON_FRACTION = 0.25;
 
 /**
- * Words for a length of time, two units at most: `2 h 58 min`.
+ * Formats a duration with at most two units: `2 h 58 min`.
  *
  * @param ms 0 or more; fractions of a second are dropped
  */
@@ -25,7 +25,7 @@ export function durationWords(ms: number): string {
   if (days > 0) return hours === 0 ? t('time.days', { days }) : t('time.daysHours', { days, hours });
   if (hours > 0)
     return minutes === 0 ? t('time.hours', { hours }) : t('time.hoursMinutes', { hours, minutes });
-  // Seconds matter only if few minutes are left, and a number that changes each second draws the eye.
+  // Seconds matter only in the last minutes, and a number that changes each second is distracting.
   if (minutes > 1 || (minutes === 1 && seconds === 0)) return t('time.minutes', { minutes });
   if (minutes === 1) return t('time.minutesSeconds', { minutes, seconds });
   return t('time.seconds', { seconds });
@@ -38,7 +38,10 @@ const longFormats = perLocale((tag) => ({
   minute: new Intl.NumberFormat(tag, { ...LONG, unit: 'minute' }),
 }));
 
-/** A length of time to choose, written out: `15 minutes`, `1 hour`, `7 days`. @param ms whole minutes; hours or days, if it is whole ones */
+/**
+ * A duration to choose, written out: `15 minutes`, `1 hour`, `7 days`. @param ms whole minutes; hours or days, if it is
+ * whole ones
+ */
 export function wholeWords(ms: number): string {
   const { day, hour, minute } = longFormats();
   if (ms % DAY === 0) return day.format(ms / DAY);
@@ -57,10 +60,10 @@ export function leftWords(ms: number): string {
 }
 
 /**
- * The part of the fuse that has not burnt, from 0 to 1 in steps of a thousandth, so that it is drawn only when it moved.
+ * The unburnt part of the fuse, from 0 to 1 in steps of a thousandth, so that it is redrawn only when it has moved.
  *
  * @param expiresAt ms
- * @param ttl seconds; a tunnel that was extended beyond it has a whole fuse
+ * @param ttl seconds; a tunnel extended beyond it has a complete fuse
  * @param now ms
  */
 export function fuseFraction(expiresAt: number, ttl: number, now: number): number {
@@ -68,16 +71,16 @@ export function fuseFraction(expiresAt: number, ttl: number, now: number): numbe
   return Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 1000;
 }
 
-/** Whether a tunnel ends so soon that its card should say so. Arguments as for {@link fuseFraction}. */
+/** Whether a tunnel ends so soon that its card should warn. Arguments as for {@link fuseFraction}. */
 export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
   return expiresAt - now <= SOON_MS && fuseFraction(expiresAt, ttl, now) <= SOON_FRACTION;
 }
 
 /* The traffic of a tunnel in the last minute, as a drawing and in words. */
 
-/** Seconds that are shown: the width of the drawing. */
+/** The number of seconds shown: the width of the drawing. */
 export const SPARKLINE_WIDTH = 60;
-/** Of the drawing, in the same unit. */
+/** The height of the drawing, in the same unit. */
 export const SPARKLINE_HEIGHT = 18;
 const BAR_WIDTH = 0.7;
 
@@ -89,7 +92,7 @@ export interface SparklineDrawing {
 }
 
 /**
- * @param until the last second that is shown, wall-clock s
+ * @param until the last second shown, in wall-clock s
  * @returns `undefined` if there was no traffic
  */
 export function sparklineDrawing(
@@ -112,7 +115,7 @@ export function sparklineDrawing(
   };
 }
 
-/** Twice as many are as much higher each time, up to some 500 in a second. */
+/** Logarithmic: each doubling adds the same height, up to about 500 in a second. */
 function bar(x: number, count: number): string {
   const height = Math.min(SPARKLINE_HEIGHT, 4 + 1.6 * Math.log2(count));
   const rounded = Math.round(height * 10) / 10;

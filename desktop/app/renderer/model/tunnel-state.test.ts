@@ -28,13 +28,13 @@ describe('tunnel state', () => {
     assert.equal(tunnelState({ ...live, status: lost }, NOW).shape, 'reconnecting');
   });
 
-  it('says what needs the user before what is fine', () => {
+  it('shows what needs the user first', () => {
     const localProblem = { code: 'refused', text: 'Nothing listens on port 3000.' };
     assert.equal(tunnelState({ ...live, localProblem }, NOW).shape, 'trouble');
     assert.equal(tunnelState({ ...live, expiresAt: NOW + 60_000 }, NOW).shape, 'soon');
   });
 
-  it('names how a tunnel ended, even for a reason it does not know', () => {
+  it('names how a tunnel ended, even for an unknown reason', () => {
     assert.equal(tunnelState(ended('stopped'), NOW).word, 'Stopped');
     assert.equal(tunnelState(ended('replaced'), NOW).word, 'Taken over');
     assert.equal(tunnelState(ended('eaten'), NOW).word, 'Ended');
@@ -48,7 +48,7 @@ describe('tunnel state', () => {
 });
 
 describe('a tunnel of a project', () => {
-  it('is offered unless it is there, on its way, or cannot be started', () => {
+  it('is offered unless it is running, starting, or cannot be started', () => {
     const all: [ProjectTunnelStatus, boolean, string | undefined][] = [
       [{ name: 'ready' }, true, undefined],
       [{ name: 'failed', why: 'x' }, true, undefined],
@@ -61,7 +61,7 @@ describe('a tunnel of a project', () => {
       assert.deepEqual([isOffered({ status }), statusWord({ status })], [offered, word], status.name);
   });
 
-  it('says who may come in, and for how long', () => {
+  it('shows the access policy and the lifetime', () => {
     assert.equal(rulesWords({ lock: { kind: 'anyone' }, ttl: undefined }), 'Anyone');
     assert.equal(
       rulesWords({ lock: { kind: 'other', parts: ['users', 'links'], password: undefined }, ttl: '4h' }),
@@ -78,7 +78,7 @@ describe('a tunnel of a project', () => {
 describe('wishes', () => {
   const settings: Settings = { ...exampleSnapshot().settings, startsAtLogin: true };
 
-  it('are over once the settings fulfil them', () => {
+  it('end once the settings fulfil them', () => {
     assert.deepEqual(openWishes({ startsAtLogin: true, theme: 'dark' }, settings), { theme: 'dark' });
   });
 

@@ -1,4 +1,4 @@
-/** What a card shows of a tunnel's state: a shape and a word, so that neither needs colour to be understood. */
+/** The state on a tunnel's card: a shape and a word, so that neither depends on colour. */
 import type { Settings, TunnelStatus, TunnelView } from '../../ipc/snapshot.ts';
 import type { TunnelAccessView, ProjectTunnelView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
@@ -36,12 +36,12 @@ export function tunnelState(tunnel: TunnelView, now: number): TunnelState {
   }
 }
 
-/** Whether visitors can reach it, now or when the connection is back. */
+/** Whether visitors can reach it, now or after a reconnect. */
 export function isLive(tunnel: TunnelView): boolean {
   return tunnel.status.name !== 'ended';
 }
 
-/** Words for an attempt that is about to be made: `Trying again in 4 s.` */
+/** Announces the next attempt: `Trying again in 4 s.` */
 export function retryWords(
   status: Pick<Extract<TunnelStatus, { name: 'reconnecting' }>, 'retryAt'>,
   now: number,
@@ -52,12 +52,12 @@ export function retryWords(
 
 /* The tunnels of a project, as they are chosen and shown. */
 
-/** Whether the user can have it started. */
+/** Whether the user can start it. */
 export function isOffered({ status: { name } }: Pick<ProjectTunnelView, 'status'>): boolean {
   return name === 'ready' || name === 'failed';
 }
 
-/** What its state is called; `undefined` while there is nothing to say. */
+/** The word for its state; `undefined` without one. */
 export function statusWord({ status }: Pick<ProjectTunnelView, 'status'>): string | undefined {
   switch (status.name) {
     case 'online':
@@ -73,13 +73,13 @@ export function statusWord({ status }: Pick<ProjectTunnelView, 'status'>): strin
   }
 }
 
-/** Who may come in, and for how long, in a few words. */
+/** The access policy and the lifetime, in a few words. */
 export function rulesWords({ lock, ttl }: Pick<ProjectTunnelView, 'lock' | 'ttl'>): string {
   const who = lock === undefined ? t('project.lockUnknown') : whoWords(lock);
   return ttl === undefined ? who : `${who} · ${t('project.ttl', { ttl })}`;
 }
 
-/** With the addresses, where there are any: which they are is what has to be seen. */
+/** Includes the addresses, if any, because the user has to see them. */
 function whoWords(lock: TunnelAccessView): string {
   if (lock.kind !== 'addresses') return accessWords(lock);
   const { label, value } = accessLine(lock);
@@ -87,9 +87,10 @@ function whoWords(lock: TunnelAccessView): string {
 }
 
 /**
- * What the user has set and main has not confirmed yet. A snapshot that was on its way before a change does not undo it.
+ * Settings that the user has changed and main has not confirmed yet. A snapshot sent before the change does not undo
+ * it.
  *
- * @returns the wishes that the settings do not fulfil; the same object if all are left
+ * @returns the wishes that the settings do not fulfil; the same object if all remain
  */
 export function openWishes(wishes: Partial<Settings>, settings: Settings): Partial<Settings> {
   const names = Object.keys(wishes) as (keyof Settings)[];

@@ -1,19 +1,19 @@
-/** What a request has spent its time on, as a waterfall: one phase after the other. */
+/** How a request has spent its time, as a waterfall of consecutive phases. */
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { t } from '../../messages/translate.ts';
 
 export interface Phase {
   readonly name: string;
-  /** from the beginning of all; ms */
+  /** from the start of the first phase; ms */
   readonly startMs: number;
   /** `undefined` while it lasts */
   readonly ms: number | undefined;
 }
 
 /**
- * The phases of a request, as far as it has come. Each ends where the next begins.
+ * The phases of a request so far. Each ends where the next begins.
  *
- * @returns none for a request of which no more is known than how long it took
+ * @returns an empty list for a request of which only the total duration is known
  */
 export function phases({
   timing,
@@ -21,7 +21,7 @@ export function phases({
 }: Pick<RequestDetail, 'timing' | 'durationMs'>): readonly Phase[] {
   const { waitedMs, connectedMs, answeredMs } = timing;
   const found: Phase[] = [];
-  /** ends, from the first byte of the request, in this order */
+  /** ends of the phases, from the first byte of the request, in this order */
   let from = 0;
   const add = (name: string, until: number | undefined): void => {
     found.push({ name, startMs: waitedMs + from, ms: until === undefined ? undefined : until - from });
@@ -34,7 +34,7 @@ export function phases({
   return found;
 }
 
-/** Where a phase is in the whole, from 0 to 1 each; one that lasts goes to the end. */
+/** The position of a phase in the whole, from 0 to 1 each; a running one extends to the end. */
 export function barOf(
   phase: Phase,
   all: readonly Phase[],

@@ -33,14 +33,14 @@ function notes(body: string, type: string, isCut = false): readonly string[] | u
 }
 
 describe('bodies', () => {
-  it('lays out JSON, with its digits and repeated names', () => {
+  it('formats JSON, and keeps its digits and repeated names', () => {
     const view = bodyView(message('{"id":12345678901234567890,"a":1.0,"a":2}', []));
     assert.ok(view);
     assert.match(prettyText(view), /^\{\n {2}"id": 12345678901234567890,\n {2}"a": 1\.0,\n {2}"a": 2\n\}$/);
     assert.equal(prettyText({ text: '{"a":', json: undefined }), '{"a":');
   });
 
-  it('reads JSON, forms, pictures and pages as what they are', () => {
+  it('recognises JSON, forms, images and pages', () => {
     const of = (body: string | Uint8Array, type: string) => bodyView(message(body, [['Content-Type', type]]));
     assert.equal(of('{"a":1}', 'text/plain')?.json?.nodes.length, 2);
     assert.equal(bodyView(message('[1,2', [], true))?.json?.isCut, true);
@@ -51,7 +51,7 @@ describe('bodies', () => {
     assert.equal(of('<p>', 'text/plain')?.html, undefined);
   });
 
-  it('takes nothing for what it is that is still packed', () => {
+  it('does not interpret a body that is still compressed', () => {
     const decoded = {
       bytes: bytes('a=1'),
       removed: [],
@@ -63,19 +63,19 @@ describe('bodies', () => {
     assert.deepEqual([view?.form, view?.json, view?.text], [undefined, undefined, undefined]);
   });
 
-  it('shows characters that hide in a text or reverse it', () => {
+  it('shows characters that hide or reverse text', () => {
     const text = '{"a":"x\u{202E}gpj.exe\u{9B}"}\n\t';
     assert.equal(plainText({ text }), '{"a":"x\\u{202e}gpj.exe\\x9b"}\n\t');
     assert.match(prettyText({ text, json: readJson(text, false) }), /x\\u\{202e\}gpj\.exe\\x9b/);
   });
 
-  it('recognises what is not text, and what is not there', () => {
+  it('recognises binary and empty bodies', () => {
     const view = bodyView(message(new Uint8Array([0x89, 0x50, 0xff]), []));
     assert.deepEqual([view?.text, view?.notes], [undefined, ['Not text']]);
     assert.equal(bodyView(message('', [])), undefined);
   });
 
-  it('says where a body stops being the JSON that it is said to be', () => {
+  it('explains where a body stops being the JSON that it claims to be', () => {
     const broken = '{\n  "a": 1,\n}';
     assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
       'Not JSON from line 3, column 1 on: }',
@@ -90,13 +90,13 @@ describe('bodies', () => {
     assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
   });
 
-  it('shows a compressed body unpacked, and says so', () => {
+  it('shows a compressed body decoded, with a note', () => {
     const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
     const view = bodyView({ ...message('packed', []), decoded });
     assert.deepEqual([view?.text, view?.notes], ['{"a":1}', ['Unpacked from gzip']]);
   });
 
-  it('says why a compressed body is shown as it was sent', () => {
+  it('explains why a compressed body is shown as sent', () => {
     const decoded = { bytes: bytes('packed'), removed: [], codings: ['gzip'] };
     const problems = {
       unknown: 'known',
@@ -124,8 +124,8 @@ describe('bodies', () => {
 const imageTypeBytes = (latin1: string): Uint8Array =>
   Uint8Array.from(latin1, (character) => character.charCodeAt(0));
 
-describe('pictures', () => {
-  it('are known by their first bytes', () => {
+describe('images', () => {
+  it('are recognised by their first bytes', () => {
     const files = {
       'image/png': '\x89PNG\r\n\x1a\n....',
       'image/jpeg': '\xff\xd8\xff\xe0',
@@ -139,13 +139,13 @@ describe('pictures', () => {
       assert.equal(imageType(imageTypeBytes(other)), undefined);
   });
 
-  it('are SVG where the sender says so, and it is', () => {
+  it('are SVG if the sender claims it and the content agrees', () => {
     assert.equal(isSvgImage('image/svg+xml; charset=utf-8', '<?xml?><svg xmlns="x">'), true);
     assert.equal(isSvgImage('text/html', '<svg>'), false);
     assert.equal(isSvgImage('image/svg+xml', '<p>'), false);
   });
 
-  it('become an address, however large they are', () => {
+  it('become an address, even large ones', () => {
     const body = Uint8Array.from({ length: 20_000 }, (_, n) => n % 256);
     const [head, content = ''] = dataUrl('image/png', body).split(',');
     assert.equal(head, 'data:image/png;base64');
@@ -154,7 +154,7 @@ describe('pictures', () => {
 });
 
 describe('hexDump', () => {
-  it('has offsets, bytes and what of them can be printed', () => {
+  it('has offsets, bytes and printable characters', () => {
     const dump = hexDump(new TextEncoder().encode('0123456789abcdef\n!'));
     assert.deepEqual(dump.split('\n'), [
       '000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef',
@@ -178,8 +178,8 @@ function ways(type: string, body: string): readonly string[] {
   return shownWays(view);
 }
 
-describe('the ways of showing a body', () => {
-  it('begin with what suits it best', () => {
+describe('the views of a body', () => {
+  it('start with the most suitable', () => {
     assert.deepEqual(ways('application/json', '{"a":1}'), ['json', 'pretty', 'text', 'hex']);
     assert.deepEqual(ways('application/x-www-form-urlencoded', 'a=1'), ['form', 'text', 'hex']);
     assert.deepEqual(ways('image/png', '\x89PNG\r\n\x1a\n'), ['image', 'hex']);
@@ -187,7 +187,7 @@ describe('the ways of showing a body', () => {
     assert.deepEqual(ways('application/octet-stream', '\0'), ['hex']);
   });
 
-  it('show a page or a drawing only when they are asked for', () => {
+  it('include a page or a drawing only on demand', () => {
     assert.deepEqual(ways('text/html', '<p>'), ['text', 'html', 'hex']);
     assert.deepEqual(ways('image/svg+xml', '<svg>'), ['text', 'image', 'hex']);
   });

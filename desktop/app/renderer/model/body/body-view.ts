@@ -1,4 +1,4 @@
-/** The body of a recorded message as it can be shown. */
+/** Decides how the body of a recorded message is shown. */
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { inOneGo, laidOutInPieces } from '../../../../client/inspector/readable.ts';
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
@@ -8,25 +8,25 @@ import { type Form, readForm } from './form-parts.ts';
 import { type JsonDocument, jsonFault, readJson } from './json-document.ts';
 
 export interface BodyView {
-  /** what is shown: without content codings, where they could be removed */
+  /** the content to show, without content codings if they could be removed */
   readonly bytes: Uint8Array;
-  /** what there is to know about it besides its size */
+  /** notes about the body, apart from its size */
   readonly notes: readonly string[];
-  /** as it was sent, to be shown by {@link plainText} and {@link prettyText}; `undefined` for what is not text */
+  /** as it was sent, for {@link plainText} and {@link prettyText}; `undefined` if it is not text */
   readonly text: string | undefined;
   readonly json: JsonDocument | undefined;
   readonly form: Form | undefined;
   readonly image: ImageType | undefined;
-  /** a page to be looked at */
+  /** a page to preview */
   readonly html: string | undefined;
 }
 
-/** Value of a field, by its name in any case. */
+/** The value of a field; the name may be in any case. */
 export function fieldOf(message: RecordedMessage, name: string): string | undefined {
   return message.fields.find(([field]) => field.toLowerCase() === name)?.[1];
 }
 
-/** Decides how a body can be shown; `undefined` if there is none. */
+/** Decides how a body can be shown; `undefined` without a body. */
 export function bodyView(message: MessageView): BodyView | undefined {
   if (message.body.length === 0) return undefined;
   const bytes = message.decoded?.bytes ?? message.body;
@@ -54,7 +54,7 @@ function isJson(type: string): boolean {
   return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
 }
 
-/** What keeps a text from being JSON, in words, if anything does. */
+/** Explains why a text is not JSON; empty if it is. */
 function faultOf(text: string): string[] {
   const fault = jsonFault(text);
   if (fault === undefined) return [];
@@ -76,7 +76,7 @@ function notesOf({ decoded, isTruncated }: MessageView, isText: boolean): string
   return notes;
 }
 
-/** Names that come from a field, a few of them. */
+/** The first few of the names in a field. */
 function codingList(codings: readonly string[]): string {
   return codings
     .slice(0, 5)
@@ -84,12 +84,12 @@ function codingList(codings: readonly string[]): string {
     .join(', ');
 }
 
-/** The text with what is hidden in it, or reverses it, made visible. */
+/** The text with characters made visible that hide or reverse text. */
 export function plainText({ text = '' }: Pick<BodyView, 'text'>): string {
   return escapeUnprintable(text, '\n\r\t');
 }
 
-/** The same laid out, if that is possible: work for each character, so not before somebody looks. */
+/** The formatted text, if it can be formatted. Takes time for long texts, so it runs on demand. */
 export function prettyText(view: Pick<BodyView, 'text' | 'json'>): string {
   return inOneGo(prettyInPieces(view));
 }
@@ -105,7 +105,7 @@ export function* prettyInPieces({
   return plainText({ text: laidOut ?? text });
 }
 
-/** @returns `undefined` for what is not text; a character that is cut at the end of a truncated body is dropped */
+/** @returns `undefined` if it is not text; a character cut at the end of a truncated body is dropped */
 function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isTruncated });
@@ -115,7 +115,7 @@ function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
   }
 }
 
-/** Pictures that the window shows, by their first bytes: what a field says of them is not believed. */
+/** Images that the window shows, recognised by their first bytes, because the media type may be wrong. */
 
 export interface ImageType {
   readonly name: string;
@@ -133,10 +133,10 @@ const SIGNATURES: readonly (readonly [ImageType, at: number, bytes: string])[] =
   [{ name: 'AVIF', type: 'image/avif' }, 4, 'ftypavis'],
 ];
 
-/** Width times height of the largest picture that is shown: unpacked, it takes four bytes for each. */
+/** The largest number of pixels shown: decoded, an image needs four bytes for each. */
 export const MOST_PIXELS = 40_000_000;
 
-/** The type of a picture; `undefined` for anything else. SVG is text, see {@link isSvgImage}. */
+/** The type of an image; `undefined` for anything else. SVG is text, see {@link isSvgImage}. */
 export function imageType(body: Uint8Array): ImageType | undefined {
   const found = SIGNATURES.find(([, at, bytes]) =>
     Array.from(bytes, (byte) => byte.charCodeAt(0)).every((byte, index) => body[at + index] === byte),
@@ -144,12 +144,12 @@ export function imageType(body: Uint8Array): ImageType | undefined {
   return found?.[0];
 }
 
-/** Whether a text is a picture that its sender calls one. */
+/** Whether a text is an SVG image that is also declared as one. */
 export function isSvgImage(contentType: string, text: string): boolean {
   return /^image\/svg\+xml\b/i.test(contentType) && /<svg[\s/>]/i.test(text);
 }
 
-/** The picture as an address that holds it. */
+/** The image as a data URL. */
 export function dataUrl(type: string, body: Uint8Array): string {
   let bytes = '';
   for (let at = 0; at < body.length; at += CHUNK)
@@ -157,10 +157,10 @@ export function dataUrl(type: string, body: Uint8Array): string {
   return `data:${type};base64,${btoa(bytes)}`;
 }
 
-/** A function takes only so many arguments. */
+/** The number of arguments of a function is limited. */
 const CHUNK = 8192;
 
-/** Lines of a hex dump; 64 KiB. */
+/** Maximum lines of a hex dump; 64 KiB. */
 const MOST_LINES = 4096;
 const BYTES_PER_LINE = 16;
 
@@ -178,11 +178,11 @@ export function hexDump(body: Uint8Array): string {
   return lines.join('\n');
 }
 
-/* The ways in which a body can be shown. */
+/* The views of a body. */
 
 export type Way = 'json' | 'form' | 'image' | 'pretty' | 'text' | 'html' | 'hex';
 
-/** Those that fit, the best one first. A stranger's page or drawing is shown once it is asked for. */
+/** The suitable views, the best first. A page or drawing from the network is only shown on demand. */
 export function shownWays(view: BodyView): readonly Way[] {
   const isSvg = view.image?.type === 'image/svg+xml';
   const order: readonly Way[] = isSvg
@@ -193,7 +193,7 @@ export function shownWays(view: BodyView): readonly Way[] {
   );
 }
 
-/** Only what is whole can be laid out. */
+/** Only a complete body can be formatted. */
 function waysIsWhole({ json }: BodyView): boolean {
   return json !== undefined && !json.isCut;
 }

@@ -3,7 +3,7 @@ import { BLOCK_CHARACTERS, findInJson, findInText, foundText, MOST_FOUND, textBl
 import { readJson } from './json-document.ts';
 
 describe('find in a body', () => {
-  it('takes the text as it is, in any case', () => {
+  it('finds a literal text in any case', () => {
     assert.deepEqual(findInText('Mug mug a.b aXb', 'MUG').at, [0, 4]);
     assert.deepEqual(findInText('a.b aXb', 'a.b').at, [0]);
     const special = '\\^$.*+?()[]{}|/-';
@@ -13,7 +13,7 @@ describe('find in a body', () => {
     assert.deepEqual(findInText('a', '').at, []);
   });
 
-  it('ends somewhere, and says so', () => {
+  it('stops at a limit, and reports that', () => {
     const found = findInText('a'.repeat(MOST_FOUND + 1), 'a');
     assert.deepEqual([found.at.length, found.isCut], [MOST_FOUND, true]);
     assert.equal(foundText(found, 1), '2 of more than 2,000');
@@ -33,12 +33,12 @@ describe('find in a body', () => {
 });
 
 describe('the blocks of a text', () => {
-  it('are one of a short text, and none of an empty one', () => {
+  it('are one for a short text, and none for an empty one', () => {
     assert.deepEqual(textBlocks('abc\n\nb'), [{ pieces: ['abc\n\nb'], lines: 3, columns: 4 }]);
     assert.deepEqual(textBlocks(''), []);
   });
 
-  it('are of whole lines, as many as go into one', () => {
+  it('consist of whole lines, as many as fit', () => {
     const line = `${'x'.repeat(999)}\n`;
     const blocks = textBlocks(line.repeat(9));
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('the blocks of a text', () => {
     );
   });
 
-  it('are of one line where it is longer, in pieces that split no character', () => {
+  it('split a long line into pieces, without splitting a character', () => {
     const long = `${'x'.repeat(BLOCK_CHARACTERS - 1)}😀${'y'.repeat(BLOCK_CHARACTERS)}`;
     const blocks = textBlocks(`a\n${long}\nb\n`);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the blocks of a text', () => {
     assert.ok(blocks[1]?.pieces[1]?.startsWith('😀'));
   });
 
-  it('are all of the text', () => {
+  it('contain all of the text', () => {
     for (const text of ['\n', '\n\n', 'a\n', 'z'.repeat(9000), 'z\n'.repeat(9000)])
       assert.equal(joined(text), text);
   });

@@ -1,13 +1,13 @@
-/** Where a text occurs in a body, in any case. */
+/** Searches a body for a text in any case. */
 import { t } from '../../../messages/translate.ts';
 import { type JsonDocument, sourceOf } from './json-document.ts';
 import { shownSource } from './json-rows.ts';
 
-/** More are not looked for. */
+/** The search stops at this many. */
 export const MOST_FOUND = 2000;
 
 export interface Found {
-  /** where each begins: a place in a text, or the number of a node */
+  /** start of each occurrence: a position in a text, or the number of a node */
   readonly at: readonly number[];
   /** whether there are more */
   readonly isCut: boolean;
@@ -15,7 +15,7 @@ export interface Found {
 
 export const NOTHING_FOUND: Found = { at: [], isCut: false };
 
-/** Occurrences in a text, which do not overlap. */
+/** Finds occurrences in a text that do not overlap. */
 export function findInText(text: string, query: string): Found {
   if (query === '') return NOTHING_FOUND;
   const at: number[] = [];
@@ -26,7 +26,7 @@ export function findInText(text: string, query: string): Found {
   return { at, isCut: false };
 }
 
-/** Nodes with the text in their name or value. */
+/** Finds nodes with the text in their name or value. */
 export function findInJson(document: JsonDocument, query: string): Found {
   if (query === '') return NOTHING_FOUND;
   const pattern = patternOf(query, 'iu');
@@ -43,7 +43,7 @@ export function findInJson(document: JsonDocument, query: string): Found {
   return { at, isCut: false };
 }
 
-/** How many were found, for people: `2 of 17`, `2 of more than 2,000`. */
+/** The number of occurrences, for people: `2 of 17`, `2 of more than 2,000`. */
 export function foundText({ at, isCut }: Found, current: number): string {
   if (at.length === 0) return t('body.notFound');
   const values = { place: current + 1, count: at.length };
@@ -54,21 +54,21 @@ function patternOf(query: string, flags: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`), flags);
 }
 
-/** A long text in blocks, each of which is laid out only once it comes into view. */
+/** Splits a long text into blocks that are laid out only when they come into view. */
 
-/** More of a text takes too long to be laid out at once. */
+/** More text would take too long to lay out at a time. */
 export const BLOCK_CHARACTERS = 4000;
 
-/** Whole lines, or one line that is too long for that. */
+/** Whole lines, or one longer line. */
 export interface TextBlock {
-  /** one text, or the line cut into several */
+  /** one text, or a long line cut into several */
   readonly pieces: readonly string[];
   readonly lines: number;
-  /** characters of the longest */
+  /** length of the longest line in characters */
   readonly columns: number;
 }
 
-/** The blocks of a text, in order: all of their pieces together are the text. */
+/** The blocks of a text in order. Their pieces, joined, are the text. */
 export function textBlocks(text: string): readonly TextBlock[] {
   const blocks: TextBlock[] = [];
   let start = 0;
@@ -93,7 +93,7 @@ function pieces(text: string): readonly string[] {
   const found: string[] = [];
   for (let start = 0; start < text.length;) {
     const end = start + BLOCK_CHARACTERS;
-    // Both halves of a character stay together.
+    // Keep surrogate pairs together.
     const cut = /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end;
     found.push(text.slice(start, cut));
     start = cut;

@@ -4,13 +4,13 @@ import { readForm } from './form-parts.ts';
 const MULTIPART = 'multipart/form-data; boundary=XyZ';
 const read = (text: string, type = MULTIPART) => readForm(new TextEncoder().encode(text), type);
 
-/** A form as a browser sends it. */
+/** A form as browsers send it. */
 function multipart(...parts: [head: string, content: string][]): string {
   return `${parts.map(([head, content]) => `--XyZ\r\n${head}\r\n\r\n${content}\r\n`).join('')}--XyZ--\r\n`;
 }
 
 describe('a form', () => {
-  it('is read with its files, their types and sizes', () => {
+  it('is parsed with its files, their types and sizes', () => {
     const form = read(
       multipart(
         ['Content-Disposition: form-data; name="who"', 'Zoë\r\nsecond line'],
@@ -33,7 +33,7 @@ describe('a form', () => {
     });
   });
 
-  it('is read as the address of a page is', () => {
+  it('is parsed like the query of an address', () => {
     const type = 'application/x-www-form-urlencoded';
     assert.deepEqual(
       read('a=1&b=x+y%21&b=caf%C3%A9&=', type)?.parts.map(({ name, value }) => [name, value]),
@@ -48,7 +48,7 @@ describe('a form', () => {
     assert.deepEqual([many?.parts.length, many?.isCut], [200, true]);
   });
 
-  it('is shown as far as it was kept', () => {
+  it('is shown as far as it was recorded', () => {
     const whole = multipart(['Content-Disposition: form-data; name="f"; filename="a"', 'x'.repeat(50)]);
     for (let end = '--XyZ'.length; end < whole.length - '--\r\n'.length; end++) {
       const form = read(whole.slice(0, end));
@@ -57,7 +57,7 @@ describe('a form', () => {
     assert.equal(read(whole.slice(0, 80))?.parts[0]?.file?.isCut, true);
   });
 
-  it('takes an empty part, a quoted boundary, and many parts', () => {
+  it('may have an empty part, a quoted boundary, and many parts', () => {
     assert.equal(read(multipart(['Content-Disposition: form-data; name=a', '']))?.parts[0]?.value, '');
     const quoted = 'multipart/form-data; charset=utf-8; boundary="a b"';
     assert.equal(
@@ -68,14 +68,14 @@ describe('a form', () => {
     assert.deepEqual([many?.parts.length, many?.isCut], [200, true]);
   });
 
-  it('hides nothing, and is cut where a value is long', () => {
+  it('contains no hidden characters, and long values are cut', () => {
     const value = read(multipart(['Content-Disposition: form-data; name="a\u202eb"', 'x'.repeat(5000)]))
       ?.parts[0];
     assert.equal(value?.name, 'a\\u{202e}b');
     assert.equal(value.value?.length, 2001);
   });
 
-  it('is none without a boundary, or of another type', () => {
+  it("needs a boundary and a form's media type", () => {
     assert.equal(read('abc', 'multipart/form-data'), undefined);
     assert.equal(read('abc'), undefined);
     assert.equal(read('{}', 'application/json'), undefined);

@@ -1,10 +1,13 @@
-/** The body of a form as a table: `application/x-www-form-urlencoded` (WHATWG URL) and `multipart/form-data` (RFC 7578). */
+/**
+ * Parses the body of a form into a table: `application/x-www-form-urlencoded` (WHATWG URL) and `multipart/form-data`
+ * (RFC 7578).
+ */
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { utf8Text } from '../../../../client/inspector/readable.ts';
 
-/** More than this nobody reads as a table. */
+/** Nobody reads more as a table. */
 const MOST_PARTS = 200;
-/** Of one value. */
+/** Characters shown of one value. */
 const MOST_CHARACTERS = 2000;
 
 export interface FormPart {
@@ -16,24 +19,24 @@ export interface FormPart {
 
 export interface FormFile {
   readonly name: string;
-  /** media type; empty if it is not said */
+  /** media type; empty if not given */
   readonly type: string;
   readonly size: number;
-  /** the body ends within it */
+  /** whether the body ends within this part */
   readonly isCut: boolean;
 }
 
 export interface Form {
   readonly parts: readonly FormPart[];
-  /** whether there are more, or the body ends within one */
+  /** whether there are more parts, or the body ends within one */
   readonly isCut: boolean;
 }
 
 /**
- * Reads a form.
+ * Parses a form.
  *
  * @param contentType value of the field
- * @returns `undefined` for what is no form
+ * @returns `undefined` if it is not a form
  */
 export function readForm(body: Uint8Array, contentType: string): Form | undefined {
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) return readUrlencoded(body);
@@ -53,7 +56,7 @@ function readUrlencoded(body: Uint8Array): Form {
   };
 }
 
-/** @param body a character for each byte */
+/** @param body one character per byte */
 function readMultipart(body: string, boundary: string): Form | undefined {
   const delimiter = `\r\n--${boundary}`;
   const parts: FormPart[] = [];
@@ -83,20 +86,20 @@ function readPart(head: string, content: string, isCut: boolean): FormPart {
   return { name, value: undefined, file };
 }
 
-/** A parameter as browsers write it: UTF-8, with `%22` for a quotation mark (RFC 7578 section 2, WHATWG HTML). */
+/** A parameter as browsers send it: UTF-8, with `%22` for a quotation mark (RFC 7578 section 2, WHATWG HTML). */
 function parameter(disposition: string, name: string): string | undefined {
   const found = new RegExp(`;\\s*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(disposition);
   return found === null ? undefined : utf8Text(found[1] ?? found[2] ?? '').replaceAll('%22', '"');
 }
 
-/** With nothing in it that hides or turns around the rest. */
+/** Makes characters visible that hide or reverse text. */
 function shown(text: string): string {
   const whole = escapeUnprintable(text.slice(0, MOST_CHARACTERS), '\n\r\t');
   return text.length > MOST_CHARACTERS ? `${whole}…` : whole;
 }
 
 function latin1(body: Uint8Array): string {
-  // Not what browsers call latin1: windows-1252 has other characters for some bytes.
+  // Not the browsers' latin1, which is windows-1252, with other characters for some bytes.
   let text = '';
   for (const byte of body) text += String.fromCharCode(byte);
   return text;

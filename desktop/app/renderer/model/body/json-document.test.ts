@@ -9,7 +9,7 @@ import {
   sourceOf,
 } from './json-document.ts';
 
-/** The value as it is built of the nodes; repeated names are kept apart by their place. */
+/** The value rebuilt from the nodes; repeated names are distinguished by their position. */
 function rebuilt(document: JsonDocument, number = 0): unknown {
   const node = document.nodes[number];
   assert.ok(node);
@@ -29,7 +29,7 @@ function rebuilt(document: JsonDocument, number = 0): unknown {
 const VALUES = oneof(array(jsonValue()), dictionary(string(), jsonValue()));
 
 describe('readJson', () => {
-  it('reads what JSON.stringify writes, laid out or not', () => {
+  it('reads the output of JSON.stringify, formatted or not', () => {
     check(
       property(VALUES, (value) => {
         const text = JSON.stringify(value);
@@ -42,7 +42,7 @@ describe('readJson', () => {
     );
   });
 
-  it('takes what JSON.parse takes, and nothing else', () => {
+  it('accepts exactly what JSON.parse accepts', () => {
     const letters = ['{', '}', '[', ']', ',', ':', '"', 'a', '\\', 'u00e9', '1', '-', '.', 'e', 'null', ' '];
     check(
       property(array(oneof(...letters.map((letter) => anything().map(() => letter)))), (parts) => {
@@ -67,7 +67,7 @@ describe('readJson', () => {
     );
   });
 
-  it('is not too deep for any nesting', () => {
+  it('handles any depth', () => {
     const depth = 500_000;
     const document = readJson('['.repeat(depth) + ']'.repeat(depth), false);
     assert.equal(document?.nodes.length, depth);
@@ -84,7 +84,7 @@ describe('readJson', () => {
       for (const [number, node] of document.nodes.entries()) {
         const same: JsonNode | undefined = whole.nodes[number];
         assert.deepEqual([node.kind, node.name, node.start], [same?.kind, same?.name, same?.start]);
-        // No value that is shown might be another one.
+        // A value that may be incomplete must not be shown.
         if (node.count === 0 && node.kind !== 'object' && node.kind !== 'array')
           assert.equal(sourceOf(document, node), same && sourceOf(whole, same));
       }
@@ -92,19 +92,19 @@ describe('readJson', () => {
     }
   });
 
-  it('has no tree for a value alone, or for what is no JSON', () => {
+  it('has no tree for a single value or invalid JSON', () => {
     for (const text of ['', '1', '"a"', 'null', '<p>', '{a:1}', '[1,]', '[01]', '["\n"]', '["\\x"]', '[] []'])
       assert.equal(readJson(text, true), undefined, text);
   });
 });
 
 describe('jsonFault', () => {
-  it('finds none in what JSON.parse takes', () => {
+  it('finds no fault in what JSON.parse accepts', () => {
     for (const text of ['{"a":[1,2.5,"x",null]}', '[]', '"alone"', '5', 'true', ' {}\n'])
       assert.equal(jsonFault(text), undefined, text);
   });
 
-  it('names the line, the column and what stands there', () => {
+  it('reports the line, the column and the text at the fault', () => {
     const cases: readonly [text: string, line: number, column: number, found: string][] = [
       ['{"a":1,}', 1, 8, '}'],
       ["{\n  'a': 1\n}", 2, 3, "'a': 1"],
@@ -120,7 +120,7 @@ describe('jsonFault', () => {
       assert.deepEqual(jsonFault(text), { line, column, found }, text);
   });
 
-  it('stands where JSON.parse says, for any text with one character changed', () => {
+  it('agrees with JSON.parse for any text with one changed character', () => {
     const whole = '{"a":[1,-2.5e3,"x\\u00e9",null,true],"b":{"c":{}}}';
     for (let at = 0; at < whole.length; at += 1) {
       for (const put of ['', '}', ',', '"', 'x']) {
@@ -129,14 +129,14 @@ describe('jsonFault', () => {
         const fault = jsonFault(text);
         assert.equal(fault === undefined, said === undefined, text);
         const place = /at position (\d+)/.exec(said ?? '')?.[1];
-        // A number or a word is pointed at where it begins, not where it goes wrong.
+        // A number or a word is reported at its start, not where it goes wrong.
         if (fault !== undefined && place !== undefined) assert.ok(fault.column - 1 <= Number(place), text);
       }
     }
   });
 });
 
-/** What JSON.parse says against a text. */
+/** The error message of JSON.parse for a text. */
 function saidOf(text: string): string | undefined {
   try {
     JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * A JSON text (RFC 8259) as a tree over the text itself: `JSON.parse` would round its numbers and drop all but the last of
- * repeated names. Nothing here recurses, so no nesting is too deep.
+ * Parses a JSON text (RFC 8259) into a tree over the text itself: `JSON.parse` would round numbers and drop all but the
+ * last of repeated names. Does not recurse, so any depth of nesting works.
  */
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'literal';
@@ -9,42 +9,42 @@ export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'literal';
 export interface JsonDocument {
   readonly text: string;
   readonly nodes: readonly JsonNode[];
-  /** the text ends before the document does: what is there of it is shown */
+  /** whether the text ends before the document: only its beginning is shown */
   readonly isCut: boolean;
 }
 
 export interface JsonNode {
   readonly kind: JsonKind;
-  /** where it begins in the text */
+  /** start in the text */
   readonly start: number;
   /** one past its end */
   end: number;
-  /** its name, as a string of JSON; members of an object have one */
+  /** name as a JSON string; only members of an object have one */
   readonly name: string | undefined;
-  /** number of what it is in; -1 of the root */
+  /** number of the containing node; -1 for the root */
   readonly parent: number;
-  /** place among its siblings, from 0 */
+  /** position among its siblings, from 0 */
   readonly index: number;
-  /** of members or elements */
+  /** number of members or elements */
   count: number;
-  /** number of the first node behind it and all that is in it */
+  /** number of the first node after it and its contents */
   next: number;
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const LITERAL = /true|false|null/y;
-/** At the end of the text: of a number or a word there might be more. */
+/** A number or a word at the end of the text may be incomplete. */
 const LAST_PART = /(?:[-+.\deE]+|t|tr|tru|f|fa|fal|fals|n|nu|nul)$/y;
 const LAST_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y;
 const ESCAPE = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
 
-/** Thrown where the text ends too early. */
+/** Thrown if the text ends too early. */
 class Cut extends Error {}
-/** Thrown for what is no JSON. */
+/** Thrown for invalid JSON. */
 class Wrong extends Error {}
 
 /**
- * Reads a document whose root is an object or an array.
+ * Parses a document whose root is an object or an array.
  *
  * @param mayBeCut whether the text may be the beginning of a longer one
  * @returns `undefined` for anything else
@@ -67,20 +67,20 @@ function isTree(root: JsonNode | undefined): boolean {
   return root?.kind === 'object' || root?.kind === 'array';
 }
 
-/** Where a text stops being JSON. */
+/** The position at which a text stops being JSON. */
 export interface JsonFault {
   /** counted from 1 */
   readonly line: number;
-  /** in the line, counted from 1, in UTF-16 units as editors do */
+  /** in the line, counted from 1, in UTF-16 units as in editors */
   readonly column: number;
-  /** what stands there, a few characters of it; `''` at the end of the text */
+  /** a few characters of the text there; `''` at the end of the text */
   readonly found: string;
 }
 
-/** Of what stands at a fault. */
+/** Characters shown at a fault. */
 const FOUND_CHARACTERS = 16;
 
-/** @returns `undefined` for a text that is JSON */
+/** @returns `undefined` if the text is JSON */
 export function jsonFault(text: string): JsonFault | undefined {
   const reader = new Reader(text);
   try {
@@ -98,7 +98,7 @@ export function jsonFault(text: string): JsonFault | undefined {
 class Reader {
   readonly nodes: JsonNode[] = [];
   readonly #text: string;
-  /** numbers of the objects and arrays that have not ended, the innermost last */
+  /** numbers of the open objects and arrays, the innermost last */
   readonly #open: number[] = [];
   #at = 0;
 
@@ -106,7 +106,7 @@ class Reader {
     this.#text = text;
   }
 
-  /** how far it has read */
+  /** The position of the parser. */
   get at(): number {
     return this.#at;
   }
@@ -123,7 +123,9 @@ class Reader {
     while (this.#open.length > 0) this.#close(this.#text.length);
   }
 
-  /** One value with its name; of an object or array only its beginning; and the ends of those that end behind it. */
+  /**
+   * Reads one value with its name (only the start of an object or array), and the ends of containers that end after it.
+   */
   #readValue(): void {
     const name = this.#parent?.kind === 'object' ? this.#readName() : undefined;
     const start = this.#at;
@@ -145,7 +147,7 @@ class Reader {
     this.#readEnds();
   }
 
-  /** What stands behind a value: the ends of what it is in, up to the comma before the next. */
+  /** Reads the ends of containers after a value, up to the comma before the next value. */
   #readEnds(): void {
     for (let parent = this.#parent; parent !== undefined; parent = this.#parent) {
       this.#skipSpace();
@@ -212,7 +214,7 @@ class Reader {
     while (' \t\n\r'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at += 1;
   }
 
-  /** Character by character: a pattern for all of it would need memory for each. */
+  /** Character by character, because a regular expression would need memory for each character. */
   #skipString(): void {
     for (this.#at += 1; ; this.#at += 1) {
       const next = this.#next();
@@ -240,12 +242,12 @@ function closerOf(opener: '{' | '['): string {
   return opener === '{' ? '}' : ']';
 }
 
-/** What stands in the text. */
+/** The source text of a node. */
 export function sourceOf({ text }: JsonDocument, { start, end }: JsonNode): string {
   return text.slice(start, end);
 }
 
-/** Numbers of the members or elements of a node, `count` of them from the first on. */
+/** Numbers of the members or elements of a node, the first `count` of them. */
 export function childrenOf({ nodes }: JsonDocument, parent: number, count: number): number[] {
   const children: number[] = [];
   for (let at = parent + 1; children.length < count && at < (nodes[parent]?.next ?? 0);) {

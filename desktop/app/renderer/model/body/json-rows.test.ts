@@ -19,7 +19,7 @@ function jsonRowsDocument(value: unknown): JsonDocument {
 }
 
 describe('the rows of a JSON tree', () => {
-  it('are what is unfolded, in order, each with its place', () => {
+  it('are the visible nodes in order, each with its position', () => {
     const small = jsonRowsDocument({ a: [1, 2], b: {} });
     assert.deepEqual(
       jsonRows(small, firstUnfolded(small)).map((row) => Object.values(row).join(' ')),
@@ -28,13 +28,13 @@ describe('the rows of a JSON tree', () => {
     assert.equal(jsonRows(small, new Map()).length, 1);
   });
 
-  it('unfold level by level, and not too much at first', () => {
+  it('unfold level by level, with a limit at first', () => {
     const wide = jsonRowsDocument({ list: Array.from({ length: 50 }, (_, n) => n), last: 1 });
     assert.deepEqual([...firstUnfolded(wide).keys()], [0]);
     assert.deepEqual([...firstUnfolded(jsonRowsDocument([[[[1]]]])).keys()], [0, 1, 2, 3]);
   });
 
-  it('show a hundred members, then say that there are more', () => {
+  it('show a hundred members, then a row for the rest', () => {
     const long = jsonRowsDocument(Array.from({ length: 250 }, (_, n) => n));
     const rows = jsonRows(long, firstUnfolded(long));
     assert.equal(rows.length, 102);
@@ -51,14 +51,14 @@ describe('the rows of a JSON tree', () => {
     assert.equal(revealed(deep, unfolded, target), unfolded, 'what shows already is not drawn again');
   });
 
-  it('cope with a nesting of any depth', () => {
+  it('handle any depth', () => {
     const deep = readJson('['.repeat(200_000), true);
     assert.ok(deep);
     assert.equal(jsonRows(deep, revealed(deep, new Map(), 199_999)).length, 200_000);
     assert.ok(firstUnfolded(deep).size < 100);
   });
 
-  it('show strings as they read, and what hides in them', () => {
+  it('show decoded strings, with hidden characters made visible', () => {
     assert.equal(shownSource('"caf\\u00e9\\u202e\\n"'), '"café\\u{202e}\\n"');
     assert.equal(shownSource('12345678901234567890'), '12345678901234567890');
     assert.equal(shownSource('"a [b] \\u005c \\"c\\""'), String.raw`"a [b] \\ \"c\""`);
@@ -70,7 +70,7 @@ describe('the rows of a JSON tree', () => {
     );
   });
 
-  it('copy the characters of a string, and anything else as it was sent', () => {
+  it('copy the decoded characters of a string, and other values as sent', () => {
     const read = readJson('["caf\\u00e9\\n", 1.0, { "a":1 } ]', false);
     assert.ok(read);
     assert.deepEqual(
@@ -87,7 +87,7 @@ function paths(text: string): string[] {
 }
 
 describe('jsonPath', () => {
-  it('names where a value stands', () => {
+  it('returns the path of a value', () => {
     assert.deepEqual(paths('{"a":[{"b":1},2],"é_1":[]}'), [
       '$',
       '$.a',
@@ -98,7 +98,7 @@ describe('jsonPath', () => {
     ]);
   });
 
-  it('quotes what is no plain name, and shows what hides in one', () => {
+  it('quotes special names, with hidden characters made visible', () => {
     assert.deepEqual(
       paths(`{"b c":0,"1":0,"":0,"it's":0,"\\n\\\\":0,"\\u0000\u202e":0,"\\ud800":0,"x-y":0}`).slice(1),
       [
@@ -116,7 +116,7 @@ describe('jsonPath', () => {
 });
 
 const TEXT = '{"a":[1,2],"b":{"c":3},"bd":4}';
-// 0 {, 1 a, 2 1, 3 2, 4 b, 5 c, 6 bd
+// Node numbers: 0 {, 1 a, 2 1, 3 2, 4 b, 5 c, 6 bd
 const OPEN: Unfolded = new Map([
   [0, 100],
   [1, 100],
@@ -132,13 +132,13 @@ function move(key: string, number: number, unfolded = OPEN): unknown {
 }
 
 describe('the keys of a tree', () => {
-  it('go up and down through what is seen, and to its ends', () => {
+  it('move up and down through the visible rows, and to the ends', () => {
     assert.deepEqual([move('ArrowDown', 0), move('ArrowDown', 3), move('ArrowDown', 6)], [1, 4, 6]);
     assert.deepEqual([move('ArrowUp', 4), move('ArrowUp', 0)], [3, 0]);
     assert.deepEqual([move('Home', 4), move('End', 1)], [0, 6]);
   });
 
-  it('unfold to the right and then go in; fold to the left and then go out', () => {
+  it('unfold and then enter to the right; fold and then leave to the left', () => {
     assert.deepEqual(move('ArrowRight', 4), { kind: 'act' });
     assert.deepEqual([move('ArrowRight', 1), move('ArrowRight', 6)], [2, 6]);
     assert.deepEqual(move('ArrowLeft', 1), { kind: 'act' });
@@ -154,13 +154,13 @@ describe('the keys of a tree', () => {
     assert.deepEqual(move('*', 6), { kind: 'unfold', more: new Map([[4, 100]]) });
   });
 
-  it('go to the next name that begins with a letter, or to the next element by its digit, and begin again', () => {
+  it('move to the next name by its first letter, or to the next element by its digit, and wrap around', () => {
     assert.deepEqual([move('B', 0), move('b', 4), move('b', 6), move('a', 1)], [4, 6, 4, 1]);
     assert.deepEqual([move('1', 0), move('0', 3)], [3, 2]);
     assert.equal(move('c', 0), undefined, 'it is not unfolded');
   });
 
-  it('leave other keys alone', () => {
+  it('ignore other keys', () => {
     for (const key of ['Tab', 'Escape', 'j', '"', 'PageDown']) assert.equal(move(key, 1), undefined);
   });
 });

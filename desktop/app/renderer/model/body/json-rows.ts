@@ -1,4 +1,4 @@
-/** A JSON document as the rows of a tree: what is unfolded, and of long lists only the beginning. */
+/** A JSON document as the rows of a tree: only unfolded nodes, and only the beginning of long lists. */
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { t } from '../../../messages/translate.ts';
 import { childrenOf, type JsonDocument, type JsonNode, sourceOf } from './json-document.ts';
@@ -7,16 +7,16 @@ import { childrenOf, type JsonDocument, type JsonNode, sourceOf } from './json-d
 export const PAGE = 100;
 /** Characters of a string that are shown while it is folded. */
 export const LONG_STRING = 300;
-/** As many as are drawn at once: some more than are in view at a time. */
+/** Rows drawn together: a few more than are visible at a time. */
 const PART_ROWS = 50;
-/** Rows that are unfolded without being asked for. */
+/** Rows that are unfolded initially. */
 const FIRST_ROWS = 40;
 
-/** Number of each node that is unfolded, with how many of its members are shown. */
+/** The unfolded nodes by number, each with the number of its visible members. */
 export type Unfolded = ReadonlyMap<number, number>;
 
 export interface JsonRow {
-  /** number of the node; of what stands for more members: that of their object or array */
+  /** number of the node; a row for more members has the number of their container */
   readonly number: number;
   readonly isMore: boolean;
   /** from 1 */
@@ -26,10 +26,10 @@ export interface JsonRow {
   readonly siblings: number;
 }
 
-/** What tells a row from the others. */
+/** Identifies a row. */
 export type RowName = Pick<JsonRow, 'number' | 'isMore'>;
 
-/** What is unfolded at first: level by level, as long as it stays easy to survey. */
+/** The initially unfolded nodes: level by level, as long as the tree is easy to survey. */
 export function firstUnfolded(document: JsonDocument): Unfolded {
   const unfolded = new Map<number, number>();
   let rows = 1;
@@ -45,7 +45,7 @@ export function firstUnfolded(document: JsonDocument): Unfolded {
   return unfolded;
 }
 
-/** The rows, in order. */
+/** The visible rows in order. */
 export function jsonRows(document: JsonDocument, unfolded: Unfolded): readonly JsonRow[] {
   const rows: JsonRow[] = [];
   const waiting: JsonRow[] = [{ number: 0, isMore: false, level: 1, position: 1, siblings: 1 }];
@@ -69,23 +69,23 @@ export function jsonRows(document: JsonDocument, unfolded: Unfolded): readonly J
   return rows;
 }
 
-/** The rows in parts, of which only those near to what is in view are drawn. */
+/** The rows in parts, of which only those near the visible area are drawn. */
 export function rowParts(rows: readonly JsonRow[]): readonly (readonly JsonRow[])[] {
   const count = Math.ceil(rows.length / PART_ROWS);
   return Array.from({ length: count }, (_, n) => rows.slice(n * PART_ROWS, (n + 1) * PART_ROWS));
 }
 
-/** Names a row. */
+/** The id of a row. */
 export function rowId({ number, isMore }: RowName): string {
   return `${isMore ? 'more' : 'row'}-${number}`;
 }
 
-/** Whether there is more of it than its row shows while it is folded: members, or the rest of a long string. */
+/** Whether a folded row hides something: members, or the rest of a long string. */
 export function isFoldable(node: JsonNode): boolean {
   return node.count > 0 || (node.kind === 'string' && node.end - node.start > LONG_STRING);
 }
 
-/** With all that a node is in unfolded far enough to show it; the same if it is. */
+/** Unfolds everything around a node far enough to show it; returns the same object if it is visible. */
 export function revealed({ nodes }: JsonDocument, unfolded: Unfolded, number: number): Unfolded {
   const more = new Map<number, number>();
   for (let node = nodes[number]; node !== undefined && node.parent >= 0; node = nodes[node.parent]) {
@@ -95,17 +95,19 @@ export function revealed({ nodes }: JsonDocument, unfolded: Unfolded, number: nu
   return more.size === 0 ? unfolded : new Map([...unfolded, ...more]);
 }
 
-/** What is shown as it was sent: without escapes, and without what could be unprintable. */
+/** Text that can be shown as sent: without escapes and unprintable characters. */
 const PLAIN = /^[ !#-[\]-~]*$|^"[ !#-[\]-~]*"$/;
 
-/** A value or name as it is shown: strings with their escapes read, and nothing in them that hides or turns around the rest. */
+/**
+ * The displayed form of a value or name: escapes are decoded, and characters made visible that hide or reverse text.
+ */
 export function shownSource(source: string): string {
   if (PLAIN.test(source)) return source;
   const text = source.startsWith('"') ? JSON.stringify(JSON.parse(source)) : source;
   return escapeUnprintable(text);
 }
 
-/** What an object or array is: `{…} 3 members`. */
+/** The summary of an object or array: `{…} 3 members`. */
 export function summaryOf(node: JsonNode): string {
   if (node.count === 0) return node.kind === 'object' ? '{}' : '[]';
   return node.kind === 'object'
@@ -113,7 +115,7 @@ export function summaryOf(node: JsonNode): string {
     : t('body.elements', { braces: '[…]', count: node.count });
 }
 
-/** What is copied of a value: of a string its characters, of anything else what was sent. */
+/** The text to copy for a value: the characters of a string, or the source of any other value. */
 export function copiedValue(document: JsonDocument, number: number): string {
   const node = document.nodes[number];
   if (node === undefined) return '';
@@ -121,7 +123,7 @@ export function copiedValue(document: JsonDocument, number: number): string {
   return node.kind === 'string' ? (JSON.parse(source) as string) : source;
 }
 
-/* Where a value stands in a JSON document (JSONPath, RFC 9535). */
+/* The path of a value in a JSON document (JSONPath, RFC 9535). */
 
 /** A name that needs no quotes (RFC 9535 section 2.5.1.1). */
 const SHORTHAND = /^[A-Za-z_\u{80}-\u{D7FF}\u{E000}-\u{10FFFF}][\w\u{80}-\u{D7FF}\u{E000}-\u{10FFFF}]*$/u;
@@ -135,7 +137,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
-/** `$.a[0]['b c']`. A name that an object has several times names all of them. */
+/** `$.a[0]['b c']`. A name that occurs several times in an object means all its occurrences. */
 export function jsonPath({ nodes }: JsonDocument, number: number): string {
   const steps: string[] = [];
   for (let node = nodes[number]; node !== undefined && node.parent >= 0; node = nodes[node.parent])
@@ -152,7 +154,7 @@ function member(name: string): string {
   return `['${quoted}']`;
 }
 
-/** `\u200b`, twice for a character that takes two code units. */
+/** `\u200b`, twice for a character of two code units. */
 function escapeUnits(character: string): string {
   return character
     .split('')
@@ -161,21 +163,21 @@ function escapeUnits(character: string): string {
 }
 
 /*
- * What keys do in a tree (WAI-ARIA Authoring Practices, tree view pattern). JSON is written from left to right in every
- * language, and so is its tree: the right arrow unfolds.
+ * The effect of keys in a tree (WAI-ARIA Authoring Practices, tree view pattern). JSON is written from left to right in
+ * every language, and so is its tree: the right arrow unfolds.
  */
 
 export type TreeMove =
-  /** to the row with that place */
+  /** moves to the row at that position */
   | { readonly kind: 'go'; readonly to: number }
-  /** folds or unfolds the row, or shows more */
+  /** folds or unfolds the row, or shows more members */
   | { readonly kind: 'act' }
   | { readonly kind: 'unfold'; readonly more: Unfolded };
 
 /**
  * @param key as in `KeyboardEvent.key`
- * @param at place of the row that has the focus
- * @returns `undefined` for a key that means nothing here
+ * @param at position of the row with the focus
+ * @returns `undefined` for a key without an effect
  */
 export function treeMove(
   key: string,
@@ -224,7 +226,7 @@ export function treeMove(
   }
 }
 
-/** The next row, from the top again after the last one, of a member whose name, or an element whose place, begins with a character. */
+/** The next row, wrapping around, of a member whose name, or an element whose index, begins with a character. */
 function placeOfName(
   key: string,
   nodes: JsonDocument['nodes'],
