@@ -1,2 +1,2 @@
-/** The bundler puts styles into main.css beside main.js. */
+/** The bundler writes styles to main.css beside main.js. */
 declare module '*.css';

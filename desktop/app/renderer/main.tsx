@@ -6,6 +6,6 @@ import './style/main.css';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no root');
-// Until main says what the user has chosen.
+// Until main sends the user's choice.
 setLocale(chooseLocale('system', navigator.languages));
 render(<App bridge={window.culvert} />, root);

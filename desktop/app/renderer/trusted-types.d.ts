@@ -1,4 +1,7 @@
-/** As much of Trusted Types as the window uses (W3C, https://www.w3.org/TR/trusted-types/); TypeScript does not know them yet. */
+/**
+ * The part of Trusted Types that the window uses (W3C, https://www.w3.org/TR/trusted-types/); TypeScript lacks it so
+ * far.
+ */
 declare const trustedTypes: {
   createPolicy(
     name: string,

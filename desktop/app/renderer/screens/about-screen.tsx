@@ -8,7 +8,7 @@ import { Mark } from '../view/icons.tsx';
 import { Screen } from '../view/screen.tsx';
 import { useAction } from '../view/use-action.ts';
 
-/** What this program is and what it is made of. */
+/** Describes this program and its components. */
 export function AboutScreen(): JSX.Element {
   const { bridge } = useShell();
   const [about, setAbout] = useState<About>();

@@ -12,12 +12,12 @@ import { useAction } from '../view/use-action.ts';
 const TITLE = 'checkup-title';
 const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
 
-/** The way to the relay and back, hop by hop as each is checked, with what to do where it stops. */
+/** The path to the relay and back, hop by hop as each is checked, with remedies for a failure. */
 export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JSX.Element {
   const dialog = useModal();
   const end = useRef<HTMLButtonElement>(null);
   const action = useAction();
-  // Before it shows: a key that is pressed right then is for it.
+  // A layout effect, so that keys immediately apply to it.
   useLayoutEffect(() => end.current?.focus(), []);
   const close = (): void => void action.run('checkup:stop', undefined);
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -12,7 +12,7 @@ import { useAction } from '../view/use-action.ts';
 
 const TITLE = 'drop-title';
 
-/** Asks whether a folder that was dropped shall be shared, so that nobody does it by mistake: Enter and Esc share nothing. */
+/** Asks whether to share a dropped folder, to prevent mistakes: Enter and Esc share nothing. */
 export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   const { say } = useShell();
   const dialog = useModal();
@@ -20,7 +20,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   const share = useAction();
   const dismiss = useAction();
   const open = useAction();
-  // Before it shows: a key that is pressed right then must not do what it asks about.
+  // A layout effect, so that a key pressed now cannot confirm.
   useLayoutEffect(() => cancel.current?.focus(), []);
   const { id } = drop;
   const close = (): void => {
@@ -80,7 +80,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   );
 }
 
-/** Over the window while something is dragged over it: what dropping it there does, for who sees where the pointer is. */
+/** Covers the window while something is dragged over it, and describes what dropping it does. */
 export function DropHere(): JSX.Element {
   return (
     <div class="drop-here" aria-hidden="true">
@@ -92,13 +92,13 @@ export function DropHere(): JSX.Element {
 }
 
 /**
- * Takes files that are dropped anywhere on the window, and hands them to main.
+ * Accepts files that are dropped anywhere on the window, and passes them to main.
  *
- * @returns whether something is being dragged over the window that could be dropped there
+ * @returns whether something that can be dropped is being dragged over the window
  */
 export function useDrops(bridge: Bridge): boolean {
   const [isOver, setOver] = useState(false);
-  // In the same task that draws the window: effects run a frame later, and miss what is dragged over it meanwhile.
+  // A layout effect, because effects run a frame later and would miss drags until then.
   useLayoutEffect(() => {
     const offer = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
@@ -107,14 +107,14 @@ export function useDrops(bridge: Bridge): boolean {
       setOver(true);
     };
     const leave = (event: DragEvent): void => {
-      // From one part of the window to another it has not left.
+      // Moving between parts of the window does not leave it.
       if (event.relatedTarget === null) setOver(false);
     };
     const take = (event: DragEvent): void => {
       setOver(false);
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
-      // What is wrong with it is in the next snapshot.
+      // The next snapshot describes problems.
       bridge.drop([...event.dataTransfer.files]).catch(() => undefined);
     };
     addEventListener('dragover', offer);

@@ -19,13 +19,13 @@ import { useModal } from '../view/focus.ts';
 import { hasCommand, useKey } from '../view/keys.ts';
 import { type Action, useAction } from '../view/use-action.ts';
 
-/** More than this is not a search. */
+/** Longer input is not a search. */
 const MOST_TYPED = 200;
 const LIST = 'palette-list';
 
 /**
- * Everything the window can do, found by typing: a combobox in a dialog (ARIA Authoring Practices). It shows what there was when
- * it was opened, so that nothing moves under the choice.
+ * Everything the window can do, found by typing: a combobox in a dialog (ARIA Authoring Practices). Its content is a
+ * copy from when it was opened, so that nothing moves under the choice.
  */
 export function Palette({
   snapshot,
@@ -99,10 +99,10 @@ export function Palette({
   );
 }
 
-/** Groups of what others have named. */
+/** Groups whose entries have user-defined names. */
 const IS_CODE: ReadonlySet<PaletteGroup> = new Set(['tunnels', 'requests']);
 
-/** What was found, by group. @param active id of the entry that Enter chooses */
+/** The results by group. @param active id of the entry that Enter chooses */
 export function PaletteList({
   id,
   found,
@@ -135,7 +135,7 @@ export function PaletteList({
               class="palette-entry"
               role="option"
               aria-selected={entry.id === active}
-              // The field keeps the focus.
+              // Keeps the focus in the field.
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => choose(entry)}
             >
@@ -152,7 +152,7 @@ export function PaletteList({
   );
 }
 
-/** Ways to other places of the window. */
+/** Navigation to other places of the window. */
 export interface PlaceActs {
   readonly show: (focus: string) => void;
   readonly search: (key: string, search: string) => void;
@@ -160,9 +160,9 @@ export interface PlaceActs {
 }
 
 /**
- * Does what was chosen in the palette, which is then closed, unless there is something to read in it.
+ * Performs the chosen action, and closes the palette unless it has to show a result.
  *
- * @returns what was done, in words, or what went wrong
+ * @returns the result in words, or the error
  */
 export function useActs(
   places: PlaceActs,
@@ -178,11 +178,11 @@ export function useActs(
   const run = async (act: PaletteAct): Promise<void> => {
     if (action.isBusy) return;
     setSaid(undefined);
-    // A place remembers where the focus was, which closing gives back.
+    // A place remembers the focus, which closing the palette restores.
     if (isMove(act)) {
       close();
       if (act.kind === 'import') importTo(act.key);
-      // What comes of it is in the next snapshot.
+      // The next snapshot shows the result.
       else if (act.kind === 'choose') void action.run(act.channel, undefined);
       else if (act.kind === 'reopen') void action.run('project:reopen', { folder: act.folder });
       else move(act, places, go);
@@ -195,7 +195,7 @@ export function useActs(
 }
 
 type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'theme' | 'call' }>;
-/** What opens a dialog in its place. */
+/** Actions that replace the palette by a dialog. */
 type Dialog = Extract<PaletteAct, { kind: 'import' | 'choose' | 'reopen' }>;
 type Move = Exclude<PaletteAct, Ask | Dialog>;
 
@@ -216,7 +216,7 @@ function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
   }
 }
 
-/** @returns whether it went well */
+/** @returns whether it succeeded */
 async function ask(act: Ask, run: Action['run']): Promise<boolean> {
   switch (act.kind) {
     case 'tunnel':
@@ -228,7 +228,7 @@ async function ask(act: Ask, run: Action['run']): Promise<boolean> {
   }
 }
 
-/** Whether the palette is open, with the keys that open it, or lead where it leads. */
+/** Whether the palette is open, with its shortcuts and those of its entries. */
 export function usePalette({
   trail,
   setTrail,
@@ -240,16 +240,16 @@ export function usePalette({
 }: {
   trail: Trail;
   setTrail: Dispatch<StateUpdater<Trail>>;
-  /** to the list, and there to the element with an id */
+  /** opens the list, and focuses the element with that id */
   goHome: (focus: string) => void;
-  /** shows what has some words of the log of a tunnel */
+  /** searches the log of a tunnel for some words */
   searchLog: (key: string, search: string) => void;
   setDraft: Dispatch<StateUpdater<FormDraft>>;
   tunnels: readonly TunnelView[];
-  /** whether somebody is signed in */
+  /** whether the user is signed in */
   isOn: boolean;
 }): { isOpen: boolean; close: () => void; places: PlaceActs } {
-  // Whatever leads elsewhere also closes it, in the same redraw: what is to have the focus there could not have it behind a dialog.
+  // Navigation also closes it, in the same redraw: an element behind an open dialog cannot get the focus.
   const [openAt, setOpenAt] = useState<Trail>();
   useKey(
     (event) => isOn && hasCommand(event) && event.key === 'k',
@@ -281,7 +281,7 @@ export function usePalette({
   return { isOpen: isOn && openAt === trail, close: () => setOpenAt(undefined), places };
 }
 
-/** The tunnel that a digit leads to. */
+/** The tunnel with that digit as shortcut. */
 function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): TunnelView | undefined {
   return /^[1-9]$/.test(key) ? tunnels[Number(key) - 1] : undefined;
 }

@@ -17,9 +17,9 @@ import { EditScreen } from './request-editor/edit-screen.tsx';
 import { SettingsScreen } from './settings-screen.tsx';
 import { TunnelsScreen } from './tunnels/tunnels-screen.tsx';
 
-/** There is room for the tunnels, and beside them what was opened. */
+/** Wide enough for the tunnels and an opened screen. */
 const WIDE = '(width >= 720px)';
-/** There is room for the requests of a tunnel between them. */
+/** Also wide enough for a log between them. */
 const WIDEST = '(width >= 1100px)';
 const NO_UNDOS: readonly UndoView[] = [];
 const IN_THE_MIDDLE = { isMain: false, takesFocus: true };
@@ -29,7 +29,7 @@ interface PanesProps {
   session: Extract<SessionView, { state: 'signed-in' }>;
   trail: Trail;
   setTrail: Dispatch<StateUpdater<Trail>>;
-  /** what is typed in the search of the tunnels */
+  /** the text in the search of the tunnels */
   search: string;
   setSearch: (search: string) => void;
   logViews: LogViews;
@@ -37,7 +37,7 @@ interface PanesProps {
   setDraft: (draft: FormDraft) => void;
 }
 
-/** What a signed-in user sees: one screen; in a wide window the tunnels and what was opened; in a wider one a log between them. */
+/** The signed-in window: one screen; in a wide window the tunnels and the opened screen; in a wider one also a log. */
 export function Panes(props: PanesProps): JSX.Element {
   const { snapshot, session, trail, search, setSearch, draft, setDraft } = props;
   const isWide = useMedia(WIDE);
@@ -61,7 +61,7 @@ export function Panes(props: PanesProps): JSX.Element {
   return (
     <div class={`panes ${hasLog ? 'panes-three' : ''}`}>
       {tunnels}
-      {/* What was just done is said once, on the left. */}
+      {/* The undo notice is shown once, on the left. */}
       <UndoContext.Provider value={NO_UNDOS}>
         {hasLog && (
           <Middle tunnelKey={route.key} setTrail={props.setTrail}>
@@ -80,7 +80,7 @@ export function Panes(props: PanesProps): JSX.Element {
   );
 }
 
-/** The log between tunnels and request: what is opened in it shows beside it, and the focus stays. */
+/** The log between tunnels and request. Requests open beside it, while the focus stays. */
 function Middle({
   tunnelKey,
   setTrail,
@@ -111,7 +111,7 @@ function Middle({
   );
 }
 
-/** The screen that was opened last. */
+/** The last opened screen. */
 function Opened(props: PanesProps): JSX.Element | null {
   const { snapshot, session, trail } = props;
   const { route, isBeside } = currentPlace(trail);
@@ -168,7 +168,7 @@ function Log({
   const { route, focus } = currentPlace(trail);
   const { tunnels } = snapshot;
   const opened = 'id' in route ? route.id : undefined;
-  // What is being edited stays.
+  // An editor stays open.
   const hasRequest = route.screen === 'request';
   const follow = useCallback(
     (id: number) => {
@@ -199,7 +199,7 @@ function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   );
 }
 
-/** F6 leads to the next pane, Shift+F6 to the one before: to what had the focus there last, or its heading. */
+/** F6 moves to the next pane, Shift+F6 to the previous one: to its last focus, or its heading. */
 export function usePaneKeys(): void {
   const last = useRef(new WeakMap<Element, HTMLElement>());
   useEffect(() => {

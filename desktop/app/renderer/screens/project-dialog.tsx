@@ -11,7 +11,7 @@ import { useAction } from '../view/use-action.ts';
 
 const TITLE = 'project-title';
 
-/** Asks which tunnels of a project shall be started: Enter and Esc start none. */
+/** Asks which tunnels of a project to start: Enter and Esc start none. */
 export function ProjectDialog({ project }: { project: ProjectView }): JSX.Element {
   const { say } = useShell();
   const dialog = useModal();
@@ -19,7 +19,7 @@ export function ProjectDialog({ project }: { project: ProjectView }): JSX.Elemen
   const start = useAction();
   const dismiss = useAction();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
-  // Before it shows: a key that is pressed right then must not do what it asks about.
+  // A layout effect, so that a key pressed now cannot confirm.
   useLayoutEffect(() => cancel.current?.focus(), []);
   const { id, name } = project;
   const tunnels = project.state === 'open' ? project.tunnels : [];
@@ -88,7 +88,7 @@ export function ProjectDialog({ project }: { project: ProjectView }): JSX.Elemen
   );
 }
 
-/** One tunnel of a project: what visitors would reach, at which address, and who of them. */
+/** One tunnel of a project: its target, address and access policy. */
 export function ProjectTunnel({
   tunnel,
   isChosen,

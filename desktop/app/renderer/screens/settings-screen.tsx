@@ -19,7 +19,7 @@ import { useAction } from '../view/use-action.ts';
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
-/** What is chosen, by what it is called; in the user's language, so made when it is shown. */
+/** Choices with their labels, which are created on demand because they depend on the language. */
 type Choices<T extends string> = Readonly<Record<T, string>>;
 
 const themes = (): Choices<Settings['theme']> => ({
@@ -47,7 +47,7 @@ const languages = (chosen: LanguageChoice): Choices<LanguageChoice> =>
     ]),
   ) as Choices<LanguageChoice>;
 
-/** Everything that can be set; each change takes effect at once. */
+/** All settings; each change applies immediately. */
 export function SettingsScreen({
   settings,
   session,
@@ -59,7 +59,7 @@ export function SettingsScreen({
 }): JSX.Element {
   const { go } = useShell();
   const action = useAction();
-  // What was just set is shown at once, until main reports the actual state.
+  // A new value is shown immediately, until main reports the actual state.
   const [wished, setWished] = useState<Partial<Settings>>({});
   useEffect(() => setWished((wishes) => openWishes(wishes, settings)), [settings]);
   const shown = { ...settings, ...wished };
@@ -154,7 +154,7 @@ export function SettingsScreen({
   );
 }
 
-/** Something that is on or off. */
+/** A setting that is on or off. */
 export function Switch({
   id,
   label,
@@ -189,7 +189,7 @@ export function Switch({
   );
 }
 
-/** One of a few. */
+/** A setting with a few choices. */
 export function Select<T extends string>({
   id,
   label,

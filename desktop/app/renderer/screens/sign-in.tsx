@@ -63,7 +63,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
       }
     }
   };
-  // Whoever has cancelled it knows.
+  // A user who has cancelled needs no message.
   const failure = signIn.error?.code === 'cancelled' ? undefined : signIn.error;
   const general = failure?.field === undefined ? failure : undefined;
   const problem = session.state === 'signed-out' ? session.problem : undefined;
@@ -125,7 +125,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   );
 }
 
-/** One line of text, with its label and what is to be said about it. */
+/** One line of text, with its label, hint and problem. */
 function TextField({
   id,
   label,
@@ -163,7 +163,7 @@ function TextField({
   );
 }
 
-/** How a key can be stored here; known from before while signing in. */
+/** The available ways to store a key, also used while signing in. */
 function useKeeps(session: Session): readonly KeyKept[] {
   const known = useRef<readonly KeyKept[]>([]);
   if (session.state === 'signed-out') known.current = session.keeps;
@@ -173,9 +173,10 @@ function useKeeps(session: Session): readonly KeyKept[] {
 const TITLE = 'invitation-title';
 
 /**
- * Asks whether an invitation shall be taken: any page can open one, so nothing happens before, and Enter takes nothing.
+ * Asks whether to accept an invitation: any web page can open one, so nothing happens before, and Enter accepts
+ * nothing.
  *
- * @param leaving what happens to whoever is signed in
+ * @param leaving what happens to the current sign-in
  */
 export function InvitationDialog({
   invitation,
@@ -190,7 +191,7 @@ export function InvitationDialog({
   const [keep, setKeep] = useState<KeyKept>();
   const accept = useAction();
   const dismiss = useAction();
-  // Before it shows: a key that is pressed right then must not do what it asks about.
+  // A layout effect, so that a key pressed now cannot confirm.
   useLayoutEffect(() => notNow.current?.focus(), []);
   const { id, relay } = invitation;
   const close = (): void => {
@@ -260,7 +261,7 @@ function Question({ invitation }: { invitation: InvitationView }): JSX.Element {
   }
 }
 
-/** Where the key is stored, with what each choice means. */
+/** Where to store the key, with the meaning of each choice. */
 export function KeepChoice({
   keeps,
   value,

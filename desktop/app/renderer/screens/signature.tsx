@@ -15,7 +15,10 @@ import { useAction } from '../view/use-action.ts';
 
 const ICONS = { good: 'check', bad: 'close', open: 'locked' } as const;
 
-/** The signature of a webhook: what it says, the secrets it is checked with, and a repetition with a new one. Else nothing. */
+/**
+ * The signature of a webhook: its verdict, its secrets, and a repetition with a new signature. Empty for other
+ * requests.
+ */
 export function Signature({
   tunnelKey,
   detail,
@@ -88,7 +91,7 @@ export function Signature({
 const FIELD_ID = 'signing-secret';
 const TOGGLE_ID = 'signing-secrets';
 
-/** The secrets that a service signs with: added, and removed, but never shown. */
+/** The secrets of a service: added and removed, but never shown. */
 export function Secrets({
   tunnelKey,
   signature,
@@ -108,7 +111,7 @@ export function Secrets({
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState('');
   const rows = useRef<HTMLUListElement>(null);
-  // A row goes when its secret is removed.
+  // A row disappears when its secret is removed.
   useKeptFocus(rows, (place) => {
     const left = rows.current?.children;
     return (
@@ -205,19 +208,19 @@ export function Secrets({
   );
 }
 
-/** Where it stays: known once there is one. */
+/** Where secrets are stored, once there is one. */
 function keptWords(count: number, isKept: boolean): string {
   if (count === 0) return t('secrets.staysHere');
   return isKept ? t('secrets.keptBySystem') : t('secrets.inMemory');
 }
 
 export interface WatchedSignature {
-  /** `undefined` for what is no webhook, and until there was an answer */
+  /** `undefined` if it is not a webhook, and until main has answered */
   readonly check: SignatureCheck | undefined;
   readonly reload: () => Promise<void>;
 }
 
-/** What the signature of a request says; looked at again as more of the request comes. */
+/** The signature of a request, checked again as more of the request arrives. */
 export function useSignature(
   key: string,
   { id, bytesIn }: Pick<RequestDetail, 'id' | 'bytesIn'>,
@@ -229,11 +232,11 @@ export function useSignature(
     asked.current += 1;
     const mine = asked.current;
     const answer = await bridge.call('signature:look', { key, id });
-    // A result that a later question has overtaken is not shown.
+    // Ignore the result if a later check has started.
     if (mine === asked.current && answer.ok) setCheck(answer.value);
   }, [bridge, key, id]);
   useEffect(() => {
-    // Without main there is nothing to show, and the rest of the screen says so.
+    // Without main there is nothing to show, and the rest of the screen reports that.
     reload().catch(() => undefined);
     return () => {
       asked.current += 1;

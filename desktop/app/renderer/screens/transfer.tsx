@@ -13,7 +13,7 @@ import { type Outcome, useAction } from '../view/use-action.ts';
 const TITLE = 'import-title';
 const TEXT = 'import-text';
 
-/** Takes a HAR file or a `curl` command into the log of a tunnel, and shows what came of it. */
+/** Imports a HAR file or a `curl` command into the log of a tunnel, and shows the result. */
 export function ImportDialog({
   tunnel: { key, slug },
   close,
@@ -30,7 +30,7 @@ export function ImportDialog({
   useLayoutEffect(() => done.current?.focus(), [imported]);
 
   const show = ({ ids }: Imported): void => {
-    // A place remembers where the focus was, which closing gives back.
+    // A place remembers the focus, which closing the dialog restores.
     dialog.current?.close();
     close();
     const [id] = ids;
@@ -109,7 +109,7 @@ export function ImportDialog({
 }
 
 export interface Export {
-  /** Writes requests as a HAR, one file at a time. @param reveal with their secrets */
+  /** Writes requests to a HAR, one file at a time. @param reveal include secrets */
   readonly run: (ids: readonly number[], reveal: boolean) => Promise<void>;
   readonly isBusy: boolean;
   readonly error: CallError | undefined;
@@ -117,7 +117,7 @@ export interface Export {
   readonly words: string;
 }
 
-/** Exports requests of a tunnel to a file that the user names. */
+/** Exports requests of a tunnel to a file chosen by the user. */
 export function useExport(tunnelKey: string): Export {
   const { say } = useShell();
   const action = useAction();

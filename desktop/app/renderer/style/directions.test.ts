@@ -1,4 +1,4 @@
-/** Whether the window mirrors for languages that are written from right to left. */
+/** Checks that the window is mirrored for languages that are written from right to left. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { sidedDeclarations } from '../../../testing/directions.ts';
@@ -13,7 +13,7 @@ describe('style sheets of the window', () => {
 });
 
 describe('components of the window', () => {
-  it('set no side of it', () => {
+  it('do not set a physical side', () => {
     const sided = globSync('desktop/app/renderer/**/*.tsx', { cwd: ROOT }).flatMap((path) => [
       ...readFileSync(new URL(path, ROOT), 'utf8').matchAll(/style=\{\{[^}]*(?:[lL]eft|[rR]ight)\w*:.*/g),
     ]);
@@ -24,8 +24,8 @@ describe('components of the window', () => {
   });
 });
 
-describe('declarations that mean a side of the window', () => {
-  it('are found, whatever says so', () => {
+describe('declarations that set a physical side', () => {
+  it('are detected in every form', () => {
     const sided = [
       'margin-left: auto',
       'border-right: 1px solid red',
@@ -41,7 +41,7 @@ describe('declarations that mean a side of the window', () => {
     assert.deepEqual(found(sided), sided);
   });
 
-  it('are not those that turn round, or are the same on both sides', () => {
+  it('do not include those that follow the direction, or are symmetric', () => {
     assert.deepEqual(
       found([
         'margin-inline-start: auto',

@@ -1,4 +1,4 @@
-/** One tick a second for everything in the window that shows time; it causes nothing else to be drawn again. */
+/** One tick per second for every part of the window that shows time, without redrawing anything else. */
 import { useEffect, useReducer, useRef } from 'preact/hooks';
 
 const TICK_MS = 1000;
@@ -6,9 +6,9 @@ const listeners = new Set<() => void>();
 let timer: number | undefined;
 
 /**
- * A value that depends on the time. The part is drawn again only when the value changes.
+ * A value that depends on the time. The component is redrawn only when the value changes.
  *
- * @param read takes wall-clock ms
+ * @param read called with wall-clock ms
  */
 export function useTime<T extends string | number | boolean>(read: (now: number) => T): T {
   const value = read(Date.now());
@@ -37,7 +37,7 @@ function listen(listener: () => void): () => void {
 }
 
 function tick(): void {
-  // A hidden window needs no time; when it is shown again it is right within a second.
+  // A hidden window needs no time; once shown, it is updated within a second.
   if (document.hidden) return;
   for (const listener of listeners) listener();
 }

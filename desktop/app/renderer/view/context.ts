@@ -1,4 +1,4 @@
-/** What every part of the window may reach: main, the voice for screen readers, and the way to other screens. */
+/** Shared by every part of the window: main, announcements for screen readers, and navigation. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Settings, UndoView } from '../../ipc/snapshot.ts';
@@ -7,7 +7,7 @@ import type { Route } from '../model/route.ts';
 
 export interface Shell {
   readonly bridge: Bridge;
-  /** speaks to people who listen rather than look; a polite live region */
+  /** announces a text to screen readers, in a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
   /** asks what to import into the log of a tunnel */
@@ -16,15 +16,15 @@ export interface Shell {
   readonly back: () => void;
 }
 
-/** what the user can still take back */
+/** actions that the user can still undo */
 export const UndoContext = createContext<readonly UndoView[]>([]);
 
 /** whether long lines of bodies are wrapped */
 export const WrapContext = createContext<Settings['wrapsBodies']>(true);
 
-/** How a screen stands beside others. */
+/** How a screen is placed beside others. */
 export interface Pane {
-  /** whether it is what the window is mainly about */
+  /** whether it is the main screen of the window */
   readonly isMain: boolean;
   /** whether its heading gets the focus when it opens */
   readonly takesFocus: boolean;

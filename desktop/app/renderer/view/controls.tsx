@@ -1,4 +1,4 @@
-/** Small parts that several screens are made of. */
+/** Small components shared by several screens. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { encode } from 'uqr';
@@ -7,7 +7,7 @@ import { t, type TextValues } from '../../messages/translate.ts';
 import { useShell } from './context.ts';
 import { useAction } from './use-action.ts';
 
-/** What happened and what to do, in a box. `alert` if it responds to something the user just did. */
+/** A message and its remedy in a box. `alert` if it responds to an action of the user. */
 export function Notice({
   kind = 'warning',
   alert = false,
@@ -24,7 +24,7 @@ export function Notice({
   );
 }
 
-/** The problem with what the user just asked for. */
+/** The problem with the user's last action. */
 export function Failure({ problem }: { problem: Pick<Problem, 'text'> | undefined }): JSX.Element | null {
   if (problem === undefined) return null;
   return (
@@ -34,7 +34,7 @@ export function Failure({ problem }: { problem: Pick<Problem, 'text'> | undefine
   );
 }
 
-/** A label, its control, and below it the problem or a hint, tied together for screen readers. */
+/** A label, its control, and below it the problem or a hint, linked for screen readers. */
 export function Field({
   id,
   label,
@@ -68,7 +68,7 @@ export function fieldControl(id: string, problem: string | undefined) {
   };
 }
 
-/** A word that does something with one thing of several; its name for screen readers says with which. */
+/** A word that acts on one of several things. Its name for screen readers includes the thing. */
 export function ActionLink({
   id,
   label,
@@ -81,7 +81,7 @@ export function ActionLink({
   label: string;
   of: string;
   expanded?: boolean;
-  /** whether it stands apart, because it ends something */
+  /** whether it is set apart, because it ends something */
   apart?: boolean;
   onClick: () => void;
 }): JSX.Element {
@@ -99,23 +99,23 @@ export function ActionLink({
   );
 }
 
-/** What can be copied; messages choose the words by its kind. */
+/** The kind of thing to copy, which determines the words of messages. */
 export interface CopiedThing extends TextValues {
   readonly kind:
     'requestHeaders' | 'responseHeaders' | 'header' | 'jsonValue' | 'jsonPath' | 'recordName' | 'recordValue';
   readonly name: string;
 }
 
-/** Copies a text, and says so. */
+/** Copies a text, and confirms that. */
 export function CopyButton({
   what,
   text,
   label = t('common.copy'),
 }: {
-  /** what is copied, and its name where there are several */
+  /** what is copied, with its name if there are several */
   what: CopiedThing;
   text: () => string;
-  /** what stands on it */
+  /** text of the button */
   label?: string;
 }): JSX.Element {
   const { say } = useShell();
@@ -138,10 +138,10 @@ export function CopyButton({
   );
 }
 
-/** As much as is remembered of it. */
+/** Characters of a search that are remembered. */
 const MOST_CHARS = 200;
 
-/** A search over a list. Escape empties it; only in an empty one it leaves the screen. */
+/** A search field for a list. Escape clears it; if it is empty, Escape leaves the screen. */
 export function SearchField({
   id,
   label,
@@ -176,7 +176,7 @@ export function SearchField({
 
 const IS_MAC = navigator.platform.startsWith('Mac');
 
-/** A shortcut of Electron as this system writes it. */
+/** A shortcut of Electron in the notation of this system. */
 export function shortcutText(accelerator: string): string {
   return accelerator
     .replace('CommandOrControl', IS_MAC ? 'Cmd' : t('keys.control'))
@@ -185,17 +185,17 @@ export function shortcutText(accelerator: string): string {
     .replace('Space', t('keys.space'));
 }
 
-/** The keys of a shortcut as this system writes them. @param keys such as `Mod+N` */
+/** The keys of a shortcut in the notation of this system. @param keys such as `Mod+N` */
 export function keysText(keys: string): string {
   return keys.replace('Mod+', IS_MAC ? '⌘' : `${t('keys.control')}+`);
 }
 
-/** {@link keysText}, drawn as keys. */
+/** Shows {@link keysText} as key caps. */
 export function Shortcut({ keys }: { keys: string }): JSX.Element {
   return <kbd>{keysText(keys)}</kbd>;
 }
 
-/** How long a button says that it has copied. */
+/** How long a button shows that it has copied. */
 const COPIED_MS = 2000;
 
 /** Whether something was copied a moment ago. */
@@ -210,10 +210,10 @@ export function useCopied(): { readonly isCopied: boolean; readonly setCopied: (
   return { isCopied, setCopied };
 }
 
-/** A light frame of this many modules is part of the code (ISO/IEC 18004 section 9.1). */
+/** A code includes a light border of this many modules (ISO/IEC 18004 section 9.1). */
 const BORDER = 4;
 
-/** An address as a QR code: dark on light in every theme, as scanners expect it. */
+/** An address as a QR code, dark on light in every theme, as scanners expect. */
 export function QrCode({ text }: { text: string }): JSX.Element {
   const { size, path } = useMemo(() => drawQr(text), [text]);
   return (
@@ -232,7 +232,7 @@ function drawQr(text: string): { size: number; path: string } {
   return { size, path };
 }
 
-/** Has the way to the relay and back checked. @param of the tunnel that fails; none for the relay alone */
+/** Starts the diagnostics. @param of the failing tunnel; by default the relay alone */
 export function FindOutWhy({ of }: { of?: { readonly key: string; readonly slug: string } }): JSX.Element {
   const action = useAction();
   return (

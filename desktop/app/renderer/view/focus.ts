@@ -2,10 +2,10 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Trail } from '../model/route.ts';
 
-/** What a screen still waits for, such as its list, has come by then, or the focus stays where it is. */
+/** How long to wait for pending content of a screen, such as its list, before the focus stays elsewhere. */
 const PATIENCE_MS = 10_000;
 
-/** Gives the focus back to the element with which the user left the screen they return to. */
+/** Restores the focus when the user returns to a screen. */
 export function useReturnedFocus(trail: Trail): void {
   const id = trail.at(-1)?.focus;
   useLayoutEffect(() => {
@@ -20,7 +20,7 @@ export function useReturnedFocus(trail: Trail): void {
       window.removeEventListener('pointerdown', stop);
     };
     const timer = window.setTimeout(stop, PATIENCE_MS);
-    // The focus is not taken back from a user who has moved on by then.
+    // A user who has moved on in the meantime keeps the focus.
     window.addEventListener('keydown', stop);
     window.addEventListener('pointerdown', stop);
     observer.observe(document.body, { childList: true, subtree: true });
@@ -29,16 +29,16 @@ export function useReturnedFocus(trail: Trail): void {
 }
 
 /**
- * Keeps the focus in a part of the window when a redraw removes the element that had it: otherwise the keyboard would begin
+ * Keeps the focus in a part of the window when a redraw removes the focused element. Otherwise the keyboard would start
  * at the top again.
  *
- * @param near says which element is next to the removed one; given the position of that among the children of the part
+ * @param near returns the element to focus, given the position of the removed one among the children of the part
  */
 export function useKeptFocus(
   part: RefObject<HTMLElement | null>,
   near: (place: number) => Element | null | undefined,
 ): void {
-  // Read before the redraw: afterwards nothing says where it was.
+  // Read before the redraw, which loses the position.
   const place = [...(part.current?.children ?? [])].findIndex((child) =>
     child.contains(document.activeElement),
   );
@@ -55,7 +55,7 @@ function focusOn(id: string): boolean {
   return element !== null;
 }
 
-/** A dialog that is open for as long as it is drawn, over a window that does nothing meanwhile. */
+/** A dialog that is open while it is drawn, and blocks the window behind it. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
@@ -63,7 +63,7 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
     const before = document.activeElement;
     element?.showModal();
     return () => {
-      // Gives the focus back to what had it. The same redraw may take that away, too.
+      // Restores the previous focus, but the same redraw may remove that element as well.
       element?.close();
       queueMicrotask(() => {
         if (before?.isConnected === false && document.activeElement === document.body) focusOnList();
@@ -73,13 +73,13 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
   return dialog;
 }
 
-/** What was asked about in the dialog is in the list now, the newest first. */
+/** The subject of the dialog is now in the list, with the newest first. */
 function focusOnList(): void {
   const control = document.querySelector<HTMLElement>('.cards button') ?? document.getElementById('port');
   control?.focus();
 }
 
-/** Whether a media query holds, now and whenever that changes. */
+/** Whether a media query matches, updated when that changes. */
 export function useMedia(query: string): boolean {
   const [holds, setHolds] = useState(() => window.matchMedia(query).matches);
   useEffect(() => {

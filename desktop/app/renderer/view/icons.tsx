@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Shape } from '../model/tunnel-state.ts';
 
-/** The mark of Culvert: two arches. */
+/** The Culvert logo: two arches. */
 export function Mark({ size = 20 }: { size?: number }): JSX.Element {
   return (
     <svg class="mark" width={size} height={size} viewBox="0 0 20 20" aria-hidden="true">
@@ -50,7 +50,7 @@ const ICONS = {
   next: 'm6 3.5 4.5 4.5L6 12.5',
 } as const;
 
-/** Those that point to where a line begins or ends. */
+/** Icons that point to the start or end of a line. */
 const TURNING: ReadonlySet<keyof typeof ICONS> = new Set(['back']);
 
 export function Icon({ name }: { name: keyof typeof ICONS }): JSX.Element {

@@ -1,20 +1,20 @@
-/** Keys that work wherever the focus is. */
+/** Keys that work regardless of the focus. */
 import { useLayoutEffect } from 'preact/hooks';
 
 /**
- * @param isOn whether there is anything that Escape could do here
+ * @param isOn whether Escape has an effect here
  * @param onEscape called for an Escape that nothing smaller, such as an open list, has handled
  */
 export function useEscape(isOn: boolean, onEscape: () => void): void {
   useKey((event) => isOn && event.key === 'Escape', onEscape);
 }
 
-/** Calls back for a key that no part of the window has handled. */
+/** Calls back for a key that no other part of the window has handled. */
 export function useKey(
   matches: (event: KeyboardEvent) => boolean,
   onKey: (event: KeyboardEvent) => void,
 ): void {
-  // Before the redraw shows: a key that is pressed right after it means what is seen.
+  // A layout effect, so that keys apply to what is visible.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || !matches(event)) return;
@@ -26,7 +26,7 @@ export function useKey(
   });
 }
 
-/** Whether the key belongs to a text that is being edited. */
+/** Whether the key is typed into a text field. */
 export function isTyping({ target }: KeyboardEvent): boolean {
   return (
     target instanceof HTMLTextAreaElement ||

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { t } from '../../messages/translate.ts';
 import { useModal } from './focus.ts';
 
-/** A place in the window, in px from its beginning (where a line begins) and its top. */
+/** A position in the window, in px from its inline start and its top. */
 export interface Spot {
   readonly across: number;
   readonly down: number;
@@ -13,17 +13,17 @@ export interface MenuItem {
   readonly act: () => void | Promise<void>;
 }
 
-/** Where a menu that was asked for opens: at the mouse, or below what has the focus. */
+/** Where a context menu opens: at the mouse, or below the focused element. */
 export function spotOf(event: MouseEvent, element: Element): Spot {
   const { left, right, bottom, width } = element.getBoundingClientRect();
-  // A key has no place, and what stands for one may be outside.
+  // A key has no position, and the synthetic one may be outside.
   const isAtMouse = event.button === 2 && event.clientX >= left && event.clientX <= right;
   const x = isAtMouse ? event.clientX : left + Math.min(width / 2, 48);
   const isMirrored = document.documentElement.dir === 'rtl';
   return { across: isMirrored ? window.innerWidth - x : x, down: isAtMouse ? event.clientY : bottom };
 }
 
-/** A menu over the window (WAI-ARIA Authoring Practices, menu): closed by what is chosen, by Escape, or by a click beside it. */
+/** A menu over the window (WAI-ARIA Authoring Practices, menu). Closed by a choice, Escape, or a click outside. */
 export function Menu({
   label,
   spot: { across, down },
@@ -37,7 +37,7 @@ export function Menu({
 }): JSX.Element {
   const dialog = useModal();
   const leave = (): void => {
-    // A place remembers where the focus was, which closing gives back.
+    // A place remembers the focus, which closing the menu restores.
     dialog.current?.close();
     close();
   };
@@ -45,7 +45,7 @@ export function Menu({
     const buttons = [...(dialog.current?.querySelectorAll('button') ?? [])];
     const at = buttons.findIndex((button) => button === document.activeElement);
     const to = placeAfter(event.key, at, buttons.length);
-    // No key means anything behind it.
+    // Keys must not act on the window behind it.
     event.stopPropagation();
     if (event.key === 'Escape' || event.key === 'Tab') leave();
     else if (to === undefined) return;
@@ -81,7 +81,7 @@ export function Menu({
   );
 }
 
-/** @returns `undefined` for a key that leads nowhere */
+/** @returns `undefined` for a key that does not move */
 function placeAfter(key: string, at: number, count: number): number | undefined {
   switch (key) {
     case 'ArrowDown':

@@ -6,9 +6,9 @@ type Tags = Readonly<Record<string, (inside: ComponentChild[]) => ComponentChild
 const BOLD: Tags = { b: (inside) => <b>{inside}</b> };
 
 /**
- * A text with markup in it.
+ * Renders a text with markup.
  *
- * @param tags what each tag of the message becomes; `<b>` unless said otherwise
+ * @param tags the element for each tag of the message; by default `<b>`
  */
 export function rich(key: TextKey, values: TextValues, tags: Tags = BOLD): ComponentChild[] {
   return tagged<ComponentChild>(key, values, tags);

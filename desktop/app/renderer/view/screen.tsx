@@ -9,7 +9,7 @@ import { Icon } from './icons.tsx';
 import { hasCommand, isTyping, useKey } from './keys.ts';
 import { useAction } from './use-action.ts';
 
-/** A screen with a heading that takes the focus when the screen opens, and a way back. */
+/** A screen with a heading, which gets the focus when the screen opens, and a back button. */
 export function Screen({
   title,
   titleDir,
@@ -17,7 +17,7 @@ export function Screen({
   children,
 }: {
   title: string;
-  /** of one that is code, not words of ours */
+  /** direction of a title that is code */
   titleDir?: 'ltr' | undefined;
   actions?: ComponentChildren;
   children: ComponentChildren;
@@ -27,7 +27,7 @@ export function Screen({
   const { isMain, takesFocus } = useContext(PaneContext);
   const Root = isMain ? 'div' : 'section';
   const Content = isMain ? 'main' : 'div';
-  // Before it shows: later, the focus would be taken from whoever has gone on by a key.
+  // A layout effect, because a later focus would interrupt a user who has already pressed a key.
   useLayoutEffect(() => {
     if (takesFocus) heading.current?.focus();
     // Only when it opens.
@@ -55,7 +55,9 @@ export function Screen({
   );
 }
 
-/** What was just done, with a way to take it back: over the end of a screen, so that nothing moves when it comes or goes. */
+/**
+ * The last action with an undo button, over the end of a screen, so that nothing moves when it appears or disappears.
+ */
 export function UndoDock(): JSX.Element | null {
   const undos = useContext(UndoContext);
   const { say } = useShell();

@@ -7,7 +7,7 @@ import { useShell } from './context.ts';
 export interface Action {
   readonly isBusy: boolean;
   readonly error: CallError | undefined;
-  /** @returns whether it went well, with the result */
+  /** @returns whether it succeeded, with the result */
   readonly run: <C extends keyof Channels>(
     channel: C,
     payload: Channels[C]['payload'],
@@ -19,7 +19,7 @@ export type Outcome<C extends keyof Channels> =
   | { readonly ok: true; readonly value: Channels[C]['result'] }
   | { readonly ok: false; readonly error: CallError };
 
-/** Asks main for something the user wants, one at a time, and keeps what went wrong. */
+/** Sends the user's requests to main, one at a time, and keeps the last error. */
 export function useAction(): Action {
   const { bridge } = useShell();
   const [state, setState] = useState<{ isBusy: boolean; error: CallError | undefined }>({

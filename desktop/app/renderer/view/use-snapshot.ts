@@ -8,7 +8,7 @@ import { share } from '../model/other-tunnel.ts';
 export interface Watched {
   /** `undefined` until main has sent the first */
   readonly snapshot: Snapshot | undefined;
-  /** why there is none */
+  /** why it is missing */
   readonly problem: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export function useSnapshot(
     const stop = bridge.on('snapshot:changed', take);
     const ask = async (): Promise<void> => {
       const answer = await bridge.call('snapshot:get', undefined);
-      // A push that came meanwhile is newer.
+      // A push that arrived in the meantime is newer.
       if (latest !== undefined) return;
       if (answer.ok) take(answer.value);
       else setWatched({ snapshot: undefined, problem: answer.error.text });
@@ -46,16 +46,16 @@ export function useSnapshot(
   return watched;
 }
 
-/** What is typed is remembered once the typing pauses. */
+/** Input is stored once typing pauses. */
 const REMEMBER_MS = 500;
 
-/** What of each log is shown. */
+/** The views of the logs. */
 export interface LogViews {
   readonly viewOf: (tunnel: TunnelView | undefined) => LogView;
   readonly show: (key: string, view: LogView) => void;
 }
 
-/** What of each log the user wants to see, which main remembers by tunnel. */
+/** The user's view of each log, which main stores by tunnel. */
 export function useLogViews(bridge: Bridge): LogViews {
   const [views, setViews] = useState<ReadonlyMap<string, LogView>>(new Map());
   const timers = useRef(new Map<string, number>());
@@ -65,7 +65,7 @@ export function useLogViews(bridge: Bridge): LogViews {
       window.clearTimeout(timers.current.get(key));
       const remember = (): void => {
         timers.current.delete(key);
-        // What cannot be remembered is shown all the same.
+        // A view that cannot be stored is still shown.
         bridge.call('log:view', { key, ...view }).catch(() => {});
       };
       timers.current.set(key, window.setTimeout(remember, REMEMBER_MS));

@@ -1,4 +1,4 @@
-/** A list of which only the rows around what is in view are in the page. All of its rows have one height, which its style sets. */
+/** Draws only the rows of a list around the visible area. All rows have the same height, set by the style sheet. */
 import type { RefObject } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NO_ROWS, type RowWindow, rowWindow } from '../model/row-window.ts';
@@ -7,19 +7,19 @@ export interface VirtualRows {
   readonly window: RowWindow;
   /** px of one row; 0 until it is known */
   readonly rowHeight: number;
-  /** rows that fit into view */
+  /** number of rows that fit into view */
   readonly perPage: () => number;
-  /** number of the first row that is all in view */
+  /** number of the first completely visible row */
   readonly firstInView: () => number;
 }
 
 /**
- * Draws rows as they come into view. When rows are added or removed further up, what is in view stays where it is.
+ * Draws rows as they come into view. When rows are added or removed above, visible rows keep their position.
  *
- * @param list as high as all of its rows
- * @param ruler as high as one row
- * @param ids of the rows, in order
- * @param placeOf number of a row with an id
+ * @param list an element as high as all rows
+ * @param ruler an element as high as one row
+ * @param ids ids of the rows, in order
+ * @param placeOf returns the number of the row with an id
  */
 export function useVirtualRows(
   list: RefObject<HTMLElement | null>,
@@ -36,7 +36,7 @@ export function useVirtualRows(
     setShown((before) => (before.from === next.from && before.to === next.to ? before : next));
   }, [list, rowHeight, ids]);
 
-  // What was in view is still there, at another place.
+  // Visible rows are now at another position.
   const previous = useRef(ids);
   useLayoutEffect(() => {
     const before = previous.current;
@@ -54,7 +54,7 @@ export function useVirtualRows(
 
   useLayoutEffect(look, [look]);
   useLayoutEffect(() => {
-    // Whatever scrolls: the list's own pane, or in a low window all of it.
+    // The scrolling element is the list's own pane, or in a low window the whole page.
     window.addEventListener('scroll', look, { capture: true, passive: true });
     window.addEventListener('resize', look);
     return () => {
@@ -71,7 +71,10 @@ export function useVirtualRows(
   };
 }
 
-/** px that something is high. Apart from the rows: what lives as long as this would keep those that were there first. */
+/**
+ * The height of an element in px. Separate from the rows, because a long-lived effect would keep the first ones in
+ * memory.
+ */
 function useHeight(ruler: RefObject<HTMLElement | null>): number {
   const [height, setHeight] = useState(0);
   useLayoutEffect(() => {
@@ -86,7 +89,7 @@ function useHeight(ruler: RefObject<HTMLElement | null>): number {
   return height;
 }
 
-/** px of the list that are above what is in view, and px that are in view of what scrolls it. */
+/** px of the list above the visible area, and px of the visible area. */
 function viewOf(list: HTMLElement | null): { above: number; height: number } {
   if (list === null) return { above: 0, height: 0 };
   const box = scrollerOf(list).getBoundingClientRect();
@@ -95,7 +98,7 @@ function viewOf(list: HTMLElement | null): { above: number; height: number } {
   return { above: top - list.getBoundingClientRect().top, height: Math.max(0, bottom - top) };
 }
 
-/** What scrolls a list: in a low window the page as one. */
+/** The element that scrolls a list: in a low window the whole page. */
 export function scrollerOf(list: HTMLElement): Element {
   const pane = list.closest('.scroll');
   const page = document.scrollingElement ?? document.documentElement;

@@ -15,7 +15,7 @@ import { Failure, Field, fieldControl, useCopied } from '../../view/controls.tsx
 import { Icon } from '../../view/icons.tsx';
 import { type Action, useAction } from '../../view/use-action.ts';
 
-/** Who may come in: one of five, and what that one needs. */
+/** The access policy: one of five choices, with its details. */
 export function AccessFields({
   id,
   draft,
@@ -23,18 +23,18 @@ export function AccessFields({
   detailProblem,
   change,
 }: {
-  /** of the form; its controls are `<id>-<kind>`, and `<id>-detail` if the kind needs more */
+  /** id of the form; its controls are `<id>-<kind>`, and `<id>-detail` if the kind has details */
   id: string;
   draft: AccessDraft;
-  /** of the choice itself */
+  /** problem of the choice itself */
   problem: string | undefined;
-  /** of what the chosen one needs */
+  /** problem of the details of the choice */
   detailProblem: string | undefined;
   change: (draft: AccessDraft) => void;
 }): JSX.Element {
   const { say } = useShell();
   const invent = useAction();
-  // A password arrives a moment later, when more may have been typed.
+  // A generated password arrives later, when the user may have typed more.
   const latest = useRef(draft);
   latest.current = draft;
   const inventPassword = async (): Promise<void> => {
@@ -111,14 +111,14 @@ export function AccessFields({
   );
 }
 
-/** The lock of a card: shows whether the tunnel is open to everybody, and unfolds who may come in. */
+/** The lock of a card: shows whether the tunnel is open to everybody, and unfolds the access policy. */
 export function AccessButton({
   tunnel: { key, slug, lock },
   isOpen,
   onClick,
 }: {
   tunnel: TunnelView;
-  /** whether the panel with the lock is unfolded */
+  /** whether the access panel is unfolded */
   isOpen: boolean;
   onClick: () => void;
 }): JSX.Element {
@@ -138,7 +138,7 @@ export function AccessButton({
   );
 }
 
-/** Who may come into a tunnel that is not open to everybody, and what to send to those. */
+/** The access policy of a tunnel that is not open to everybody, and what to send to visitors. */
 export function AccessRow({
   tunnel,
   isOpen,
@@ -153,7 +153,7 @@ export function AccessRow({
   const { lock, key, slug } = tunnel;
   if (lock.kind === 'anyone') return null;
   const { label, value } = accessLine(lock);
-  // One of them is enough to come in.
+  // Visitors need only one of them.
   const hasPassword = 'password' in lock && lock.password !== undefined;
   return (
     <div class="lock-row">
@@ -178,7 +178,7 @@ export function AccessRow({
   );
 }
 
-/** Copies what lets people in: one sentence with the address and the password. */
+/** Copies an invitation for visitors: a sentence with the address and the password. */
 function CopyShare({ tunnel: { key, slug }, run }: { tunnel: TunnelView; run: Action['run'] }): JSX.Element {
   const { say } = useShell();
   const { isCopied, setCopied } = useCopied();

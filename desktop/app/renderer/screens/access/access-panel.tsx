@@ -21,7 +21,7 @@ import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from './access-fields.tsx';
 import { Links } from './links.tsx';
 
-/** Changes who may come into a live tunnel, and makes links to one that is only for these. */
+/** Changes the access policy of a live tunnel, and creates links if it uses them. */
 export function AccessPanel({
   tunnel,
   onDone,
@@ -37,7 +37,7 @@ export function AccessPanel({
   const id = `lock-form-${key}`;
   const isSame = isSameAccess(draft, lock);
 
-  // A lock of several parts cannot be chosen in the form, which then begins with another.
+  // A policy of several parts cannot be chosen in the form, which then starts with another one.
   const shows = (part: 'links' | 'knock'): boolean =>
     asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
   const change = (next: AccessDraft): void => {
@@ -59,7 +59,7 @@ export function AccessPanel({
       if (!answer.ok) return;
       say(t('lock.whoNow', { slug, lock: accessWords(read.lock) }));
     }
-    // Links are made in this panel, of which more is shown from now on.
+    // Links are created in this panel, which now shows more.
     if (read.lock.kind !== 'links') onDone(read.lock.kind);
   };
 
@@ -94,7 +94,7 @@ export function AccessPanel({
   );
 }
 
-/** Visitors who were let in, for how long they still are, and the way out for each. */
+/** The approved visitors, with the end of each approval and a button to revoke it. */
 export function ApprovedVisitors({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
   const { say } = useShell();
   const list = useAction();
@@ -108,7 +108,7 @@ export function ApprovedVisitors({ tunnel: { key, slug, knocks } }: { tunnel: Tu
   });
 
   const { run } = list;
-  // Whoever was admitted no longer knocks.
+  // An approved visitor is no longer waiting.
   useEffect(() => {
     let isCurrent = true;
     const load = async (): Promise<void> => {

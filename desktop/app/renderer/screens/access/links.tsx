@@ -11,7 +11,7 @@ import { Failure } from '../../view/controls.tsx';
 import { useKeptFocus } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
 
-/** The links of a tunnel: makes one and copies it, lists them, revokes each. */
+/** The links of a tunnel: creates and copies links, lists them, and revokes each. */
 export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.Element {
   const { say } = useShell();
   const list = useAction();
@@ -22,7 +22,7 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
   const [copied, setCopied] = useState<string>();
   const rows = useRef<HTMLUListElement>(null);
   const noteId = `link-note-${key}`;
-  // A row goes when its link is revoked.
+  // A row disappears when its link is revoked.
   useKeptFocus(rows, (place) => {
     const left = rows.current?.children;
     return (

@@ -22,7 +22,7 @@ import { JsonTree } from './json-tree.tsx';
 import { HtmlPreview, ImagePreview } from './previews.tsx';
 import { TextView } from './text-view.tsx';
 
-/** A body, in the way of showing it that suits it best, with the others to choose from. */
+/** A body in its best view, with the other views to choose from. */
 export function Body({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
   const view = useMemo(() => bodyView(message), [message]);
   return view === undefined ? <p class="hint">{t('body.none')}</p> : <SomeBody of={of} view={view} />;
@@ -102,14 +102,14 @@ function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Elemen
   );
 }
 
-/** Whether a key means this body: that of the message with the focus, or without one the last. */
+/** Whether a key applies to this body: the one of the focused message, or else the last. */
 function isMeant(section: HTMLElement | null): boolean {
   const focused = document.activeElement?.closest('.message')?.querySelector('.body-view');
   const meant = focused ?? [...document.querySelectorAll('.body-view')].at(-1);
   return section !== null && meant === section;
 }
 
-/** A body in one of the ways of showing it. */
+/** A body in one of its views. */
 export function ShownBody({
   label,
   view,
@@ -120,7 +120,7 @@ export function ShownBody({
   label: string;
   view: BodyView;
   way: Way;
-  /** what there is to be read, if that is text */
+  /** the readable text of the view; `undefined` for binary content */
   text: string | undefined;
   find: Find;
 }): JSX.Element {
@@ -143,7 +143,7 @@ export function ShownBody({
   );
 }
 
-/** A form as a table of its fields and files. */
+/** The fields and files of a form as a table. */
 export function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
   return (
     <div role="region" aria-label={label}>
@@ -151,7 +151,7 @@ export function FormTable({ label, form }: { label: string; form: Form }): JSX.E
         <caption>{t('body.form')}</caption>
         <tbody>
           {form.parts.map(({ name, value, file }, index) => (
-            // A name can occur several times; its position distinguishes it from the others.
+            // Names may repeat, so the position is the key.
             <tr key={index}>
               <th scope="row" dir="ltr">
                 {name}
@@ -175,17 +175,17 @@ function fileText({ name, type, size, isCut }: FormFile): string {
   ].join(', ');
 }
 
-/** ms of work in a frame. */
+/** ms of work per frame. */
 const SLICE_MS = 10;
 
-/** What there is to be read of a body, once it is there. */
+/** The readable text of a body, once it is available. */
 export interface ReadText {
   readonly way: Way;
-  /** `undefined` for what is not text */
+  /** `undefined` if it is not text */
   readonly text: string | undefined;
 }
 
-/** The text of a way of showing a body. While a long one is laid out, it is the one that was there before. */
+/** The text of a body in a view. While a long one is formatted, returns the previous text. */
 export function useText(view: BodyView, way: Way): ReadText {
   const work = useMemo(() => new TextWork(view, way), [view, way]);
   const shown = useRef(work);
@@ -195,7 +195,7 @@ export function useText(view: BodyView, way: Way): ReadText {
     if (work.isDone) return undefined;
     let frame: number;
     const advance = (): void => {
-      // Shown in a frame of its own.
+      // Shown in a separate frame.
       if (work.isDone) return redraw((count) => count + 1);
       work.advance();
       frame = requestAnimationFrame(advance);
@@ -206,7 +206,7 @@ export function useText(view: BodyView, way: Way): ReadText {
   return shown.current;
 }
 
-/** Writes a text, a slice at a time; most are there after the first. */
+/** Formats a text in slices; most texts need only one. */
 class TextWork implements ReadText {
   readonly view: BodyView;
   readonly way: Way;

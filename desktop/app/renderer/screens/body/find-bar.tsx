@@ -6,7 +6,7 @@ import type { JsonDocument } from '../../model/body/json-document.ts';
 import type { MessageKind } from '../../model/request.ts';
 import { Icon } from '../../view/icons.tsx';
 
-/** Looks for a text within a body: Enter goes to the next, Shift and Enter to the one before, Escape ends it. */
+/** Searches a body: Enter moves to the next match, Shift+Enter to the previous one, Escape closes the bar. */
 export function FindBar({
   of,
   find,
@@ -18,7 +18,7 @@ export function FindBar({
 }): JSX.Element {
   const { query = '', setQuery, found, current, move } = find;
   const field = useRef<HTMLInputElement>(null);
-  // Before it shows: what is typed right after it was opened is for it.
+  // A layout effect, so that text typed immediately after opening goes into the field.
   useLayoutEffect(() => field.current?.focus(), []);
   return (
     <div class="find" role="search">
@@ -71,17 +71,17 @@ export function FindBar({
 }
 
 export interface Find {
-  /** `undefined` while nothing is looked for */
+  /** `undefined` while nothing is searched for */
   readonly query: string | undefined;
   readonly found: Found;
-  /** which of what was found is looked at */
+  /** index of the current match */
   readonly current: number;
   readonly setQuery: (query: string | undefined) => void;
-  /** by how many, forward; round the end */
+  /** moves forward by that many matches, and wraps around */
   readonly move: (by: number) => void;
 }
 
-/** Looks for a text in what is shown of a body. */
+/** Searches the visible content of a body. */
 export function useFind(shown: JsonDocument | string | undefined): Find {
   const [query, setQuery] = useState<string>();
   const [current, setCurrent] = useState(0);
@@ -89,7 +89,7 @@ export function useFind(shown: JsonDocument | string | undefined): Find {
     if (query === undefined || shown === undefined) return NOTHING_FOUND;
     return typeof shown === 'string' ? findInText(shown, query) : findInJson(shown, query);
   }, [shown, query]);
-  // Before it shows: whoever presses Enter right after that goes on from the first.
+  // A layout effect, so that Enter immediately afterwards continues from the first match.
   useLayoutEffect(() => setCurrent(0), [found]);
   const count = found.at.length;
   return {

@@ -25,10 +25,12 @@ import {
 import { countText } from '../../model/numbers.ts';
 import { CopyButton } from '../../view/controls.tsx';
 
-/** Of a long path its end is shown. */
+/** A longer path is shown by its end. */
 const PATH_CHARACTERS = 120;
 
-/** A JSON document as a tree that folds (WAI-ARIA Authoring Practices, tree view), with copies of value and path. */
+/**
+ * A JSON document as a foldable tree (WAI-ARIA Authoring Practices, tree view), with buttons to copy value and path.
+ */
 export function JsonTree({
   label,
   document,
@@ -38,7 +40,7 @@ export function JsonTree({
   label: string;
   document: JsonDocument;
   found: Found;
-  /** which of what was found is looked at */
+  /** index of the current match */
   current: number;
 }): JSX.Element {
   const base = useId();
@@ -47,13 +49,13 @@ export function JsonTree({
   const tree = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => jsonRows(document, unfolded), [document, unfolded]);
   const place = rows.findIndex(({ number, isMore }) => number === chosen.number && isMore === chosen.isMore);
-  // What was chosen may be gone since: what showed more of a list, once it shows all of it.
+  // The chosen row may be gone, for example one for more members once all are shown.
   const lastPlace = useRef(0);
   const at = place >= 0 ? place : Math.min(lastPlace.current, rows.length - 1);
   lastPlace.current = at;
   const foundNodes = useMemo(() => new Set(found.at), [found]);
   const target = found.at[current];
-  // Before it shows: whoever moves on by then moves on from there.
+  // A layout effect, so that the next move starts at the new row.
   useLayoutEffect(() => {
     if (target === undefined) return;
     setUnfolded((before) => revealed(document, before, target));
@@ -63,7 +65,7 @@ export function JsonTree({
     if (target === undefined) return;
     elementOf(base, { number: target, isMore: false })?.scrollIntoView({ block: 'nearest' });
   }, [base, target, rows]);
-  // Read before the redraw: the element with the focus may go with its part.
+  // Read before the redraw, which may remove the part with the focused element.
   const hasFocus = tree.current?.contains(window.document.activeElement) === true;
   useLayoutEffect(() => {
     if (hasFocus) elementOf(base, chosen)?.focus();
@@ -148,15 +150,15 @@ export function JsonTree({
   );
 }
 
-/** @param base what its id begins with */
+/** @param base prefix of the row's id */
 function elementOf(base: string, row: RowName): HTMLElement | null {
   return window.document.getElementById(`${base}-${rowId(row)}`);
 }
 
-/** Deeper levels begin there, too. */
+/** Indentation limit; deeper levels start at the same position. */
 const MOST_STEPS = 16;
 
-/** One value of a JSON tree, or what stands for more of them. Few of many rows change at a time. */
+/** One value of a JSON tree, or a placeholder for more members. Memoized, because few of many rows change at a time. */
 export const JsonRowView = memo(function JsonRowView({
   id,
   document,
@@ -170,10 +172,10 @@ export const JsonRowView = memo(function JsonRowView({
   id: string;
   document: JsonDocument;
   isUnfolded: boolean;
-  /** whether the keys act on it */
+  /** whether keys apply to it */
   isChosen: boolean;
   isFound: boolean;
-  /** whether it is what is looked at of what was found */
+  /** whether it is the current match */
   isTarget: boolean;
   /** folds or unfolds it, or shows more */
   act: (row: RowName) => void;
@@ -215,7 +217,7 @@ export const JsonRowView = memo(function JsonRowView({
   );
 });
 
-/** What a value is called: its name in an object, its place in an array. */
+/** The label of a value: its name in an object, or its index in an array. */
 function Name({ document, node }: { document: JsonDocument; node: JsonNode }): JSX.Element | null {
   const parent = document.nodes[node.parent];
   if (parent === undefined) return null;
@@ -237,7 +239,7 @@ function Value({
 }: {
   document: JsonDocument;
   node: JsonNode;
-  /** whether all of a long string is shown */
+  /** whether a long string is shown completely */
   isWhole: boolean;
 }): JSX.Element {
   if (node.kind === 'object' || node.kind === 'array') return <span class="dim">{summaryOf(node)}</span>;
@@ -256,17 +258,17 @@ function Value({
   );
 }
 
-/** px of a row that is not wrapped: until a part is drawn, its height is a guess. */
+/** px of an unwrapped row, which estimates the height of undrawn parts. */
 const ROW_PX = 24;
 
-/** Rows of a tree that are in the page only while they are near to what is in view. */
+/** Rows of a tree that are drawn only near the visible area. */
 export function JsonPart({
   rows,
   isNeeded,
   draw,
 }: {
   rows: readonly JsonRow[];
-  /** whether they are in the page in any case */
+  /** whether they are always drawn */
   isNeeded: boolean;
   draw: (row: JsonRow) => JSX.Element;
 }): JSX.Element {

@@ -6,9 +6,10 @@ import { countText } from '../../model/numbers.ts';
 import { useMedia } from '../../view/focus.ts';
 
 /**
- * A page as it looks, in a frame of its own: nothing in it runs, is loaded from anywhere, or leads anywhere. Whatever a sender
- * tries has four doors to pass: only harmless elements and attributes are copied (`fillWithHtml`), the frame's sandbox allows no
- * script, form or window, its own policy and the window's allow no network. Same-origin, so that the copy can be put there.
+ * Previews a page in a frame: nothing in it runs, is loaded from anywhere, or links anywhere. Four barriers stop a
+ * malicious sender: only harmless elements and attributes are copied (`fillWithHtml`), the frame's sandbox allows no
+ * script, form or window, and the policies of the frame and of the window allow no network. The frame is same-origin,
+ * so that the copy can be inserted.
  */
 export function HtmlPreview({ label, html }: { label: string; html: string }): JSX.Element {
   const frame = useRef<HTMLIFrameElement>(null);
@@ -39,7 +40,7 @@ const WORDS = {
   large: 'body.picture.large',
 } as const satisfies Record<string, TextKey>;
 
-/** A picture. Its size is known before it is unpacked: one that would fill the memory is not drawn. */
+/** An image. Its size is known before it is decoded, so one that would fill the memory is not drawn. */
 export function ImagePreview({
   label,
   image,
@@ -54,7 +55,7 @@ export function ImagePreview({
   const [state, setState] = useState<State>({ kind: 'waiting' });
   const onLoad = ({ naturalWidth: width, naturalHeight: height }: HTMLImageElement): void =>
     setState(width * height > MOST_PIXELS ? { kind: 'large' } : { kind: 'shown', width, height });
-  // Whoever wants nothing to move sees the first picture of several.
+  // Users who prefer no motion see the first frame of an animation.
   const isStill = useMedia(STILL) && image.type !== 'image/svg+xml';
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<HTMLImageElement>(null);
@@ -84,14 +85,14 @@ export function ImagePreview({
   );
 }
 
-/** Copies of a stranger's HTML that can do nothing but look like it. */
+/** Copies untrusted HTML so that only its appearance remains. */
 
-/** What the frame may load: nothing, from nowhere. Pictures and styles are in the page itself. */
+/** The frame may load nothing. Images and styles are in the page itself. */
 export const PREVIEW_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
-/** Elements that are copied; a page with more is cut. */
+/** Maximum of copied elements; a larger page is cut. */
 const MOST_ELEMENTS = 20_000;
 
-/** Elements that only look like something. Of any other that is not dropped, its content is copied. */
+/** Purely visual elements. Other elements are replaced by their content, unless they are dropped. */
 const COPIED = new Set(
   (
     'a abbr address article aside b bdi bdo big blockquote br button caption center cite code col colgroup dd del details dfn ' +
@@ -100,14 +101,14 @@ const COPIED = new Set(
     'strong sub summary sup table tbody td textarea tfoot th thead time tr tt u ul var wbr'
   ).split(' '),
 );
-/** Elements that are left out with all that is in them. */
+/** Elements that are dropped with their content. */
 const DROPPED = new Set(
   (
     'applet area audio base canvas dialog embed frame frameset iframe link map math meta object param portal script source svg ' +
     'template title track video'
   ).split(' '),
 );
-/** Attributes that load nothing, run nothing, lead nowhere and take no focus. */
+/** Attributes that load nothing, run nothing, link nowhere and do not affect the focus. */
 const ATTRIBUTES = new Set(
   (
     'align alt bgcolor border cellpadding cellspacing checked class color cols colspan dir face height id lang max min open ' +
@@ -118,7 +119,7 @@ const CONTROLS = 'button, input, select, textarea';
 
 const parsing = trustedTypes.createPolicy('inert-html', { createHTML: (text) => text });
 
-/** Puts a copy of the HTML into a frame that is empty. */
+/** Inserts a copy of the HTML into an empty frame. */
 export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
   const target = frame.contentDocument;
   if (target === null) return;
@@ -126,19 +127,19 @@ export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
   policy.httpEquiv = 'Content-Security-Policy';
   policy.content = PREVIEW_POLICY;
   target.head.append(policy);
-  // Nothing of this document is loaded or run: it belongs to no window.
+  // This document belongs to no window, so it loads and runs nothing.
   const source = new DOMParser().parseFromString(parsing.createHTML(html), 'text/html');
   const sheets = [BASE, ...[...source.querySelectorAll('style')].map(({ textContent }) => textContent ?? '')];
   target.adoptedStyleSheets = sheets.map((text) => sheetOf(target, text));
   copyAttributes(source.body, target.body);
   new Copier(target).copy(source.body, target.body);
-  // Nothing in it takes clicks or the focus.
+  // Disables clicks and focus.
   target.body.inert = true;
 }
 
 const BASE = ':root { color-scheme: light; background: #fff; color: #000; }';
 
-/** As an object, not as an element: an element would be against the policy of the window. */
+/** As an object, because the window's policy forbids style elements. */
 function sheetOf(document: Document, text: string): CSSStyleSheet {
   const sheet = new (document.defaultView ?? window).CSSStyleSheet();
   sheet.replaceSync(text);
@@ -153,7 +154,7 @@ class Copier {
     this.#target = target;
   }
 
-  /** The parser nests at most 512 elements. */
+  /** Recursion is limited, because the parser nests at most 512 elements. */
   copy(from: Element, into: Element): void {
     for (const child of from.childNodes) {
       if (child instanceof Text) into.append(this.#target.createTextNode(child.data));

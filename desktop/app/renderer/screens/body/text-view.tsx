@@ -3,7 +3,7 @@ import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import { type Found, type TextBlock, textBlocks } from '../../model/body/find.ts';
 import { WrapContext } from '../../view/context.ts';
 
-/** Characters of a line that is wrapped, as a guess. */
+/** Estimated characters of a wrapped line. */
 const WRAPPED_AFTER = 80;
 
 /** A body as text. */
@@ -18,11 +18,11 @@ export function TextView({
   label: string;
   text: string;
   found: Found;
-  /** which of them is looked at */
+  /** index of the current match */
   current: number;
-  /** characters of each */
+  /** length of each match in characters */
   length: number;
-  /** whether its lines mean anything when they are wrapped */
+  /** whether its lines may be wrapped without loss of meaning */
   mayWrap: boolean;
 }): JSX.Element {
   const wraps = useContext(WrapContext) && mayWrap;
@@ -30,7 +30,7 @@ export function TextView({
   const blocks = useMemo(() => textBlocks(text).map(block), [text]);
   useHighlights(pre, found.at, length, current, text);
   return (
-    // A region that scrolls must be reachable without a mouse.
+    // A scrollable region must be reachable with the keyboard.
     <pre
       ref={pre}
       class={`body mono ${wraps ? 'body-wraps' : ''}`}
@@ -62,13 +62,13 @@ function block({ pieces, lines, columns }: TextBlock, index: number): JSX.Elemen
   );
 }
 
-/** The size of what has not come into view, for the style: as wide as its longest line, or wrapped. */
+/** The estimated size of invisible content, for the style: as wide as its longest line, or wrapped. */
 function guess(characters: number, columns: number, lines: number): Record<string, number> {
   const wrapped = Math.max(lines, Math.ceil(characters / WRAPPED_AFTER));
   return { '--columns': columns, '--lines': lines, '--wrapped': wrapped };
 }
 
-/** Those of all bodies on the screen; style/body.css says how they look. */
+/** The matches in all bodies on the screen; styled in style/body.css. */
 const useHighlightsFound = new Highlight();
 const useHighlightsCurrent = new Highlight();
 useHighlightsCurrent.priority = 1;
@@ -76,12 +76,12 @@ CSS.highlights.set('found', useHighlightsFound);
 CSS.highlights.set('found-current', useHighlightsCurrent);
 
 /**
- * Marks what was found in a text without a change of its elements (CSS Custom Highlight API), and scrolls to what is looked at.
+ * Marks matches in a text without changing its elements (CSS Custom Highlight API), and scrolls to the current one.
  *
- * @param element with the text in it, and nothing else
- * @param starts where each begins, in order
- * @param length of each
- * @param at which of them is looked at
+ * @param element contains the text and nothing else
+ * @param starts start of each match, in order
+ * @param length length of each match
+ * @param at index of the current match
  * @param text as shown
  */
 export function useHighlights(
@@ -108,7 +108,7 @@ export function useHighlights(
   }, [element, starts, length, at, text]);
 }
 
-/** A text of the page, and where it is in all that is shown. */
+/** A text node of the page, and its position in the whole text. */
 interface Piece {
   readonly node: Node;
   readonly from: number;
@@ -127,8 +127,8 @@ function piecesOf(element: HTMLElement): readonly Piece[] {
 }
 
 /**
- * The ranges of what was found, as far as it is shown; one may begin in one text and end in another. Static ones: of live ones each
- * would be looked at whenever a text goes.
+ * The ranges of the matches that are shown; a match may span several text nodes. Static ranges, because each live range
+ * would be updated whenever a text node is removed.
  */
 function rangesOf(
   element: HTMLElement | null,
@@ -153,7 +153,7 @@ function rangesOf(
   });
 }
 
-/** Into view, first within the element, then the element itself. */
+/** Scrolls within the element, and then the element itself into view. */
 function scrollTo(element: HTMLElement | null, place: StaticRange): void {
   if (element === null) return;
   const range = new Range();

@@ -14,7 +14,7 @@ import { Screen } from '../../view/screen.tsx';
 import { type Action, useAction } from '../../view/use-action.ts';
 import { type SetSender, useSetSender } from './use-collection-sender.ts';
 
-/** Requests that are kept by name, to be sent to a tunnel's local server whenever somebody wants. */
+/** Collections of saved requests, which can be sent to a tunnel's local server at any time. */
 export function SetsScreen({
   tunnelKey,
   tunnels,
@@ -22,14 +22,14 @@ export function SetsScreen({
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
-  /** of the sets */
+  /** revision of the collections */
   revision: number;
 }): JSX.Element {
   const { view, error } = useSets(revision);
   const sender = useSetSender(tunnelKey);
   const list = useRef<HTMLUListElement>(null);
   const sets = view?.sets ?? [];
-  // A set goes when it is removed, and when what made it is undone.
+  // A collection disappears when it is removed, or when its creation is undone.
   useKeptFocus(list, (place) => {
     const next = sets[Math.min(place, sets.length - 1)];
     return next === undefined ? document.querySelector('h1') : document.getElementById(setHeadingId(next.id));
@@ -70,7 +70,7 @@ export function SetsScreen({
   );
 }
 
-/** One set: its name opens its requests. */
+/** One collection, whose name unfolds its requests. */
 export function SetCard({
   tunnelKey,
   set,
@@ -80,7 +80,7 @@ export function SetCard({
 }: {
   tunnelKey: string;
   set: SetView;
-  /** whether there is no other, so that it is open from the beginning */
+  /** whether it is the only one, which is unfolded initially */
   isOnly: boolean;
   canSend: boolean;
   sender: SetSender;
@@ -127,7 +127,7 @@ export function SetCard({
           </button>
         </h2>
         <span class="set-actions">
-          {/* One button, so that it keeps the focus. */}
+          {/* The same button in both states, so that it keeps the focus. */}
           <button
             type="button"
             class="button small"
@@ -177,12 +177,12 @@ export function SetCard({
   );
 }
 
-/** Id of what opens a set. */
+/** Id of the control that unfolds a collection. */
 export function setHeadingId(id: string): string {
   return `set-${id}`;
 }
 
-/** A request of a set, what came of it when it was sent last, and what can be done with it. */
+/** A saved request, its last result, and its actions. */
 export function SavedRow({
   tunnelKey,
   set,
@@ -194,12 +194,12 @@ export function SavedRow({
   send,
 }: {
   tunnelKey: string;
-  /** id of its set */
+  /** id of its collection */
   set: string;
   request: SavedRequestView;
   result: SavedResult | undefined;
   canSend: boolean;
-  /** whether one of the sets is being sent */
+  /** whether a collection is being sent */
   isBusy: boolean;
   run: Action['run'];
   send: () => void;
@@ -252,7 +252,7 @@ export function SavedRow({
   );
 }
 
-/** Another name for a set. @param close called with what to say, or nothing if the name stays */
+/** Renames a collection. @param close called with the announcement, or nothing if the name stays */
 export function RenameForm({
   set: { id, name },
   close,
@@ -305,7 +305,7 @@ export function RenameForm({
   );
 }
 
-/** The sets, read anew whenever one changes. @param revision of the sets, as the snapshot has it */
+/** The collections, reloaded whenever one changes. @param revision of the collections, from the snapshot */
 export function useSets(revision: number): { view?: CollectionsView; error?: CallError } {
   const { bridge } = useShell();
   const [state, setState] = useState<{ view?: CollectionsView; error?: CallError }>({});

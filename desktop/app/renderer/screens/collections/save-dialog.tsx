@@ -12,10 +12,10 @@ import { useAction } from '../../view/use-action.ts';
 const TITLE = 'keep-title';
 const SET = 'keep-set';
 const NAME = 'keep-name';
-/** stands for a set that is yet to be made */
+/** means a new collection */
 const NEW = '';
 
-/** Asks in which set a request is to be kept. That it is kept is said by what takes it back. */
+/** Asks for the collection of a request. The undo notice confirms that it was saved. */
 export function KeepDialog({
   tunnelKey,
   request,
@@ -36,10 +36,10 @@ export function KeepDialog({
     const show = (known: readonly SetView[]): void => {
       if (isOver) return;
       setSets(known);
-      // Most often one adds to what one has begun last.
+      // Users mostly add to the newest collection.
       setChosen(known.at(-1)?.id ?? NEW);
     };
-    // Without the list, there is still a new set; what is wrong shows when it is made.
+    // If the list fails, the user can still create a collection, which then shows the error.
     bridge.call('set:list', undefined).then(
       (answer) => show(answer.ok ? answer.value.sets : []),
       () => show([]),

@@ -6,35 +6,35 @@ import { type SavedResult, type SavedResults, progressWords, sentWords } from '.
 import { useShell } from '../../view/context.ts';
 
 export interface SetSender {
-  /** id of the set that is being sent, whole or in part */
+  /** id of the collection that is being sent, completely or in part */
   readonly busy: string | undefined;
-  /** what goes on, or how it ended; of the set that was sent last */
+  /** the progress or result of the last collection */
   readonly words: string;
-  /** the set that was sent last */
+  /** id of the last collection */
   readonly last: string | undefined;
   /** why it ended before all were sent */
   readonly error: CallError | undefined;
-  /** what came of those that were sent last */
+  /** results of the last requests */
   readonly results: SavedResults;
-  /** Sends requests of one set one after another; does nothing while others are sent. */
+  /** Sends requests of one collection in order. Does nothing while others are being sent. */
   readonly send: (set: string, requests: readonly string[]) => void;
-  /** Sends no more. What is under way comes to its end. */
+  /** Sends no more requests. A running one is completed. */
   readonly stop: () => void;
 }
 
 type State = Pick<SetSender, 'busy' | 'words' | 'last' | 'error'>;
 
 const IDLE: State = { busy: undefined, words: '', last: undefined, error: undefined };
-/** Tunnels whose results are kept while the window is open, so that a look at a request loses none. */
+/** Tunnels whose results are kept while the window is open, so that looking at a request loses none. */
 const TUNNELS_MAX = 20;
 const kept = new Map<string, SavedResults>();
 
-/** Sends what is kept to a tunnel. It ends with the screen, and with the first request that could not be sent. */
+/** Sends saved requests to a tunnel. Ends with the screen, and at the first request that cannot be sent. */
 export function useSetSender(key: string): SetSender {
   const { bridge, say } = useShell();
   const [state, setState] = useState(IDLE);
   const [results, setResults] = useState(kept.get(key) ?? NO_RESULTS);
-  /** of what is being sent; another one once it is to end */
+  /** changes when the current run should end */
   const turn = useRef(0);
   useEffect(
     () => () => {

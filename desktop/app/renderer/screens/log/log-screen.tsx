@@ -28,14 +28,14 @@ export function LogScreen({
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
-  /** what of it is shown */
+  /** the search and the part that are shown */
   view: LogView;
   show: (view: LogView) => void;
-  /** number of the request that the user comes back to */
+  /** number of the request that the user returns to */
   start: number | undefined;
   /** number of the request that is open beside the list */
   opened?: number | undefined;
-  /** shows another one there */
+  /** opens another one there */
   follow?: ((id: number) => void) | undefined;
 }): JSX.Element {
   const { say, importTo, go } = useShell();
@@ -54,7 +54,7 @@ export function LogScreen({
   const newest = frozen?.[0]?.id ?? 0;
   const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
   useKey(
-    // What is not in view is not in the page: the search of the browser would not find it. Beside a request, it is that one's.
+    // The browser's search would miss rows that are not drawn. Beside a request, the keys belong to the request.
     (event) =>
       (event.key === '/' && !isTyping(event)) ||
       (event.key === 'f' && hasCommand(event) && (opened === undefined || isInLog())),
@@ -178,8 +178,8 @@ export function LogScreen({
 }
 
 /**
- * Announces how many were found once the typing pauses, not for every request that comes in. Apart from the log: what waits for
- * another search would keep the requests that were there at the last one.
+ * Announces the number of results once typing pauses, not for every new request. Separate from the log, because a
+ * pending search would keep the previous requests in memory.
  */
 function useFoundWords(search: string, count: number): void {
   const { say } = useShell();
@@ -204,13 +204,13 @@ function NoRequests({ search, url }: { search: string; url: string | undefined }
   );
 }
 
-/** Whether the focus is in the log, not beside it. */
+/** Whether the focus is within the log. */
 function isInLog(): boolean {
   const pane = document.getElementById('search-requests')?.closest('.screen');
   return pane?.contains(document.activeElement) === true;
 }
 
-/** The parts of a log, with counts; one is shown. */
+/** The parts of a log with counts, one of which is shown. */
 export function ChipRow({
   requests,
   chosen,

@@ -12,12 +12,12 @@ import type { Action } from '../../view/use-action.ts';
 import { scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
 import { RequestRow, rowId } from './request-row.tsx';
 
-/** How long the keys rest on a row before it is shown beside the list. */
+/** How long the focus rests on a row before the request opens beside the list. */
 const FOLLOW_MS = 150;
 
 /**
- * The requests of a log, however many. One of them can be reached with Tab, the others from there with the keys of a list; the
- * one that has the focus is always in the page.
+ * The requests of a log, in any number. Tab reaches one of them, and list keys reach the others from there. The focused
+ * one is always in the page.
  */
 export function RequestList({
   tunnelKey,
@@ -29,11 +29,11 @@ export function RequestList({
 }: {
   tunnelKey: string;
   requests: readonly RequestSummary[];
-  /** number of the request that the user comes back to */
+  /** number of the request that the user returns to */
   start: number | undefined;
   /** number of the request that is open beside the list */
   opened: number | undefined;
-  /** shows another one there; `undefined` if there is none */
+  /** opens another one there; `undefined` without such a pane */
   follow: ((id: number) => void) | undefined;
   openMenu: (menu: RowMenu) => void;
 }): JSX.Element {
@@ -52,7 +52,7 @@ export function RequestList({
     const request = requests[Math.max(0, Math.min(place, requests.length - 1))];
     if (request === undefined) return undefined;
     wantsFocus.current = true;
-    // What is above the list comes with its first row.
+    // Content above the list is scrolled into view with its first row.
     if (request === requests[0] && list.current !== null) scrollerOf(list.current).scrollTop = 0;
     if (request.id === active) focusRow(tunnelKey, request.id);
     else setActive(request.id);
@@ -69,7 +69,7 @@ export function RequestList({
     },
   );
 
-  // Read before the redraw: afterwards nothing says where the focus was.
+  // Read before the redraw, which loses the position of the focus.
   const hadFocus = list.current?.contains(document.activeElement) === true;
   useLayoutEffect(() => {
     if (activePlace !== undefined) lastPlace.current = activePlace;
@@ -81,7 +81,7 @@ export function RequestList({
     if (requests.length === 0) document.getElementById('search-requests')?.focus();
   });
 
-  // None until the height of one is known: a row that was given the focus before would not be in view at its place.
+  // No rows until their height is known: a row focused before would be at the wrong position.
   const drawn =
     rows.rowHeight === 0
       ? []
@@ -130,10 +130,10 @@ export function RequestList({
   );
 }
 
-/** @returns what shows a request beside the list once the keys have stopped at it, not all that they pass */
+/** @returns a function that opens a request beside the list once the keys have stopped at it */
 function useFollow(follow: ((id: number) => void) | undefined): (id: number | undefined) => void {
   const timer = useRef<number>(undefined);
-  // Asked when the time has come: a key may be handled before it is known that something has been opened.
+  // Read at that time, because a key may be handled before a request is known to be open.
   const latest = useRef(follow);
   latest.current = follow;
   useEffect(() => () => window.clearTimeout(timer.current), []);
@@ -151,12 +151,12 @@ function focusRow(tunnelKey: string, id: number): boolean {
 }
 
 /**
- * Where in a list a key leads: up and down, or k and j; a page up or down; to the first and the last row. From a text only the
- * arrows up and down lead into the list.
+ * The row that a key moves to: up and down, or k and j; a page up or down; the first and the last row. From a text
+ * field, only the up and down arrows move into the list.
  *
- * @param list whose pane the key has to be pressed in, or nowhere
- * @param from number of the row that has the focus
- * @param perPage rows that fit into view
+ * @param list the key must be pressed in its pane, or outside of all panes
+ * @param from number of the focused row
+ * @param perPage number of rows that fit into view
  * @returns number of a row, which may be beyond the ends; `undefined` for any other key
  */
 export function placeAfter(
@@ -192,7 +192,7 @@ export function placeAfter(
   }
 }
 
-/** Arrows belong to what chooses or scrolls by them. */
+/** Controls that use arrow keys themselves keep them. */
 function isNear({ target }: KeyboardEvent, list: HTMLElement): boolean {
   if (!(target instanceof Element)) return false;
   if (target === document.body || list.contains(target)) return true;
@@ -200,13 +200,13 @@ function isNear({ target }: KeyboardEvent, list: HTMLElement): boolean {
   return isOfPane && target.matches('input[type=search], h1');
 }
 
-/** A row of the log for which a menu is open. */
+/** The row whose menu is open. */
 export interface RowMenu {
   readonly request: RequestSummary;
   readonly spot: Spot;
 }
 
-/** What can be done with a request without opening it. What it copies is without secrets. */
+/** The context menu of a request. Copies contain no secrets. */
 export function RequestMenu({
   tunnelKey,
   url,
@@ -217,13 +217,13 @@ export function RequestMenu({
   close,
 }: {
   tunnelKey: string;
-  /** of the tunnel, while it is in the list */
+  /** URL of the tunnel, while it is in the list */
   url: string | undefined;
   menu: RowMenu;
   run: Action['run'];
-  /** shows only what has these words */
+  /** searches the log for these words */
   search: (text: string) => void;
-  /** asks where it is to be kept */
+  /** asks where to save it */
   keep: (request: RequestSummary) => void;
   close: () => void;
 }): JSX.Element {

@@ -10,26 +10,26 @@ import { signatureMark, signatureTone } from '../../model/signature.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 
-/** Where a row is in a long list. */
+/** The position of a row in a long list. */
 interface Spot {
-  /** counted from 0 */
+  /** index, from 0 */
   spot: number;
-  /** px from the beginning of the list */
+  /** px from the start of the list */
   top: number;
-  /** rows of the list */
+  /** number of rows in the list */
   count: number;
-  /** whether Tab leads to it */
+  /** whether Tab reaches it */
   isTabStop: boolean;
   /** whether the request is open beside the list */
   isOpen: boolean;
 }
 
-/** Id of the element of a request in its log. */
+/** Id of a request's element in its log. */
 export function rowId(tunnelKey: string, id: number): string {
   return `request-${tunnelKey}-${id}`;
 }
 
-/** The number of the request whose row has an id; `undefined` for the id of anything else. */
+/** The number of the request whose row has that id; `undefined` for any other id. */
 export function requestOfRow(tunnelKey: string, elementId: string | undefined): number | undefined {
   const prefix = rowId(tunnelKey, 0).slice(0, -1);
   const id = elementId?.startsWith(prefix) === true ? Number(elementId.slice(prefix.length)) : 0;
@@ -41,7 +41,7 @@ interface Row {
   request: RequestSummary;
 }
 
-/** One request on one line; a click opens it in full. In the log it says more than on a card. */
+/** One request on one line; a click opens it. The log shows more details than a card. */
 export const RequestRow = memo(function RequestRow({
   tunnelKey,
   request,
@@ -64,7 +64,7 @@ export const RequestRow = memo(function RequestRow({
   );
 });
 
-/** What does not change when newer requests move a row down. */
+/** The part that does not change when newer requests move a row down. */
 const RowButton = memo(function RowButton({
   tunnelKey,
   request,
@@ -123,7 +123,7 @@ const RowButton = memo(function RowButton({
   );
 });
 
-/** The words beside it say the same. */
+/** Decorative, because the words beside it contain the same. */
 function DurationBar({ ms }: { ms: number }): JSX.Element {
   return <span class="duration" aria-hidden="true" style={{ width: `${durationFraction(ms) * 100}%` }} />;
 }
@@ -145,7 +145,7 @@ function Ago({ startedAt }: { startedAt: number }): JSX.Element {
   );
 }
 
-/** What a signature says, on a line of the log; nothing where none was checked. */
+/** The signature verdict on a log line; nothing if none was checked. */
 export function SignatureMark({ signature }: { signature: SignatureView | undefined }): JSX.Element | null {
   const mark = signature && signatureMark(signature);
   if (signature === undefined || mark === undefined) return null;

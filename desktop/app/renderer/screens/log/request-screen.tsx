@@ -29,7 +29,7 @@ import { KeepDialog } from '../collections/save-dialog.tsx';
 import { Signature } from '../signature.tsx';
 import { useExport } from '../transfer.tsx';
 
-/** How soon a request that has no response yet is looked at again. */
+/** How soon a request without a response is read again. */
 const PENDING_MS = 1000;
 
 /** One request in full, with its response. */
@@ -127,13 +127,13 @@ function useDetail(key: string, id: number, reveal: boolean): { detail?: DetailV
   return state;
 }
 
-/** With what of its messages is as before. */
+/** The new details, with unchanged messages reused. */
 function keptDetail(before: DetailView | undefined, next: DetailView): DetailView {
   const request = savedMessage(before?.request, next.request);
   return { ...next, request, response: next.response && savedMessage(before?.response, next.response) };
 }
 
-/** A request or a response: its start line, its fields, its body. */
+/** A request or a response: its start line, fields and body. */
 export function Message({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
   const title = t(`request.${of}`);
   return (
@@ -149,7 +149,7 @@ export function Message({ of, message }: { of: MessageKind; message: MessageView
   );
 }
 
-/** The fields of a message as a table, each with a button that copies its value. */
+/** The fields of a message as a table, each with a button to copy its value. */
 export function Fields({
   of,
   fields,
@@ -170,7 +170,7 @@ export function Fields({
       </caption>
       <tbody>
         {fields.map(([name, value], index) => (
-          // A field can occur there several times; its position distinguishes it from the others.
+          // Fields may repeat, so the position is the key.
           <tr key={index}>
             <th scope="row" dir="ltr">
               {escapeUnprintable(name)}
@@ -198,7 +198,7 @@ export function Parameters({ startLine }: { startLine: string }): JSX.Element | 
         <caption>{t('log.parameters')}</caption>
         <tbody>
           {shown.map(([name, value], index) => (
-            // A name can occur several times; its position distinguishes it from the others.
+            // Names may repeat, so the position is the key.
             <tr key={index}>
               <th scope="row" dir="ltr">
                 {name}
@@ -215,7 +215,7 @@ export function Parameters({ startLine }: { startLine: string }): JSX.Element | 
   );
 }
 
-/** What a request has spent its time on, in words and as bars, one after the other. */
+/** The phases of a request, in words and as consecutive bars. */
 export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
   const all = phases(detail);
   return (
@@ -248,7 +248,7 @@ export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
   );
 }
 
-/** What can be done with a request: send it again, copy it, see its secrets. */
+/** The actions of a request: send it again, copy it, show its secrets. */
 export function RequestActions({
   tunnelKey,
   detail,
@@ -260,7 +260,7 @@ export function RequestActions({
   detail: RequestDetail;
   /** whether the tunnel is online */
   canReach: boolean;
-  /** whether the values of secrets are shown, and copied */
+  /** whether secrets are shown and copied */
   reveal: boolean;
   setReveal: (reveal: boolean) => void;
 }): JSX.Element {

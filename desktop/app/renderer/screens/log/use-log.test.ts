@@ -5,7 +5,7 @@ import type { LogPoint, LogUpdate } from '../../../ipc/request-views.ts';
 import type { Bridge } from '../../bridge.ts';
 import { LogReader } from './use-log.ts';
 
-/** A log of that many requests, given two at a time. */
+/** A log of that many requests, delivered in pairs. */
 function readerOf(count: number) {
   const asked: LogPoint[] = [];
   const seen: (number[] | string)[] = [];
@@ -35,7 +35,7 @@ function readerOf(count: number) {
 }
 
 describe('LogReader', () => {
-  it('reads all parts before it tells, and then only what is new', async () => {
+  it('reads all parts before it reports, and then only changes', async () => {
     const { reader, log, asked, seen } = readerOf(5);
     reader.read();
     await turn();
@@ -46,7 +46,7 @@ describe('LogReader', () => {
     assert.deepEqual([seen.at(-1), asked.at(-1)], [[6, 5, 4, 3, 2, 1], { epoch: 0, revision: 5 }]);
   });
 
-  it('reads once more for all that changes while it reads', async () => {
+  it('reads once more for all changes during a read', async () => {
     const { reader, seen } = readerOf(3);
     reader.read();
     reader.read();
@@ -55,7 +55,7 @@ describe('LogReader', () => {
     assert.equal(seen.length, 2);
   });
 
-  it('says what is wrong, and reads again when it is asked to', async () => {
+  it('reports an error, and reads again on request', async () => {
     const { reader, log, seen } = readerOf(1);
     log.refuses = true;
     reader.read();
@@ -66,7 +66,7 @@ describe('LogReader', () => {
     assert.deepEqual(seen, ['It is gone.', [1]]);
   });
 
-  it('tells nothing once it is stopped', async () => {
+  it('reports nothing once it is stopped', async () => {
     const { reader, asked, seen } = readerOf(5);
     reader.read();
     reader.stop();

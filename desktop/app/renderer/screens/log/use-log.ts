@@ -6,19 +6,19 @@ import type { Bridge } from '../../bridge.ts';
 import { type KnownLog, NOTHING_KNOWN, updated } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 
-/** A busy tunnel changes many times a second; a list for reading does not need to. */
+/** A busy tunnel changes many times a second, faster than people can read. */
 const REFRESH_MS = 500;
 
-/** The log that was shown last, for who comes back to it: it is there at once, and only what has changed is read. */
+/** The last log shown. Returning to it shows it immediately and reads only its changes. */
 let latest: { readonly key: string; readonly known: KnownLog } | undefined;
 
 export interface Log {
-  /** newest first; `undefined` until there was a result */
+  /** newest first; `undefined` until the first result */
   readonly requests: readonly RequestSummary[] | undefined;
   readonly problem: Pick<Problem, 'text'> | undefined;
 }
 
-/** The log of a tunnel, read on whenever it has changed. */
+/** The log of a tunnel, updated when it changes. */
 export function useLog(key: string, tunnel: TunnelView | undefined): Log {
   const { bridge } = useShell();
   const [log, setLog] = useState<Log>(() => ({ requests: knownOf(key)?.requests, problem: undefined }));
@@ -47,7 +47,7 @@ export function useLog(key: string, tunnel: TunnelView | undefined): Log {
     };
   }, [bridge, key]);
 
-  // The first time is the effect's above; later changes wait for each other, except when the log was emptied or filled again.
+  // The effect above reads it the first time. Later reads are throttled, unless the log was emptied or refilled.
   useEffect(() => {
     const before = seen.current;
     seen.current = point;
@@ -68,15 +68,15 @@ function knownOf(key: string): KnownLog | undefined {
   return latest?.key === key ? latest.known : undefined;
 }
 
-/* Reads a request log part by part, and only what has changed since the last time. */
+/* Reads a request log in parts, and only its changes since the last time. */
 
 export interface LogReaderOptions {
   readonly bridge: Pick<Bridge, 'call'>;
-  /** of the tunnel */
+  /** key of the tunnel */
   readonly key: string;
-  /** what was read before */
+  /** previously read entries */
   readonly known?: KnownLog | undefined;
-  /** All that there was to read is read. */
+  /** Everything available was read. */
   readonly onRead: (known: KnownLog) => void;
   readonly onProblem: (problem: Pick<Problem, 'text'>) => void;
 }
@@ -85,7 +85,7 @@ export class LogReader {
   readonly #options: LogReaderOptions;
   #known: KnownLog;
   #isReading = false;
-  /** something has changed since it began to read */
+  /** something has changed since the read began */
   #isStale = false;
   #isStopped = false;
 
@@ -94,7 +94,7 @@ export class LogReader {
     this.#known = options.known ?? NOTHING_KNOWN;
   }
 
-  /** Reads what has changed; while it is reading, once more afterwards. */
+  /** Reads the changes. During a read, schedules another one. */
   read(): void {
     this.#isStale = true;
     if (this.#isReading) return;
@@ -102,7 +102,7 @@ export class LogReader {
     this.#readAll().catch(() => this.#options.onProblem({ text: t('log.notRead') }));
   }
 
-  /** Tells nothing more. */
+  /** Makes no more callbacks. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -118,7 +118,7 @@ export class LogReader {
     }
   }
 
-  /** @returns whether it was read to the end */
+  /** @returns whether it read everything */
   async #readParts(): Promise<boolean> {
     const { bridge, key, onRead, onProblem } = this.#options;
     for (let isMore = true; isMore;) {

@@ -19,11 +19,11 @@ import { Screen } from '../../view/screen.tsx';
 import { Answers } from './results.tsx';
 import { type Sender, useSender } from './use-sender.ts';
 
-/** Drafts that are kept while the window is open, so that a step back loses nothing. */
+/** Drafts that are kept while the window is open, so that going back loses nothing. */
 const DRAFTS_MAX = 20;
 const drafts = new Map<string, EditDraft>();
 
-/** A request as fields, to be sent once more, and what came back beside what had come before. */
+/** Edits a request to send it again, and compares the new response with the previous one. */
 export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
   const { view, error } = useEditView(tunnelKey, id);
   return (
@@ -38,7 +38,7 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   const draftId = `${tunnelKey} ${id}`;
   const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
   const sender = useSender(tunnelKey, id);
-  // Not a moment later: by then the screen may have been left.
+  // Immediately, because the screen may be left before an effect runs.
   useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
   const { problems, error } = sender;
   useLayoutEffect(() => {
@@ -88,7 +88,7 @@ function useEditView(key: string, id: number): { view?: EditView; error?: CallEr
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-/** Method, path, headers and body, each with what is wrong with it. */
+/** Method, path, headers and body, each with its problem. */
 export function RequestForm({
   view,
   draft,
@@ -211,7 +211,7 @@ function bodyHint({ body, bodySize, isCut }: EditView, draft: EditDraft): string
   return t('bench.notText', { bytes: bytesText(bodySize) });
 }
 
-/** A name and a value for each header, and what is wrong with them. */
+/** A name and a value for each header, with their problems. */
 export function HeaderFields({
   draft,
   setDraft,

@@ -5,7 +5,7 @@ import { t } from '../../../messages/translate.ts';
 import { answerDiff, isSame, type ShownRow } from '../../model/compare.ts';
 import { useShell } from '../../view/context.ts';
 
-/** The response to an edited request, beside the one that the request before it had. */
+/** The response to an edited request, beside the previous response. */
 export function Answers({
   tunnelKey,
   before,
@@ -72,7 +72,7 @@ function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JS
   );
 }
 
-/** `undefined` until it is there. */
+/** `undefined` until it is loaded. */
 function useRequest(key: string, id: number): DetailView | undefined {
   const { bridge } = useShell();
   const [detail, setDetail] = useState<DetailView>();
@@ -90,7 +90,9 @@ function useRequest(key: string, id: number): DetailView | undefined {
   return detail;
 }
 
-/** Two texts side by side, or below each other where there is no room; what differs is marked, not by colour alone. */
+/**
+ * Compares two texts side by side, or below each other in a narrow window. Differences are marked by more than colour.
+ */
 export function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
   return (
     <div class="diff mono" tabIndex={0} role="region" aria-label={t('bench.beforeAndNow', { title })}>
@@ -130,7 +132,7 @@ export function DiffRows({ title, rows }: { title: string; rows: readonly ShownR
   );
 }
 
-/** A line that differs. @param said which of the two it is, for ears only */
+/** A line that differs. @param said which side it is, for screen readers only */
 function Side({ is: Tag, said, text }: { is: 'del' | 'ins'; said: string; text: string }): JSX.Element {
   return (
     <Tag>

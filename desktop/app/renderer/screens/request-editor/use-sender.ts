@@ -8,16 +8,16 @@ import { useShell } from '../../view/context.ts';
 type Problems = Extract<SendResult, { problems: unknown }>['problems'];
 
 export interface Sender {
-  /** `once` and `until`: what is being done */
+  /** the current action: `once` or `until` */
   readonly busy: 'once' | 'until' | undefined;
-  /** what is going on, or how repeating it ended */
+  /** the progress, or how repeating ended */
   readonly words: string;
-  /** number of the request that was sent last */
+  /** number of the last request sent */
   readonly sent: number | undefined;
   readonly error: CallError | undefined;
   readonly problems: Problems;
   readonly send: (form: EditForm) => void;
-  /** Sends it until the response is one of the 2xx, or it is stopped. */
+  /** Sends it until the response is a 2xx, or until it is stopped. */
   readonly sendUntilOk: (form: EditForm) => void;
   readonly stop: () => void;
 }
@@ -32,11 +32,11 @@ const IDLE: State = {
   problems: [],
 };
 
-/** Sends an edited request, once or until it succeeds. What is repeated ends with the screen. */
+/** Sends an edited request, once or until it succeeds. Repeating ends with the screen. */
 export function useSender(key: string, id: number): Sender {
   const { bridge, say } = useShell();
   const [state, setState] = useState(IDLE);
-  /** of what is being done; another one once it is to end */
+  /** changes when the current run should end */
   const turn = useRef(0);
   const update = (change: Partial<State>): void => setState((before) => ({ ...before, ...change }));
   const end = (): number => {

@@ -10,7 +10,7 @@ import { useKeptFocus } from '../../view/focus.ts';
 import { rich } from '../../view/rich.tsx';
 import type { Action } from '../../view/use-action.ts';
 
-/** Visitors who wait: who they are, as far as that can be known, and the answer. */
+/** The waiting visitors, with what is known about them, and buttons to answer. */
 export function ApprovalRequests({
   tunnel,
   action,
@@ -49,7 +49,7 @@ function ApprovalRequest({
 }: {
   knock: ApprovalRequestView;
   tunnelKey: string;
-  /** by which a notification finds it */
+  /** id by which a notification finds it */
   admitId: string | undefined;
   action: Action;
 }): JSX.Element {

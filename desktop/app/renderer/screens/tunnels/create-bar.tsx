@@ -19,7 +19,7 @@ import { useAction } from '../../view/use-action.ts';
 import type { FormFieldProps } from './name-field.tsx';
 import { Options } from './options.tsx';
 
-/** Ids of the controls, in the order in which a problem gets the focus. */
+/** Ids of the controls, in the order in which problems get the focus. */
 const CONTROLS: Readonly<Record<FormField, string>> = {
   port: 'port',
   name: 'name',
@@ -31,10 +31,10 @@ const CONTROLS: Readonly<Record<FormField, string>> = {
   idle: 'idle',
 };
 
-/** A press so soon after another is its echo, unless something was entered in between. */
+/** A second press within this time is an accidental double click, unless the user has changed something in between. */
 const ECHO_MS = 1000;
 
-/** The one action: a port, and Expose; everything else is among the options. */
+/** The main action: a port, and Expose. Everything else is among the options. */
 export function CreateBar({
   context,
   draft,
@@ -51,11 +51,11 @@ export function CreateBar({
   const [created, setCreated] = useState<string>();
   const exposedAt = useRef(-Infinity);
 
-  // A link or the tray has filled in the form. Not a moment later: by then somebody may have folded the options.
+  // A link or the tray has filled in the form. A layout effect, so that it does not undo a later click of the user.
   useLayoutEffect(() => {
     if (hasOptions(draft)) setOpen(true);
   }, [draft]);
-  // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
+  // The snapshot with the new tunnel arrives separately; its address is what users want next.
   useLayoutEffect(() => {
     if (created === undefined) return;
     const next = document.getElementById(`share-${created}`) ?? document.getElementById(`copy-${created}`);
@@ -79,10 +79,10 @@ export function CreateBar({
     const first = (Object.keys(CONTROLS) as FormField[]).find((field) => found[field] !== undefined);
     if (first === undefined) return;
     if (first !== 'port') setOpen(true);
-    // The control may be among options that only now unfold.
+    // The control may be among options that have only now been unfolded.
     requestAnimationFrame(() => document.getElementById(CONTROLS[first])?.focus());
   };
-  // The form suggests the next port by then, which nobody has chosen.
+  // The form then suggests the next port, which the user has not chosen.
   const isEcho = (): boolean => draft === EMPTY_DRAFT && performance.now() - exposedAt.current < ECHO_MS;
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -137,12 +137,12 @@ function isField(field: string | undefined): field is FormField {
 }
 
 /**
- * The port, with the ports that something listens on now: a combobox with a list (ARIA Authoring Practices, "Editable
- * combobox with list autocomplete").
+ * The port, with suggestions of ports that currently have a listener: a combobox with a list (ARIA Authoring Practices,
+ * "Editable combobox with list autocomplete").
  */
 export function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  // By its port, not by its place: what starts to listen meanwhile must not come under the choice.
+  // Identified by port, so that a new listener does not change the choice.
   const [chosen, setChosen] = useState<number>();
   const text = draftPort(draft, context);
   const free = freePorts(context.ports, context.tunnels);
@@ -194,7 +194,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
           setChosen(undefined);
         }}
         onFocus={(event) => {
-          // From now on the user decides, whatever starts to listen meanwhile; also about a field that is empty.
+          // From now on the user decides, even about an empty field, and new listeners no longer change it.
           if (draft.port === undefined) change({ port: text });
           event.currentTarget.select();
         }}
@@ -212,7 +212,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
             id={`port-option-${index}`}
             role="option"
             aria-selected={index === active}
-            // The field keeps the focus, so that its blur does not close the list before the click.
+            // Keeps the focus in the field, because its blur would close the list before the click.
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => take(view.port)}
           >

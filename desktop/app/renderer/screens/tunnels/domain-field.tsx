@@ -9,14 +9,14 @@ import { type CopiedThing, CopyButton, Failure, Field, fieldControl } from '../.
 import { useAction } from '../../view/use-action.ts';
 import type { FormFieldProps } from './name-field.tsx';
 
-/** An address of the user's own: one of the account's domains, or one that is added here. */
+/** A custom domain: one of the account's, or a new one. */
 export function DomainField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const list = useAction();
   const [domains, setDomains] = useState<readonly DomainView[]>([]);
   const { plan } = context.account;
   const isAllowed = plan !== 'free';
   const { run } = list;
-  // A removal that is taken back brings a domain back.
+  // Undoing a removal restores a domain.
   const undos = useContext(UndoContext).length;
   useEffect(() => {
     let isCurrent = true;
@@ -91,7 +91,7 @@ function RemoveDomain({
     if (!answer.ok) return;
     onRemoved();
     say(t('domain.removedSoon', { domain }));
-    // This goes; the choice stays.
+    // This control disappears, but the choice stays.
     document.getElementById('domain')?.focus();
   };
   return (
@@ -141,7 +141,7 @@ function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.
             if (add.error !== undefined) add.clear();
           }}
           onKeyDown={(event) => {
-            // Enter would expose the port.
+            // Otherwise Enter would expose the port.
             if (event.key !== 'Enter') return;
             event.preventDefault();
             void submit();
@@ -155,7 +155,7 @@ function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.
   );
 }
 
-/** What has to be entered where the DNS of a domain is kept, and whether it is there. */
+/** The DNS records of a domain that the user has to create, and whether they exist. */
 export function DomainSetup({
   domain,
   onChecked,
@@ -174,7 +174,7 @@ export function DomainSetup({
     onChecked(answer.value);
     if (answer.value.status !== 'verified') return;
     say(t('domain.verified', { domain: domain.domain }));
-    // This goes; the choice stays.
+    // This control disappears, but the choice stays.
     document.getElementById('domain')?.focus();
   };
   return (
@@ -211,7 +211,7 @@ export function DomainSetup({
   );
 }
 
-/** A text to be entered elsewhere, and a button that copies it. */
+/** A text for use elsewhere, with a button to copy it. */
 function Copied({ what, text }: { what: CopiedThing; text: string }): JSX.Element {
   return (
     <span class="record-text">

@@ -10,14 +10,14 @@ import {
 import { capitalised } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/controls.tsx';
 
-/** The name, checked as it is typed; what the relay says, such as that it is taken, is shown in the same place. */
+/** The name, checked while it is typed. Errors of the relay, such as a taken name, are shown in the same place. */
 export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const { allowsNames, nameDomain, plan } = context.account;
   if (!allowsNames) {
     return <p class="hint">{t('name.needsPlan', { plan: capitalised(plan) })}</p>;
   }
   const shown = problem ?? draftNameProblem(draft, context);
-  // The domain is known from the first tunnel on.
+  // The relay's domain is known from the first tunnel on.
   const address =
     nameDomain === '' ? (
       t('name.good', { name: draft.name })
@@ -41,11 +41,11 @@ export function NameField({ context, draft, problem, change }: FormFieldProps): 
   );
 }
 
-/** What a field of the create form gets. */
+/** Properties of the fields in the create form. */
 export interface FormFieldProps {
   readonly context: FormContext;
   readonly draft: FormDraft;
-  /** what is wrong with what was sent, until it is changed */
+  /** the problem of the sent value, until it is changed */
   readonly problem: string | undefined;
   readonly change: (changes: Partial<FormDraft>) => void;
 }

@@ -14,7 +14,7 @@ import { AccessFields } from '../access/access-fields.tsx';
 import { DomainField } from './domain-field.tsx';
 import { NameField } from './name-field.tsx';
 
-/** What can be set for a tunnel besides the port; all of it is optional. */
+/** The optional settings of a tunnel in addition to the port. */
 export function Options({
   context,
   draft,
@@ -106,7 +106,7 @@ export function Options({
   );
 }
 
-/** What can be opened in place of a port: a folder, or the tunnels of a project. The system asks for it. */
+/** Alternatives to a port: a folder, or the tunnels of a project, chosen in a dialog of the system. */
 export function InPlace(): JSX.Element {
   const action = useAction();
   const ask = (channel: 'folder:choose' | 'project:choose'): void => {

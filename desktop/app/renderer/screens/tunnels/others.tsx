@@ -44,7 +44,7 @@ export function Others({
   );
 }
 
-/** A tunnel that this app does not serve: where it is from, and what can be done with it all the same. */
+/** A tunnel that this app does not serve, with its origin and the available actions. */
 const OtherCard = memo(function OtherCard({
   tunnel,
   maxTtl,
@@ -115,7 +115,7 @@ const OtherCard = memo(function OtherCard({
   );
 });
 
-/** The address with its significant part in bold, and a button that copies all of it. */
+/** The address with its significant part in bold, and a button that copies it completely. */
 export function Address({
   id,
   tunnel,
@@ -124,7 +124,7 @@ export function Address({
 }: {
   id: string;
   tunnel: Pick<TunnelView, 'key' | 'slug' | 'url'>;
-  /** whether there is any use in copying it */
+  /** whether copying it is useful */
   canCopy: boolean;
   run: Action['run'];
 }): JSX.Element {

@@ -19,10 +19,10 @@ import { ActionLink } from '../../view/controls.tsx';
 import { useMedia } from '../../view/focus.ts';
 import { type Action, useAction } from '../../view/use-action.ts';
 
-/** What a card has unfolded. */
+/** The unfolded part of a card. */
 export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
 
-/** The fuse, the time left in words, and what can be done with a live tunnel. */
+/** The fuse, the time left in words, and the actions of a live tunnel. */
 export function TimeRow({
   tunnel,
   shape,
@@ -87,7 +87,7 @@ export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): 
 
 export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Element {
   const fraction = useTime((now) => fuseFraction(expiresAt, ttl, now));
-  // The words below say the same.
+  // Decorative, because the words below contain the same.
   return (
     <div class="fuse" aria-hidden="true">
       <div class="fuse-left" style={{ width: `${fraction * 100}%` }} />
@@ -96,10 +96,10 @@ export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Ele
 }
 
 const STILL = '(prefers-reduced-motion: reduce)';
-/** So seldom it moves on, in s, for people to whom motion is a nuisance. */
+/** The interval of redraws, in s, for users who prefer reduced motion. */
 const STILL_SECONDS = 15;
 
-/** The traffic of the last minute, above the fuse. Where nothing happens it moves nothing. */
+/** The traffic of the last minute, above the fuse. Without traffic nothing moves. */
 export const Sparkline = memo(function Pulse({
   seconds,
 }: {
@@ -109,7 +109,7 @@ export const Sparkline = memo(function Pulse({
   const last = seconds.at(-1)?.id ?? 0;
   const until = useTime((now) => {
     const second = Math.ceil(Math.floor(now / 1000) / step) * step;
-    // What is over is not drawn again each second.
+    // After the last traffic has left the drawing, it is not redrawn each second.
     return Math.min(second, last + SPARKLINE_WIDTH);
   });
   const drawing = sparklineDrawing(seconds, until);
@@ -128,7 +128,7 @@ export const Sparkline = memo(function Pulse({
   );
 });
 
-/** More time for a tunnel: three lengths at one click, or any other. */
+/** Extends a tunnel: three durations at one click, or any other. */
 export function Extend({
   tunnel,
   maxTtl,

@@ -21,7 +21,7 @@ import { ApprovalRequests } from './approvals.tsx';
 import { Address } from './others.tsx';
 import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
 
-/** One tunnel: its state, its address, what goes through it, how long it lives, and what can be done with it. */
+/** One tunnel: its state, address, traffic, lifetime and actions. */
 export const TunnelCard = memo(function TunnelCard({
   tunnel,
   maxTtl,
@@ -30,7 +30,7 @@ export const TunnelCard = memo(function TunnelCard({
   tunnel: TunnelView;
   /** seconds */
   maxTtl: number;
-  /** whether a banner says already why the connection is lost */
+  /** whether a banner already explains the lost connection */
   isQuiet: boolean;
 }): JSX.Element {
   const [unfolded, setUnfolded] = useState<Unfolded>();
@@ -45,7 +45,7 @@ export const TunnelCard = memo(function TunnelCard({
     setUnfolded(undefined);
     setWantsShare(kind === 'password');
   };
-  // After a password was set, the next thing people want is to send it; the button for that comes with the next snapshot.
+  // After setting a password users want to send it; the button for that arrives with the next snapshot.
   useLayoutEffect(() => {
     const share = wantsShare ? document.getElementById(`share-${tunnel.key}`) : null;
     if (share === null) return;
@@ -66,7 +66,7 @@ export const TunnelCard = memo(function TunnelCard({
   }, [live]);
   useKeptFocus(card, () => {
     if (!live) return document.getElementById(`start-${tunnel.key}`);
-    // After a tunnel was started again, people want the address, which is new.
+    // After restarting a tunnel users want its address, which is new.
     const extend = wasLive.current ? document.getElementById(`extend-${tunnel.key}`) : null;
     return extend ?? document.getElementById(`copy-${tunnel.key}`);
   });
@@ -127,7 +127,7 @@ export const TunnelCard = memo(function TunnelCard({
   );
 });
 
-/** What the address of a code alone does not do. */
+/** Explains what visitors need in addition to the address in the code. */
 function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
   const words = scanWords(lock);
   if (words === undefined) return null;
@@ -139,7 +139,7 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
   );
 }
 
-/** Why a tunnel ended, and the two things to do next. */
+/** Why a tunnel ended, and the two likely next actions. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
   const { say } = useShell();
   const { key, slug, name, status } = tunnel;
@@ -165,7 +165,7 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
   );
 }
 
-/** State in a word, where the tunnel leads, and how often it was used. */
+/** The state in a word, the target of the tunnel, and its number of uses. */
 export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
   const { requests, localPort, folder, framework } = tunnel;
   return (
@@ -189,7 +189,7 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
   );
 }
 
-/** Bytes of both directions. */
+/** The bytes in both directions. */
 export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
   return (
     <>
@@ -219,15 +219,15 @@ function Bytes({
   );
 }
 
-/** As many as one can see at a glance. */
+/** As many as are clear at a glance. */
 const SHOWN = 3;
 
-/** The last few requests, a link to all of them, and how they went. */
+/** The last few requests, with their results and a link to all of them. */
 export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   const { go } = useShell();
   const { key, slug, recent } = tunnel;
   const rows = useRef<HTMLUListElement>(null);
-  // A row goes when newer requests come.
+  // A row disappears when newer requests arrive.
   useKeptFocus(rows, () => document.getElementById(`log-${key}`));
   if (recent.length === 0 && tunnel.requests === 0) return null;
   return (
@@ -249,14 +249,14 @@ export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
         >
           {t('tunnels.allRequests')}
         </button>
-        {/* Of one that was started again, the relay counts anew, and the rows are older. */}
+        {/* For a restarted tunnel, the relay counts from zero, and the rows are older. */}
         {tunnel.requests > 0 && <Traffic tunnel={tunnel} />}
       </div>
     </div>
   );
 }
 
-/** Why the connection is lost, and when the next attempt comes. */
+/** Why the connection is lost, and the time of the next attempt. */
 export function Retry({
   status,
   of,

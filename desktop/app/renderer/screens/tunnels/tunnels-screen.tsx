@@ -22,12 +22,12 @@ import { InPlace } from './options.tsx';
 import { Others } from './others.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
 
-/** From this many on, a list is searched rather than read. */
+/** From this number on, users search a list instead of reading it. */
 const SEARCHED_FROM = 8;
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
-/** The main screen: one list, one action. */
+/** The main screen: one list and one action. */
 export function TunnelsScreen({
   snapshot,
   session,
@@ -140,7 +140,7 @@ export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
   );
 }
 
-/** The one banner of an outage: the cause, when the next attempt comes, and a way not to wait for it. */
+/** The only banner during an outage: the cause, the time of the next attempt, and a button to try immediately. */
 export function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView }): JSX.Element {
   const action = useAction();
   return (
@@ -172,7 +172,7 @@ function Countdown({ retryAt }: { retryAt: number }): JSX.Element {
   return <span class="nowrap">{words}</span>;
 }
 
-/** A newer version of the app, and the way to it. */
+/** Announces a newer version of the app, with a link to it. */
 export function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }): JSX.Element {
   const action = useAction();
   return (
