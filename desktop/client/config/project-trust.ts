@@ -85,7 +85,7 @@ export interface ProjectRelay {
 }
 
 /**
- * Sends a key that has no relay of its own to the file's relay only if it would also be sent there without the file.
+ * Sends a key that was given without a relay to the file's relay only if it would also be sent there without the file.
  *
  * @param without the relay used without the file
  * @param keyFrom the source of the key, for people

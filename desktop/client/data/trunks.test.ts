@@ -286,7 +286,7 @@ describe('Trunks', () => {
     assert.equal(asked.length, 1 + TRUNKS_WANTED);
   });
 
-  it('go back to one when the relay closes unused ones, and to none after a long quiet', async () => {
+  it('go back to one when the relay closes unused ones, and to none after a long idle time', async () => {
     trunks.start();
     trunks.visited();
     await takeAndClose();

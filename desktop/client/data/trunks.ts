@@ -101,7 +101,7 @@ export class Trunks {
     else if (error.status !== 503) this.#isOffering = false;
   }
 
-  /** The relay has closed a trunk. It closes unused ones: one is enough then, and none after a long quiet. */
+  /** The relay has closed a trunk. It closes unused ones: one is enough then, and none after a long idle time. */
   closed(trunk: ClientTrunk, code: number): void {
     if (!this.#forget(trunk)) return;
     const now = this.#options.clock.monotonic();

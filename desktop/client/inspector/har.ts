@@ -47,7 +47,7 @@ export function harEntry(detail: RequestDetail, origin: string): HarEntry {
     request: requestOf(detail, origin.replace(/\/$/, '')),
     response: responseOf(detail.response),
     cache: {},
-    // They must add up to the total time; sending counts as 0, because it overlaps with waiting.
+    // They must add up to the total time; sending counts as 0, because bytes are forwarded as they arrive.
     timings: {
       connect: connectedMs === undefined ? -1 : connected,
       send: 0,

@@ -7,7 +7,7 @@ import { type Attempt, dial, type DialHandler, isLoopbackName, LOOPBACK_ADDRESSE
 /** Called once with the outcome of a dial, never before the dial has returned. */
 export interface LocalDialHandler {
   connected(local: LocalConnection): void;
-  /** @param error the last error other than a refusal; if there is none, the last refusal */
+  /** @param error the first error other than a refusal; if all addresses refused, the last refusal */
   refused(error: Error): void;
 }
 
