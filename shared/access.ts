@@ -4,7 +4,7 @@ import { described, type Field, listOf, MARK, object, optional, TEXT, type TypeO
 import { parseNetwork } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** The access policy of a tunnel in the REST interface (docs/protocol.md section 11). */
+/** Who may come into a tunnel, as the REST interface has it (docs/protocol.md section 11). */
 
 /** @limit Addresses and networks in `allow`. */
 export const ALLOW_MAX = 64;
@@ -12,7 +12,7 @@ export const ALLOW_MAX = 64;
 export const BASIC_USERS_MAX = 16;
 /** @limit Characters of a user's name. */
 export const USER_MAX_LENGTH = 64;
-/** @limit Characters of a password: a shorter one could be guessed within the tries that an address has. */
+/** @limit Characters of a password: fewer are guessed within the tries that an address has. */
 export const PASSWORD_MIN_LENGTH = 4;
 /** @limit Characters of a password: the upper bound keeps hashing cheap. */
 export const PASSWORD_MAX_LENGTH = 128;
@@ -22,7 +22,7 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** The owner's access policy. A field that is missing, empty or `false` requires nothing of visitors. */
+/** What an owner sets. A field that is missing, empty or `false` asks nothing of visitors. */
 export interface Access {
   /** addresses and networks, `192.0.2.7` or `10.0.0.0/8`; `[]` for any */
   readonly allow: readonly string[];
@@ -32,26 +32,34 @@ export interface Access {
   readonly knock: boolean;
 }
 
-/** The access policy as the tunnel object shows it: without secrets, and only the fields that are set. */
-export interface AccessView {
-  allow?: readonly string[];
-  /** their names */
-  basic?: readonly string[];
-  password?: true;
-  links?: true;
-  knock?: true;
+/** The same as the tunnel object shows it: without secrets, and only what is set. */
+export const ACCESS_VIEW = described(
+  object({
+    allow: optional(shown(ALLOW_MAX)),
+    basic: optional(described(shown(BASIC_USERS_MAX), 'names of the users')),
+    password: MARK,
+    links: MARK,
+    knock: MARK,
+  }),
+  'empty for a tunnel that is open to everybody',
+);
+export type AccessView = TypeOf<typeof ACCESS_VIEW>;
+
+/** @param max how many a client accepts */
+function shown(max: number): Field<readonly string[]> {
+  return { ...listOf(TEXT), accepts: yup.array(TEXT.accepts).max(max).required() };
 }
 
-/** A tunnel that everybody may visit. */
+/** A tunnel that is open to everybody. */
 export const OPEN: Access = { allow: [], basic: [], password: undefined, links: false, knock: false };
 
-/* Rules for the values of a tunnel's `access` from any source (docs/protocol.md section 11.1). */
+/* What the values of a tunnel's `access` may be, wherever they come from (docs/protocol.md section 11.1). */
 
-/** RFC 7617 section 2: a user contains no control characters and no colon. An unpaired surrogate is not text. */
+/** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
 const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
 const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
 
-/** An entry of `allow`. */
+/** One of `allow`. */
 export const NETWORK_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && parseNetwork(value) !== undefined,
   accepted: 'an address or a network, such as 192.0.2.7 or 10.0.0.0/8',
@@ -75,14 +83,14 @@ export const PASSWORD_RULE: ValueRule = {
   accepted: `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`,
 };
 
-/** Lengths are in characters as users count them, not UTF-16 units. */
+/** Lengths are in characters as people count them, not UTF-16 units. */
 function isText(value: unknown, pattern: RegExp, min: number, max: number): boolean {
   if (typeof value !== 'string' || !pattern.test(value)) return false;
   const { length } = Array.from(value);
   return length >= min && length <= max;
 }
 
-/* The `access` of a create or access request in the REST interface (docs/protocol.md section 11.1). */
+/* The `access` of a create or access request, as the REST interface takes it (docs/protocol.md section 11.1). */
 
 const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
 const BASIC_TEXT =
@@ -91,8 +99,8 @@ const BASIC_TEXT =
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
 
 /**
- * @param given parsed JSON; `undefined`, `null` and `{}` mean an open tunnel
- * @throws ApiError that names the field and what it accepts
+ * @param given parsed JSON; `undefined` and `null` are an open tunnel, as `{}` is
+ * @throws ApiError that names the field and what it takes
  */
 export function readAccess(given: unknown): Access {
   if (given === undefined || given === null) return OPEN;

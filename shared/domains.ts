@@ -18,9 +18,9 @@ import {
 import { isIPv6 } from './host.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** Users' own domains in the REST interface (docs/protocol.md section 12). */
+/** Domains that users bring to their tunnels, as the REST interface has them (docs/protocol.md section 12). */
 
-/** The label in front of a domain in the name of the TXT record that proves its ownership. */
+/** The label before the domain in the name of the TXT record that proves ownership. */
 export const PROOF_LABEL = '_culvert';
 
 /** Copied into a form of a DNS provider: names, addresses, and the text of a proof. */
@@ -32,59 +32,62 @@ const COPIED: Field<string> = {
     .required(),
 };
 
-/** A DNS record that the owner of the domain has to create. */
-export interface DnsRecord {
-  type: 'A' | 'AAAA' | 'CNAME' | 'TXT';
-  name: string;
-  value: string;
-}
+/** A record that the owner has to create in the DNS. */
+const RECORD = object(
+  { type: oneOf(['A', 'AAAA', 'CNAME', 'TXT']), name: COPIED, value: COPIED },
+  'DnsRecord',
+);
+export type DnsRecord = TypeOf<typeof RECORD>;
 
-export interface Domain {
-  /** UUID */
-  id: string;
-  /** in lower case and punycode */
-  domain: string;
-  status: DomainStatus;
-  records: DnsRecord[];
-  /** RFC 3339, UTC */
-  created_at: string;
-  /** RFC 3339, UTC; `null` if it is not verified */
-  verified_at: string | null;
-  /** since when its records have been wrong, RFC 3339, UTC; `null` if they are right, or were not checked again */
-  failing_since: string | null;
-  /** when the relay gives up the domain if nothing changes, RFC 3339, UTC; `null` if it does not */
-  ends_at: string | null;
-}
+export const DOMAIN = object(
+  {
+    id: UUID,
+    domain: described(COPIED, 'in lower case, other characters than ASCII in punycode'),
+    status: oneOf(['pending', 'verified']),
+    records: listOf(RECORD, 'what has to be entered where the DNS of the domain is kept'),
+    created_at: SHOWN_TIME,
+    /** `null` for one that is not verified */
+    verified_at: TIME_OR_NULL,
+    /** `null` if they are right, or if the relay has not checked them again */
+    failing_since: described(TIME_OR_NULL, 'since when its records are wrong'),
+    /** `null` if it does not */
+    ends_at: described(TIME_OR_NULL, 'when the relay lets go of it if nothing changes'),
+  },
+  'Domain',
+);
+export const DOMAIN_LIST = object({ domains: listOf(DOMAIN, 'oldest first') }, 'DomainList');
+export type Domain = TypeOf<typeof DOMAIN>;
+export type DomainStatus = Domain['status'];
 
-/** The result of checking one record of a domain. */
-export interface DomainCheck {
-  /** `proof`: the TXT record; `address`: what the domain points to */
-  what: 'proof' | 'address';
-  ok: boolean;
-  /** what the DNS has instead; empty if there is nothing, or it is right */
-  found: string[];
-  /** the problem as a sentence; `''` without one */
-  problem: string;
-}
+/** What was found when the records of a domain were checked. */
+const CHECK = object(
+  {
+    what: described(oneOf(['proof', 'address']), 'the TXT record, or where the domain leads'),
+    ok: FLAG,
+    found: listOf(TEXT_OR_EMPTY, 'what the DNS has instead'),
+    problem: described(TEXT_OR_EMPTY, 'what is wrong; empty where nothing is'),
+  },
+  'DomainCheck',
+);
+export type DomainCheck = TypeOf<typeof CHECK>;
 
 /** A domain whose records were just checked. */
-export interface CheckedDomain extends Domain {
-  checks: DomainCheck[];
-}
+export const CHECKED_DOMAIN = object({ ...DOMAIN.fields, checks: listOf(CHECK) }, 'CheckedDomain');
+export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 
-/* The accepted domains of users (docs/protocol.md section 12.1). */
+/* What domains are accepted (docs/protocol.md section 12.1). */
 
-/** @limit RFC 1035 section 2.3.4, minus the label of its proof and a dot, because the proof has a name as well. */
+/** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot: that is a name, too. */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const IPV4 = /^\d+(?:\.\d+){3}$/;
 
-/** A domain in its canonical spelling, or the problem, which completes "the domain …". */
+/** A domain in its canonical spelling, or what is wrong with it, to complete "the domain …". */
 export type DomainReading = { readonly name: string } | { readonly problem: string };
 
 /**
- * Reads a domain in upper or lower case, with or without a trailing dot, with characters outside ASCII (UTS #46) or in
+ * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46) or in
  * punycode.
  */
 export function readDomain(text: string): DomainReading {
@@ -104,20 +107,20 @@ export function readDomain(text: string): DomainReading {
   return isName ? { name } : { problem: 'must be a host name, like app.example.com' };
 }
 
-/** A domain in an option, a file or a form. */
+/** A domain, as an option, a file or a form takes it. */
 export const DOMAIN_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && 'name' in readDomain(value),
   accepted: 'a domain of yours without https:// and port, such as app.example.com',
 };
 
-/** In lower case and punycode; `undefined` if it cannot be a host. */
+/** In lower case and punycode; `undefined` for what cannot be a host. */
 function asciiOf(given: string): string | undefined {
-  // A URL parser would decode or drop these characters.
+  // What a URL would decode or drop is not part of a name.
   if (given === '' || /[%\s\\[\]<>^|\p{Cc}]/u.test(given)) return undefined;
   return URL.canParse(`http://${given}`) ? new URL(`http://${given}`).hostname : undefined;
 }
 
-/* Requests of the REST interface that name a domain (docs/protocol.md section 12). */
+/* Requests that name a domain, as the REST interface accepts them (docs/protocol.md section 12). */
 
 export const ADD_DOMAIN_SCHEMA = objectSchema(
   { domain: { type: 'string', description: 'such as `app.example.com`' } },
@@ -137,7 +140,7 @@ export function readAddDomain(body: unknown): string {
   return readGivenDomain((body as { readonly domain?: unknown }).domain);
 }
 
-/** @throws ApiError if the value is not a domain */
+/** @throws ApiError for what is not a domain */
 export function readGivenDomain(value: unknown): string {
   const reading = typeof value === 'string' ? readDomain(value) : { problem: 'must be a text' };
   if ('problem' in reading) throw new ApiError(invalidDomain(reading.problem));

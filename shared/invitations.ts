@@ -1,28 +1,35 @@
-/** Invitations to a relay (docs/protocol.md section 13), as both ends use them. */
+/** Invitations to a relay (docs/protocol.md section 13), as both ends know them. */
+import * as yup from 'yup';
+import { API_KEY_PATTERN } from './constraints.ts';
+import { ADDRESS, described, type Field, object, TEXT, TIME, type TypeOf, UUID } from './fields.ts';
 
-/** The token at the end of an invitation's address. */
+/** What an invitation's address ends with. */
 export const INVITATION_TOKEN = /^[\w-]{32}$/;
 /** @limit Characters of the name of a machine, which becomes the label of its key. */
 export const MACHINE_MAX_LENGTH = 100;
 const ADDRESS_PATH = /^\/invite\/([\w-]{32})$/;
 
-/** The response to `GET /invite/{token}`, which describes an invitation. */
-export interface OpenInvite {
-  /** name of the account */
-  readonly account: string;
-  readonly expires_at: string;
-}
+/** What `GET /invite/{token}` returns. */
+export const OPEN_INVITE = object({ account: described(TEXT, 'its name'), expires_at: TIME });
+export type OpenInvite = TypeOf<typeof OPEN_INVITE>;
 
-/** The response to `POST /v1/invites/{token}`, which accepts an invitation. */
-export interface TakenInvite {
-  /** id of the new key */
-  readonly id: string;
-  /** name of its account */
-  readonly account: string;
-  readonly key: string;
-  /** the relay's address */
-  readonly relay: string;
-}
+/** An API key, which is shown only once. */
+export const API_KEY: Field<string> = {
+  schema: { type: 'string', pattern: API_KEY_PATTERN.source },
+  accepts: yup.string().matches(API_KEY_PATTERN).required(),
+};
+
+/** What `POST /v1/invites/{token}` returns. */
+export const TAKEN_INVITE = object(
+  {
+    id: { ...described(UUID, 'of the key'), accepts: TEXT.accepts },
+    account: described(TEXT, 'its name'),
+    key: API_KEY,
+    relay: { ...described(ADDRESS, "the relay's own address"), accepts: TEXT.accepts },
+  },
+  'TakenInvitation',
+);
+export type TakenInvite = TypeOf<typeof TAKEN_INVITE>;
 
 /** @returns a link that opens the invitation in the desktop app */
 export function signInLink(address: string): string {

@@ -1,4 +1,5 @@
-/** Approval requests of a tunnel's visitors, and the owner's answers (docs/protocol.md section 11.3). */
+/** Visitors who knock at a tunnel, and the owner's answers (docs/protocol.md section 11.3). */
+import * as yup from 'yup';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
 import {
@@ -14,32 +15,36 @@ import {
   type TypeOf,
 } from './fields.ts';
 
-/** @limit s that a visitor waits for an answer. */
+/** @limit s for which a visitor waits for an answer. */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit s that an approval lasts if the owner does not choose. */
+/** @limit s for which a visitor is approved by default. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit The longest approval, in s: as long as a signed link may be valid. */
+/** @limit The most s for which a visitor is approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';
 const FOR_RULE = `for must be a duration such as 1h, of at least 1s and at most ${formatDuration(ADMISSION_MAX_SECONDS)}`;
 
-/** An approval request in the REST interface. */
-export interface Knock {
-  /** 16 hexadecimal digits */
-  id: string;
-  status: 'waiting' | 'admitted' | 'refused';
-  /** the visitor's IP address */
-  address: string;
-  /** the visitor's `User-Agent`, without control characters; `''` without one */
-  agent: string;
-  /** RFC 3339, UTC, milliseconds */
-  at: string;
-  /** until when the visitor waits, is approved, or may not ask again; RFC 3339, UTC, milliseconds */
-  ends_at: string;
-}
+/** A knock as the REST interface shows it. */
+export const KNOCK = object(
+  {
+    id: SHORT_ID,
+    status: oneOf(['waiting', 'admitted', 'refused']),
+    address: described(TEXT, "the visitor's IP address"),
+    // The visitor chooses it: what is done with it must not depend on what it says.
+    agent: {
+      ...described(TEXT, "the visitor's `User-Agent`, without control characters"),
+      accepts: yup.string().defined(),
+    },
+    at: SHOWN_TIME,
+    ends_at: described(SHOWN_TIME, 'until when the visitor waits, is in, or may not knock again'),
+  },
+  'Knock',
+);
+export const KNOCK_LIST = object({ knocks: listOf(KNOCK, 'oldest first') }, 'KnockList');
+export type Knock = TypeOf<typeof KNOCK>;
 
-/** The owner's answer: an approval for some seconds, or a denial. */
+/** Whether a visitor is approved, and for how many seconds. */
 export type KnockAnswer = { readonly admit: false } | { readonly admit: true; readonly seconds: number };
 
 export const KNOCK_ANSWER_SCHEMA = objectSchema(
@@ -55,7 +60,7 @@ export const KNOCK_ANSWER_SCHEMA = objectSchema(
 
 /**
  * @param body parsed JSON
- * @throws ApiError that names the field and what it accepts
+ * @throws ApiError that names the field and what it takes
  */
 export function readKnockAnswer(body: unknown): KnockAnswer {
   if (typeof body !== 'object' || body === null || Array.isArray(body))

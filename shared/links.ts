@@ -17,40 +17,49 @@ import {
 import { check, isNotGiven, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** Signed links to a tunnel in the REST interface (docs/protocol.md section 11.2). */
+/** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
 
 /** @limit Characters of a note. */
 export const LINK_NOTE_MAX_LENGTH = 64;
 /** @limit Characters of a path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** @limit s that a link is valid if its owner does not choose. */
+/** @limit s for which a link is valid by default. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** @limit The longest validity of a link, in s. */
+/** @limit The most s for which a link is valid. */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
-/** The query parameter of a link, which is removed before the local service sees the request. */
+/** The query parameter of a link's address. Local services never see it. */
 export const LINK_PARAMETER = 'culvert_pass';
 
-/** A link in a list. */
-export interface Link {
-  /** 16 hexadecimal digits */
-  id: string;
-  /** the owner's note; may be empty */
-  note: string;
-  /** the path below the tunnel's address; by default the tunnel's start page */
-  path?: string;
-  /** RFC 3339, UTC */
-  created_at: string;
-  /** RFC 3339, UTC */
-  expires_at: string;
-}
+/** A link as it is listed. */
+export const LINK = object(
+  {
+    id: SHORT_ID,
+    note: TEXT_OR_EMPTY,
+    path: optional(described(TEXT_OR_EMPTY, "where it leads below the tunnel's address")),
+    created_at: TIME,
+    expires_at: TIME,
+  },
+  'Link',
+);
+export const LINK_LIST = object({ links: listOf(LINK, 'newest first') }, 'LinkList');
+export type Link = TypeOf<typeof LINK>;
 
-/** A new link. Its address is shown only once. */
-export interface NewLink extends Link {
-  url: string;
-}
+/** A new link: the only response that has its address. */
+export const NEW_LINK = object(
+  {
+    ...LINK.fields,
+    url: {
+      ...described(ADDRESS, 'the address to hand out; it is not shown again'),
+      // It has a query.
+      accepts: TEXT.accepts,
+    },
+  },
+  'NewLink',
+);
+export type NewLink = TypeOf<typeof NEW_LINK>;
 
-/** The parsed create request. */
+/** The create request, read. */
 export interface CreateLink {
   /** s */
   ttl: number;
@@ -58,24 +67,24 @@ export interface CreateLink {
   path: string | undefined;
 }
 
-/* Rules for the values of a signed link from any source (docs/protocol.md section 11.2). */
+/* What the values of a signed link may be, wherever they come from (docs/protocol.md section 11.2). */
 
-/** Characters as users count them. An unpaired surrogate is not text, and cannot be encoded. */
+/** Characters as people count them. Half of a surrogate pair is no text, and cannot be written as one. */
 const NOTE = new RegExp(String.raw`^[^\p{Cc}\p{Cs}]{0,${LINK_NOTE_MAX_LENGTH}}$`, 'u');
-/** RFC 3986 sections 3.3 and 3.4: a path and an optional query. */
+/** RFC 3986 sections 3.3 and 3.4: a path and perhaps a query. */
 const PATH = /^\/(?!\/)(?:[\w!$&'()*+,./:;=?@~-]|%[\dA-Fa-f]{2})*$/;
-/** A segment that URL parsers resolve to the folder itself or its parent, also percent-encoded. */
+/** A segment that URL parsers take for the folder itself or the one above, also percent-encoded. */
 const DOTS = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
-/** A parameter that could be one of the relay's. */
+/** A parameter that could be one of the relay's own. */
 const OWN_PARAMETER = /(?:^|&)culvert_/;
 
-/** The note, which names the recipient of a link. */
+/** The note of a link: who it is for. */
 export const LINK_NOTE_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && NOTE.test(value),
   accepted: `up to ${LINK_NOTE_MAX_LENGTH} characters without control characters`,
 };
 
-/** The path of a link, below the tunnel's address. */
+/** Where a link leads below the tunnel's address. */
 export const LINK_PATH_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && isPath(value),
   accepted:
@@ -89,7 +98,7 @@ function isPath(text: string): boolean {
   return !DOTS.test(below) && !OWN_PARAMETER.test(query.join('?'));
 }
 
-/* Requests of the REST interface for signed links (docs/protocol.md section 11.2). */
+/* Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.2). */
 
 const note: OptionalField<string | null> = optional({
   schema: {
@@ -124,14 +133,25 @@ const path: OptionalField<string | null> = optional({
     ),
 });
 
-/** The create request, with fields in the order of validation. */
-export const createLinkSchema = yup.object({ ttl: ttl(LINK_MAX_TTL_SECONDS), note, path }).strict();
+/** The create request, fields in the order in which they are checked. */
+export const CREATE_LINK = object(
+  {
+    ttl: ttl(
+      LINK_MAX_TTL_SECONDS,
+      `a duration like \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
+      LINK_DEFAULT_TTL_SECONDS,
+    ),
+    note,
+    path,
+  },
+  'CreateLink',
+);
 
 /**
  * Reads the body of a request for a link.
  *
  * @param body parsed JSON
- * @throws ApiError for the first invalid field
+ * @throws ApiError for the first field that breaks a rule
  */
 export function readCreateLink(body: unknown): CreateLink {
   const fields = check(CREATE_LINK, body);

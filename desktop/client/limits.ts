@@ -8,11 +8,6 @@ export const API_TIMEOUT_MS = 10_000;
 /** The largest response is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
-/**
- * The address of a tunnel: a host name of 253 characters, a port, and a path with a name of 63. Browsers accept longer
- * ones.
- */
-export const TUNNEL_ADDRESS_MAX_CHARS = 2048;
 
 /** Long enough for DNS, TCP and TLS over a bad network, short enough to try again soon. */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;

@@ -1,4 +1,4 @@
-/** The part of a relay's REST interface (docs/protocol.md section 3) that the client uses. */
+/** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
 import {
   CHECKED_DOMAIN,
@@ -37,18 +37,11 @@ import {
 import type { RelayAddress } from './relay-address.ts';
 
 /** A create request (docs/protocol.md section 3.2). */
-export interface CreateRequest {
-  readonly local_port: number;
-  readonly name?: string;
-  readonly ttl?: string;
-  readonly idle_ttl?: boolean;
-  /** the access policy; everybody may visit without it */
-  readonly access?: Access;
-  /** a verified domain of the account */
-  readonly domain?: string;
-  /** Whether to take over the account's own live tunnel of that name. */
-  readonly take_over?: boolean;
-}
+export type CreateRequest = {
+  readonly [Field in keyof CreateTunnelBody]: Field extends 'access'
+    ? Access
+    : NonNullable<CreateTunnelBody[Field]>;
+};
 
 /**
  * The create request for a tunnel that a user wants.
@@ -75,26 +68,26 @@ export function createRequest(wanted: {
 }
 
 /**
- * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect, which would send the key
- * elsewhere, and is made once over a new connection: the caller decides whether to try again. Only a refusal of the key
- * is confirmed by a second call, because the client then goes offline, and one forged response must not cause that.
+ * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the key
+ * elsewhere) and is made once, over a connection of its own: the caller decides whether to try again. Only a refusal of the
+ * key is checked by a second call, because a client that believes it goes offline, and one forged response must not cause
+ * that.
  *
- * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything
- * else.
+ * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything else.
  */
 export class ApiClient {
   readonly #relay: RelayAddress;
   readonly #key: string;
   readonly #network: Network;
 
-  /** @param network how the relay is reached; by default directly */
+  /** @param network the way to the relay; directly unless told otherwise */
   constructor(relay: RelayAddress, key: string, network: Network = new Network()) {
     this.#relay = relay;
     this.#key = key;
     this.#network = network;
   }
 
-  /** `GET /v1/account`: the owner of the key and their permissions. */
+  /** `GET /v1/account`: who owns the key, and what it may do. */
   async getAccount(): Promise<Account> {
     return read(ACCOUNT, await this.#call('GET', '/v1/account'));
   }
@@ -102,8 +95,8 @@ export class ApiClient {
   /**
    * `POST /v1/tunnels`
    *
-   * @throws AccessUnsupported if the relay has not applied the requested access policy; the tunnel is closed then
-   * @throws DomainUnsupported if the relay has not assigned the domain; the tunnel is closed then
+   * @throws AccessUnsupported if the relay does not restrict who may come in as asked; the tunnel is closed then
+   * @throws DomainUnsupported if it has not given the tunnel the domain; the tunnel is closed then
    */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     const { access = OPEN, ...rest } = request;
@@ -119,7 +112,7 @@ export class ApiClient {
     return tunnel;
   }
 
-  /** @returns what happened to the tunnel, as a sentence without its full stop */
+  /** @returns whether the tunnel was closed, as a sentence without its full stop */
   async #closeUnserved({ id }: Tunnel): Promise<MessageValue> {
     try {
       await this.closeTunnel(id);
@@ -148,7 +141,7 @@ export class ApiClient {
   /**
    * `PUT /v1/tunnels/{id}/extend`
    *
-   * @param ttl duration string; by default the tunnel's own `ttl` is added
+   * @param ttl duration string; without it the tunnel's own `ttl` is added
    */
   async extendTunnel(id: string, ttl?: string): Promise<Tunnel> {
     const body = ttl === undefined ? {} : { ttl };
@@ -159,8 +152,8 @@ export class ApiClient {
   /**
    * `PUT /v1/tunnels/{id}/access`
    *
-   * @param access replaces the previous access policy
-   * @throws AccessUnsupported if the relay cannot apply the access policy
+   * @param access in place of what was set before
+   * @throws AccessUnsupported if the relay cannot restrict who may come in, or not as asked
    */
   async setAccess(id: string, access: Access): Promise<Tunnel> {
     const body = accessRequest(access);
@@ -176,25 +169,25 @@ export class ApiClient {
     return readNewLink(made, request.path);
   }
 
-  /** `GET /v1/tunnels/{id}/links`: the valid links. */
+  /** `GET /v1/tunnels/{id}/links`: the valid ones. */
   async listLinks(id: string): Promise<Link[]> {
     return read(LINK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/links`)).links;
   }
 
-  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: revokes the link, and the access of visitors who used it. */
+  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: revokes the link and the access that it gave. */
   async deleteLink(id: string, linkId: string): Promise<void> {
     await this.#call('DELETE', `${tunnelPath(id)}/links/${encodeURIComponent(linkId)}`);
   }
 
-  /** `GET /v1/tunnels/{id}/knocks`: approval requests that are waiting, approved, or recently denied. */
+  /** `GET /v1/tunnels/{id}/knocks`: visitors who wait, were approved, or were recently denied. */
   async listKnocks(id: string): Promise<Knock[]> {
     return read(KNOCK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`)).knocks;
   }
 
   /**
-   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: approves or denies a waiting visitor, or revokes an approval.
+   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: approves or denies a visitor; an approval can be revoked.
    *
-   * @param duration how long the approval lasts, a duration string; by default the relay chooses
+   * @param duration of the approval, a duration string; the relay chooses without it
    */
   async answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
     const body = { admit, ...(duration === undefined ? {} : { for: duration }) };
@@ -206,17 +199,17 @@ export class ApiClient {
     return read(DOMAIN_LIST, await this.#callForDomains('GET', '/v1/domains')).domains;
   }
 
-  /** `POST /v1/domains`: claims a domain, or returns the account's existing claim. */
+  /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
   async addDomain(domain: string): Promise<Domain> {
     return read(DOMAIN, await this.#callForDomains('POST', '/v1/domains', { domain }));
   }
 
-  /** `POST /v1/domains/{id}/verify`: asks the relay to check the domain's DNS records. */
+  /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
   async verifyDomain(id: string): Promise<CheckedDomain> {
     return read(CHECKED_DOMAIN, await this.#callForDomains('POST', `${domainPath(id)}/verify`));
   }
 
-  /** `DELETE /v1/domains/{id}`: gives up the domain, which closes a tunnel that uses it. */
+  /** `DELETE /v1/domains/{id}`: ends the claim and the tunnel that has the domain. */
   async removeDomain(id: string): Promise<void> {
     await this.#callForDomains('DELETE', domainPath(id));
   }
@@ -284,20 +277,20 @@ export class ApiClient {
     return new RelayRefusal(status, toMessage('relay.refusedOnce'), { isOwn: false });
   }
 
-  /** Calls an endpoint that every relay has (docs/protocol.md section 3.1). */
+  /** Sends a request that every relay supports (docs/protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
     const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
     return refusesKey(readRefusal(status, headers, text, Date.now()));
   }
 }
 
-/** A proxy that mixes up its connections could return the response to another client's request. */
+/** A proxy that mixes up its connections returns responses to other people's requests. */
 function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
   throw new RelayUnreachable(toMessage('relay.otherRequest'));
 }
 
-/** The origin of a redirect, made safe to show. The redirect is not followed. */
+/** The origin of a redirect, safe to show; it is not followed. */
 function originOf(location: string, relay: RelayAddress): MessageValue {
   const url = URL.parse(location, relay.origin);
   return url?.protocol === 'https:' || url?.protocol === 'http:'

@@ -2,13 +2,13 @@ import { MessageError, toMessage } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Endpoint } from '../network/network.ts';
 
-/** The address of a relay. */
+/** Where a relay is. */
 export interface RelayAddress extends Endpoint {
   /** `http://host:port`, without a path; a default port is left out */
   readonly origin: string;
 }
 
-/** Thrown for text that is not a relay's address. The message describes what is accepted. */
+/** Thrown for text that is not a relay's address; the message says what is accepted. */
 export class RelayAddressError extends MessageError {}
 
 /**
@@ -31,26 +31,15 @@ export function parseRelayAddress(text: string): RelayAddress {
   return { origin: url.origin, secure, hostname, port, host: url.host };
 }
 
-/** Whether data to the relay, such as the key, cannot be read on the way. */
+/** Whether nobody on the way to the relay can read what is sent there, such as the key. */
 export function isProtected({ secure, hostname }: RelayAddress): boolean {
   return secure || isLoopback(hostname);
 }
 
 /**
- * The address of a tunnel's control WebSocket (docs/protocol.md section 5). The relay may send messages other than
- * `connection` on it (docs/protocol.md section 5.1).
+ * The address of a tunnel's control WebSocket (docs/protocol.md section 5), on which the relay may send other messages than
+ * `connection` (docs/protocol.md section 5.1).
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;
-}
-
-/** Scheme, host and path, with only those URL characters (RFC 3986) that have no special meaning in a shell. */
-const ADDRESS = /^https?:\/\/[\w.~%:[\]/-]+$/i;
-
-/**
- * Whether text is the address of a tunnel that can be printed, copied into a shell and opened in a browser: `http` or
- * `https`, with a host, without credentials, query and fragment. Addresses come from relays, which may be hostile.
- */
-export function isWebAddress(text: string): boolean {
-  return text.length <= TUNNEL_ADDRESS_MAX_CHARS && ADDRESS.test(text) && URL.canParse(text);
 }
