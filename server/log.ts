@@ -1,4 +1,7 @@
-/** What the relay tells its operator (docs/observing.md): one line an event, each event with its one level and text. */
+/**
+ * What the relay reports to its operator (docs/observing.md): one line per event, each event with a fixed level and
+ * text.
+ */
 
 export const LOG_FORMATS = ['pretty', 'json'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
@@ -8,11 +11,11 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface LogEventEntry {
   readonly level: LogLevel;
-  /** when it is logged, and what to do about it */
+  /** when it is logged, and how to respond */
   readonly meaning: string;
 }
 
-/** Every event there is. Texts are stable: alerts are built on them. */
+/** All log events. Their texts are stable, because alerts are built on them. */
 export const LOG_EVENTS = {
   'relay starting': { level: 'info', meaning: 'the program has read its settings' },
   'first key made': {
@@ -246,24 +249,24 @@ export const LOG_EVENTS = {
 export type LogEvent = keyof typeof LOG_EVENTS;
 
 /**
- * Values that go along with an event, named in snake case as in the API. Flat, so that nobody logs a request, an account or
- * an error as a whole, secrets included.
+ * Values logged with an event, named in snake case as in the API. Flat, so that no request, account or error is logged
+ * as a whole with its secrets.
  */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Where the relay reports to its operator what happened. */
+/** Writes an event to the operator's log. */
 export type Log = (event: LogEvent, fields?: LogFields) => void;
 
-/** The text of anything that can be thrown, with its cause, without a stack. */
+/** The text of any thrown value, including its cause, without a stack. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`;
 }
 
-/** What the log says about an error nobody foresaw. */
+/** Log fields for an unexpected error. */
 export function errorFields(error: unknown): LogFields {
   return { error: describeError(error), stack: error instanceof Error ? error.stack : undefined };
 }
 
-/** Names a request to its client and in the log, so that the two can be matched. */
+/** Identifies a request to its client and in the log, so that the two can be matched. */
 export const REQUEST_ID_FIELD = 'X-Request-Id';
