@@ -44,7 +44,7 @@ function basic(user: string, password: string): string {
   return `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n`;
 }
 
-describe('Gate', () => {
+describe('AccessCheck', () => {
   let passes: Passes;
   let lastingPasses: Passes;
   let links: LinkTokens;
@@ -91,7 +91,7 @@ describe('Gate', () => {
     return `Cookie: a=b; ${form === 'host' ? '__Host-pass' : 'pass'}=${passes.make(scope, who, NOW / 1000 + 9)}\r\n`;
   }
 
-  /** Whether the pass and the credentials of an upgrade count; either both do or none. */
+  /** Whether the access cookie and the credentials of an upgrade count; it is always both or neither. */
   function countsForSocket(origin: string | undefined, asked: Asked = {}): boolean {
     const fields = (origin === undefined ? '' : `Origin: ${origin}\r\n`) + (asked.fields ?? '');
     const cookie = pass('password', { form: asked.prefix === undefined ? 'host' : 'path' });
@@ -102,7 +102,7 @@ describe('Gate', () => {
     return kinds[0] === 'pass';
   }
 
-  it('lets in who comes from where he may, and nobody else', () => {
+  it('gives access to visitors from allowed addresses only', () => {
     const access = { allow: ['10.0.0.0/8', '2001:db8::/32'] };
     for (const address of ['10.1.2.3', '2001:db8::1', '::ffff:10.0.0.1'])
       assert.equal(ask(access, { address }).kind, 'pass', address);
@@ -110,19 +110,19 @@ describe('Gate', () => {
       assert.equal(ask(access, { address }).kind, 'address', address);
   });
 
-  it('looks at the address first, whatever is shown', () => {
+  it('checks the address first, regardless of credentials', () => {
     const access = { allow: ['10.0.0.0/8'], ...PASSWORD };
     assert.equal(ask(access, { fields: pass('password') }).kind, 'address');
     assert.equal(ask(access, { fields: pass('password'), address: '10.0.0.1' }).kind, 'pass');
     assert.equal(ask(access, { address: '10.0.0.1' }).kind, 'ask');
   });
 
-  it('asks who shows nothing, whichever of the others is set', () => {
+  it('asks visitors without credentials, for each kind of policy', () => {
     for (const access of [ANN, PASSWORD, { links: true }, { knock: true }])
       assert.equal(ask(access).kind, 'ask', JSON.stringify(access));
   });
 
-  it('has credentials checked where it has users, also of a user who does not exist', () => {
+  it('has credentials checked if the policy has users, even for an unknown user', () => {
     assert.deepEqual(ask(ANN, { fields: basic('ann', 'a:b') }), {
       kind: 'check',
       credentials: { user: 'ann', password: 'a:b' },
@@ -142,7 +142,7 @@ describe('Gate', () => {
     assert.equal(ask(PASSWORD, { fields: basic('ann', 'x') }).kind, 'ask');
   });
 
-  it('lets in who has a pass, as who he is', () => {
+  it("gives access to the owner of an access cookie, under the visitor's identity", () => {
     assert.deepEqual(ask(PASSWORD, { fields: pass('password') }), {
       kind: 'pass',
       visitor: 'password',
@@ -150,7 +150,7 @@ describe('Gate', () => {
     });
   });
 
-  it('takes no pass of another tunnel, another access or another form of the address, nor one that was revoked', () => {
+  it('rejects a cookie of another tunnel, access policy or form of the address, and a revoked one', () => {
     for (const fields of [
       pass('password', { tunnelId: 'two' }),
       pass('password', { version: 'v0' }),
@@ -168,13 +168,13 @@ describe('Gate', () => {
     assert.equal(ask({ links: true }, { fields: pass('link:8') }).kind, 'pass');
   });
 
-  it('finds the right one among cookies of the same name, which others may have set', () => {
+  it('finds the valid cookie among others of the same name, which other sites may have set', () => {
     const good = pass('password').slice('Cookie: '.length).trim();
     const fields = `Cookie: __Host-pass=x; __Host-pass=\r\nCookie: ${good}\r\n`;
     assert.equal(ask(PASSWORD, { fields }).kind, 'pass');
   });
 
-  it('keeps credentials that name one of its users, and no others, from the service', () => {
+  it('hides credentials that name one of its users from the service, and no others', () => {
     for (const [fields, isKept] of [
       [basic('ann', 'whatever'), true],
       [basic('service', 'x'), false],
@@ -186,13 +186,13 @@ describe('Gate', () => {
     }
   });
 
-  describe('asked by a preflight', () => {
+  describe('for a preflight', () => {
     const preflight = {
       method: 'OPTIONS',
       fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n',
     };
 
-    it('passes it without credentials if basic is set, and otherwise only with a pass', () => {
+    it('passes it without credentials if the policy has users, and otherwise only with a cookie', () => {
       assert.deepEqual(ask(ANN, preflight), { kind: 'preflight', kept: { authorization: false } });
       for (const access of [PASSWORD, { links: true }, { knock: true }]) {
         assert.equal(ask(access, preflight).kind, 'ask');
@@ -203,7 +203,7 @@ describe('Gate', () => {
       assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
     });
 
-    it('requires credentials of one with a body or a method override', () => {
+    it('requires credentials if it has a body or a method override', () => {
       assert.equal(ask(ANN, { ...preflight, hasBody: true }).kind, 'ask');
       for (const name of [
         'X-HTTP-Method-Override',
@@ -221,14 +221,14 @@ describe('Gate', () => {
       assert.equal(ask(ANN, { ...preflight, fields: preflight.fields + basic('ann', 'x') }).kind, 'check');
     });
 
-    it('passes it as its visitor with a pass', () => {
+    it('identifies the visitor of one with a cookie', () => {
       const verdict = ask(ANN, { ...preflight, fields: preflight.fields + pass('basic:ann') });
       assert.ok(verdict.kind === 'pass' && verdict.visitor === 'basic:ann');
     });
   });
 
-  describe('asked for a WebSocket', () => {
-    it('accepts the pass of programs, and of pages of its own host', () => {
+  describe('for a WebSocket', () => {
+    it('accepts the cookie of programs, and of pages of its own host', () => {
       for (const origin of [
         undefined,
         'http://a.localhost',
@@ -239,7 +239,7 @@ describe('Gate', () => {
         assert.ok(countsForSocket(origin), origin);
     });
 
-    it('rejects the pass of a page of another host, and of an opaque origin', () => {
+    it('rejects the cookie of a page of another host, and of an opaque origin', () => {
       for (const origin of [
         'http://b.localhost',
         'http://localhost',
@@ -274,7 +274,7 @@ describe('Gate', () => {
         assert.equal(countsForSocket(origin, { host }), isSame, `${host} ${origin}`);
     });
 
-    it('rejects the pass of a page without https if tunnels have https', () => {
+    it('rejects the cookie of a page without https if tunnels use https', () => {
       assert.ok(countsForSocket('https://a.localhost', { secure: true }));
       assert.ok(!countsForSocket('http://a.localhost', { secure: true }));
     });
@@ -287,7 +287,7 @@ describe('Gate', () => {
       }
     });
 
-    it('accepts the pass of any page of the shared origin in the path form', () => {
+    it('accepts the cookie of any page of the shared origin in the path form', () => {
       const asked = { prefix: '/t/abc', host: 'localhost:8080' };
       assert.ok(countsForSocket('http://localhost:8080', asked));
       assert.ok(!countsForSocket('http://abc.localhost:8080', asked));
@@ -299,7 +299,7 @@ describe('Gate', () => {
       assert.equal(ask({ links: true }, { upgrade: true, link, fields }).kind, 'link');
     });
 
-    it('accepts the pass of another host’s page for requests that are not upgrades', () => {
+    it('accepts the cookie of another host’s page for requests that are not upgrades', () => {
       assert.equal(
         ask(PASSWORD, { fields: `Origin: http://b.localhost\r\n${pass('password')}` }).kind,
         'pass',
@@ -317,7 +317,7 @@ describe('Gate', () => {
       link = links.make('one', { id: ID, note: 'Ann: review', end });
     });
 
-    it('lets in whoever has one, as the link', () => {
+    it('gives access to its visitors, identified by the link', () => {
       assert.deepEqual(ask({ ...LINKS, ...ANN }, { link, fields: basic('ann', 'x') }), {
         kind: 'link',
         link: { id: ID, note: 'Ann: review', end },
@@ -327,7 +327,7 @@ describe('Gate', () => {
       assert.equal(ask(LINKS, { link, prefix: '/t/abc', method: 'POST' }).kind, 'link');
     });
 
-    it('asks who has one of another tunnel, a revoked one or none, and where links let nobody in', () => {
+    it('asks visitors whose link is of another tunnel, revoked or missing, and all if the policy allows no links', () => {
       assert.equal(ask(LINKS, { link, tunnelId: 'two' }).kind, 'ask');
       assert.equal(ask(PASSWORD, { link }).kind, 'ask');
       for (const other of ['', 'x', link.slice(0, -1), `${link}x`])
@@ -343,20 +343,20 @@ describe('Gate', () => {
       assert.equal(ask(LINKS, { link, fields: pass('password') }).kind, 'link');
     });
 
-    it('lets in who passes by other means, whatever his link is', () => {
+    it('gives access to visitors with other credentials, even if the link is invalid', () => {
       assert.equal(ask(LINKS, { link: 'x', fields: pass('password') }).kind, 'pass');
       assert.equal(ask({ ...LINKS, ...ANN }, { link: 'x', fields: basic('ann', 'x') }).kind, 'check');
       assert.equal(ask({ allow: ['192.0.2.0/24'] }, { link: 'x' }).kind, 'pass');
       assert.equal(ask({ ...LINKS, allow: ['10.0.0.0/8'] }, { link }).kind, 'address');
     });
 
-    it('lets no preflight in for it', () => {
+    it('does not pass a preflight', () => {
       const fields = 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n';
       assert.equal(ask(LINKS, { link, method: 'OPTIONS', fields }).kind, 'ask');
       assert.equal(ask(LINKS, { link, method: 'OPTIONS' }).kind, 'link');
     });
 
-    it('takes a pass of one until the link ends, and is revoked', () => {
+    it('accepts the cookie of a link until the link ends or is revoked', () => {
       const scope = { tunnelId: 'one', version: 'v1', form: 'host' } as const;
       const who = `link:${ID}:`;
       const fields = `Cookie: __Host-pass=${lastingPasses.make(scope, who, end)}\r\n`;
@@ -377,8 +377,8 @@ describe('Gate', () => {
 
 const id = '0123456789abcdef';
 
-describe('a visitor', () => {
-  it('who came with a link is shown by its note, and known by its id', () => {
+describe('the identity of a visitor', () => {
+  it('is shown by the note of a link, and known by the id of the link', () => {
     for (const note of ['for the review', 'a:b', 'two\nlines', 'link:0123456789abcdef:x']) {
       const visitor = visitorByLink({ id, note });
       assert.equal(shownVisitor(visitor), `link:${note}`);
@@ -387,7 +387,7 @@ describe('a visitor', () => {
     assert.equal(shownVisitor(visitorByLink({ id, note: '' })), 'link');
   });
 
-  it('who came otherwise is shown as he is', () => {
+  it('is shown unchanged for other visitors', () => {
     for (const visitor of ['password', 'knock', 'basic:ann', `basic:link:${id}:x`]) {
       assert.equal(shownVisitor(visitor), visitor);
       assert.equal(linkIdOf(visitor), undefined);
@@ -398,7 +398,7 @@ describe('a visitor', () => {
 describe('PassedPasswords', () => {
   const ann = { user: 'ann', password: 'fern' };
 
-  it('knows those that were right for one access, and nothing that only looks alike', () => {
+  it('remembers correct passwords for one version of the policy, and nothing that only looks similar', () => {
     const passed = new PassedPasswords();
     assert.equal(passed.has('v1', ann), false);
     passed.add('acme', 'v1', ann);
@@ -421,7 +421,7 @@ describe('PassedPasswords', () => {
     assert.equal(passed.has('v1', { user: 'ann', password: '0' }), true);
   });
 
-  it('keeps those of an account when another one fills it with its own', () => {
+  it('keeps those of an account when another account fills the cache', () => {
     const passed = new PassedPasswords();
     passed.add('other', 'v1', ann);
     for (let index = 0; index <= PASSED_PASSWORDS_MAX; index += 1)

@@ -1,6 +1,6 @@
 /**
- * Who may come in (docs/decisions/0017-gate.md): decided from a request's head, the visitor's address, the tunnel's `access` and
- * the time, and from nothing else.
+ * Decides who has access to a tunnel (docs/decisions/0017-gate.md) from the request head, the visitor's address, the
+ * tunnel's access policy and the time only.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { hostname } from '../../shared/host.ts';
@@ -11,10 +11,10 @@ import { TenantCache } from '../tenant-cache.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { LinkTokens, Passes, PassScope, SignedLink } from './passes.ts';
 
-/** A request at the gate. */
+/** A request whose access is checked. */
 export interface Arrival {
   readonly head: RequestHead;
-  /** Whether it brings a body, of whatever length. */
+  /** Whether it has a body, of whatever length. */
   readonly hasBody: boolean;
   /** Whether it offers a WebSocket. */
   readonly upgrade: boolean;
@@ -22,19 +22,19 @@ export interface Arrival {
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
-  /** wall time in ms at which the tunnel was made */
+  /** when the tunnel was created, wall time in ms */
   readonly createdAt: number;
   /** id of the account that the tunnel belongs to */
   readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
-  /** what the parameter of a signed link says; `undefined` where it is not there */
+  /** the value of a signed link's parameter; `undefined` if it is missing */
   readonly link: string | undefined;
   /** wall time in ms */
   readonly now: number;
 }
 
-/** What of a request was meant for the gate, and never reaches the local service. */
+/** Parts of a request that are meant for the access check and are never passed to the local service. */
 export interface Kept {
   /** `Authorization` */
   readonly authorization: boolean;
@@ -42,8 +42,8 @@ export interface Kept {
 
 export type Verdict =
   /**
-   * the visitor has access; `visitor`: who it is, if it had to say; `until`: wall time in ms at which the right ends,
-   * if it has an end of its own
+   * the visitor has access; `visitor`: the identity, if one was required; `until`: when the right ends, wall time in
+   * ms, if it has an end of its own
    */
   | {
       readonly kind: 'pass';
@@ -53,23 +53,25 @@ export type Verdict =
     }
   /** a preflight without credentials passes; only the status and the fields that answer it are passed on */
   | { readonly kind: 'preflight'; readonly kept: Kept }
-  /** he comes in with a signed link */
+  /** the visitor has access by a signed link */
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
-  /** he comes in if the password is right, which takes time to find out */
+  /** the visitor has access if the password is correct; the check needs time */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
-  /** he is asked for what he has not shown; `knock` is the id of the knock for which he waits, or has waited */
+  /**
+   * the visitor is asked for credentials; `knock` is the id of the visitor's approval request that is or was waiting
+   */
   | { readonly kind: 'ask'; readonly knock: string | undefined }
-  /** not from there, whatever he shows */
+  /** the address is not allowed, regardless of credentials */
   | { readonly kind: 'address' };
 
 export interface AccessCheckOptions {
   readonly passes: Passes;
-  /** those of who has come with a link or has knocked, which live longer */
+  /** of visitors who used a link or asked for approval; they are valid for longer */
   readonly lastingPasses: Passes;
   readonly links: LinkTokens;
-  /** name of the cookie that carries a pass, for the form of the address */
+  /** name of the access cookie, for the form of the address */
   readonly cookieName: (form: PassScope['form']) => string;
-  /** Whether a pass of that visitor is still good, beyond its own end: links and admissions can be revoked. */
+  /** Whether the visitor's pass is still valid, apart from its own end: links and approvals can be revoked. */
   readonly isGood: (tunnelId: string, visitor: string) => boolean;
 }
 
@@ -88,7 +90,7 @@ export class AccessCheck {
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = accessCredentials(fields, access);
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
-    // A browser adds cookies and passwords by itself, also to the WebSocket of another origin's page.
+    // A browser adds cookies and passwords by itself, even to a WebSocket that a page of another origin opens.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
     const { pass, knock } = counts ? this.#bearer(access, arrival) : {};
     // Before links: another person's link must not replace the identity of a visitor who has access.
@@ -97,28 +99,28 @@ export class AccessCheck {
     if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
     if (credentials !== undefined && counts)
       return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
-    // No browser sends credentials with it; the request that follows has to bring them.
+    // Browsers send no credentials with a preflight; the request that follows has to bring them.
     if (access.hasUsers && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
       return { kind: 'preflight', kept };
     return { kind: 'ask', knock };
   }
 
-  /** Whether a pass of that visitor is still good, beyond its own end. */
+  /** Whether the visitor's pass is still valid, apart from its own end. */
   isGood(tunnelId: string, visitor: string): boolean {
     return this.#options.isGood(tunnelId, visitor);
   }
 
-  /** The link that is followed, if it is good. */
+  /** The signed link of the request, if it is valid. */
   #link(access: AccessPolicy, arrival: Arrival): SignedLink | undefined {
     const { head, hasBody, tunnelId, createdAt, link: token, now } = arrival;
-    // The request that follows a preflight is asked for its own.
+    // A preflight needs no link: the request that follows it is checked by itself.
     if (token === undefined || !access.takesLinks || isPreflight(head, hasBody)) return undefined;
     const { links, isGood } = this.#options;
     const link = links.read(token, { id: tunnelId, createdAt }, now);
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
   }
 
-  /** Who has a pass that is good; or who has knocked, and is not in. */
+  /** The visitor with a valid pass, or the approval request of a visitor who has no access yet. */
   #bearer(
     access: AccessPolicy,
     { head, tunnelId, account, prefix, now }: Arrival,
@@ -144,8 +146,8 @@ export class AccessCheck {
 }
 
 /*
- * What the gate learns from a request apart from its cookies: credentials of the Basic scheme (RFC 7617), whether it is a CORS
- * preflight, and which page sends it.
+ * What the access check reads from a request apart from its cookies: credentials of the Basic scheme (RFC 7617),
+ * whether it is a CORS preflight, and which page sends it.
  */
 
 export interface Credentials {
@@ -155,7 +157,7 @@ export interface Credentials {
 
 const BASIC = /^basic +([\w+/=-]+) *$/i;
 
-/** @returns those that a request carries, where the gate asks for any; `undefined` for none, or for another scheme's */
+/** @returns the request's Basic credentials; `undefined` if there are none or the access policy has no users */
 export function accessCredentials(fields: readonly Field[], access: AccessPolicy): Credentials | undefined {
   if (!access.hasUsers) return undefined;
   const [, encoded] = BASIC.exec(fieldValue(fields, 'authorization') ?? '') ?? [];
@@ -165,12 +167,12 @@ export function accessCredentials(fields: readonly Field[], access: AccessPolicy
   return colon === -1 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Fields that make frameworks treat a request as one of another method, also in the spellings that they fold. */
+/** Fields that make frameworks treat a request as one of another method, including spellings that they normalize. */
 const METHOD_OVERRIDE = /^x[^a-z\d](?:http[^a-z\d])?method(?:[^a-z\d]override)?$/;
 
 /**
- * Whether a request is what browsers send ahead of another one (Fetch Standard section 4.8), without credentials. It has no
- * body, and no field that would make a framework take it for a request of another method.
+ * Whether a request is one that browsers send ahead of another one (Fetch Standard section 4.8), without credentials.
+ * It has no body, and no field that would make a framework treat it as a request of another method.
  */
 export function isPreflight({ method, fields }: RequestHead, hasBody: boolean): boolean {
   return (
@@ -184,16 +186,16 @@ export function isPreflight({ method, fields }: RequestHead, hasBody: boolean): 
 
 /** How a visitor's request reaches the relay. */
 export interface Way {
-  /** Whether it comes through a proxy whose `X-Forwarded-Host` is believed. */
+  /** Whether it comes through a proxy whose `X-Forwarded-Host` is trusted. */
   readonly trusted: boolean;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
 }
 
 /**
- * Whether a page of another origin than the one that was asked for sends a request (RFC 6454 section 7). A browser adds
- * cookies and passwords of the host to the WebSockets of any page of the same site, and lets that page read them. Other
- * programs send no `Origin`. Ports are compared only if `Host` has one, because some proxies leave it out.
+ * Whether a request is sent by a page of another origin than the requested one (RFC 6454 section 7). A browser adds
+ * cookies and passwords of the host to the WebSockets of any page of the same site, and lets that page read them.
+ * Other programs send no `Origin`. Ports are compared only if `Host` has one, because some proxies leave it out.
  *
  * @returns false without `Origin`
  */
@@ -210,13 +212,13 @@ export function isFromElsewhere({ fields }: RequestHead, { trusted, secure }: Wa
 }
 
 /**
- * Whether a form of the relay was sent from a page of the same host. A page of another host must not act in the name of its
- * visitor.
+ * Whether a form of the relay was sent from a page of the same host. A page of another host must not act in the name
+ * of its visitor.
  */
 export function isSentFromHere({ fields }: RequestHead): boolean {
   const site = fieldValue(fields, 'sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
-  // Browsers that say nothing of the site name the page, unless it says nothing of itself, as the door's does not.
+  // Browsers without `Sec-Fetch-Site` send the origin of the page, unless the page hides it, as the access page does.
   const origin = fieldValue(fields, 'origin');
   const host = fieldValue(fields, 'host')?.toLowerCase();
   return (
@@ -226,7 +228,7 @@ export function isSentFromHere({ fields }: RequestHead): boolean {
 
 const ORIGIN = /^(https?):\/\/([^/?#@\s]+)$/;
 
-/** @param port of the origin where it names none */
+/** @param port of an origin that names none */
 function isSameHost(origin: string, host: string, port: string): boolean {
   if (hostname(origin) !== hostname(host)) return false;
   const asked = portOf(host);
@@ -238,49 +240,51 @@ function portOf(host: string): string {
   return /:(\d+)$/.exec(host)?.[1] ?? '';
 }
 
-/** Who has come in, as passes say it: by the id of a link or a knock, too, which nobody else is told. */
+/** Identities of visitors in passes. Links and approval requests are named by an id that nobody else is told. */
 
 const LINK = /^link:([\da-f]{16}):(.*)$/s;
 
-/** Who has come with a link. */
+/** The identity of a visitor who used a link. */
 export function visitorByLink({ id, note }: { readonly id: string; readonly note: string }): string {
   return `link:${id}:${note}`;
 }
 
-/** @returns id of the link that a visitor has come with; `undefined` for anybody else */
+/** @returns id of the link that gave a visitor access; `undefined` for other visitors */
 export function linkIdOf(visitor: string): string | undefined {
   return LINK.exec(visitor)?.[1];
 }
 
 const KNOCK = /^knock:([\da-f]{16})$/;
 
-/** Who has knocked: he is in once its owner has let him in. */
+/** The identity of a visitor who asked for approval and has access once the owner approves. */
 export function approvedVisitor(id: string): string {
   return `knock:${id}`;
 }
 
-/** @returns id of the knock of a visitor; `undefined` for anybody else */
+/** @returns id of a visitor's approval request; `undefined` for other visitors */
 export function approvalIdOf(visitor: string): string | undefined {
   return KNOCK.exec(visitor)?.[1];
 }
 
-/** @returns who it is as the local service is told (docs/protocol.md section 11.1) */
+/** @returns the identity as shown to the local service (docs/protocol.md section 11.1) */
 export function shownVisitor(visitor: string): string {
   const [, , note] = LINK.exec(visitor) ?? [];
   if (note === undefined) return KNOCK.test(visitor) ? 'knock' : visitor;
   return note === '' ? 'link' : `link:${note}`;
 }
 
-/* Credentials that were found to be right lately: a hash takes 50 ms, and a browser sends them with every request. */
+/*
+ * Credentials that were recently found to be correct: a hash takes 50 ms, and a browser sends them with every request.
+ */
 
 export class PassedPasswords {
-  /** of this process: what is remembered says nothing about passwords to whoever reads it elsewhere */
+  /** of this process only, so that a copy of the cache reveals nothing about passwords */
   readonly #key = randomBytes(32).toString('base64url');
   readonly #known = new TenantCache<true>(PASSED_PASSWORDS_MAX);
 
   /**
-   * @param account whose tunnel it is
-   * @param version of the `access` that they were right for
+   * @param account owner of the tunnel
+   * @param version of the `access` that they were correct for
    */
   add(account: string, version: string, credentials: Credentials): void {
     this.#known.set(account, this.#digest(version, credentials), true);

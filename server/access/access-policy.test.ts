@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { RevokedLinks } from './access-policy.ts';
 
 describe('RevokedLinks', () => {
-  it('have those that they begin with, and those that are added', () => {
+  it('contain those they are created with and those that are added', () => {
     const links = new RevokedLinks([['a', 100]]);
     assert.equal(links.add([['b', 100]], 0), true);
     assert.deepEqual(
@@ -11,14 +11,14 @@ describe('RevokedLinks', () => {
     );
   });
 
-  it('lose none to what was read earlier', () => {
+  it('keep newer entries when older data is added', () => {
     const links = new RevokedLinks([['a', 100]]);
     assert.equal(links.add([], 0), false);
     assert.equal(links.add([['a', 100]], 0), false);
     assert.equal(links.has('a'), true);
   });
 
-  it('forget those that have ended with the next one, and take none that has', () => {
+  it('drop ended links on the next addition, and accept none that has ended', () => {
     const links = new RevokedLinks([]);
     assert.equal(links.add([['a', 100]], 100), false);
     links.add([['a', 100]], 99);

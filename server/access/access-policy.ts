@@ -1,4 +1,4 @@
-/** Who may come into a tunnel, as the relay holds it: passwords are hashes, networks can be looked into. */
+/** Who may visit a tunnel, in the form the relay uses: passwords are hashed, networks are searchable. */
 import { randomBytes } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import type { Access, AccessView } from '../../shared/access.ts';
@@ -8,7 +8,7 @@ import type { PasswordHashes } from './password-hashes.ts';
 
 /**
  * @param accountId the owner: accounts take turns at hashing
- * @returns what the store keeps; `null` for a tunnel that is open to everybody
+ * @returns what the store keeps; `null` for a tunnel without an access policy
  * @throws BusyError
  */
 export async function storedAccess(
@@ -52,12 +52,12 @@ export class AccessPolicy {
     return this.stored.version;
   }
 
-  /** Whether an address may come at all. */
+  /** Whether the policy allows an address at all. */
   allows(address: string): boolean {
     return this.#networks === undefined || this.#networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
 
-  /** Whether more is asked for than the right address. */
+  /** Whether more than an allowed address is required. */
   get asks(): boolean {
     const { password, links, knock } = this.stored;
     return this.#users.size > 0 || password !== null || links || knock;
@@ -84,7 +84,7 @@ export class AccessPolicy {
     return this.#users.get(user);
   }
 
-  /** As the tunnel object shows it. */
+  /** As in the tunnel object. */
   view(): AccessView {
     const { allow, basic, password, links, knock } = this.stored;
     return {
@@ -97,10 +97,10 @@ export class AccessPolicy {
   }
 }
 
-/* The links of one tunnel that let nobody in, though their time is not over. */
+/* Links of one tunnel that were revoked before their end. */
 
 export class RevokedLinks {
-  /** wall time in ms of their ends, by id; most tunnels have none */
+  /** when the links end, wall time in ms, by id; most tunnels have none */
   #ends: ReadonlyMap<string, number> | undefined;
 
   constructor(links: readonly RevokedLink[]) {
@@ -112,10 +112,10 @@ export class RevokedLinks {
   }
 
   /**
-   * What was read earlier adds nothing, and takes nothing away.
+   * Older data neither adds nor removes anything that is already known.
    *
-   * @param now wall time in ms; those that have ended by then are forgotten
-   * @returns whether there are others than before
+   * @param now wall time in ms; links that have ended by then are forgotten
+   * @returns whether the set has changed
    */
   add(links: readonly RevokedLink[], now: number): boolean {
     const news = links.filter(([id, end]) => end > now && !this.has(id));

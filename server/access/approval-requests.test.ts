@@ -21,8 +21,8 @@ function heldKnocksHeld(knocks: readonly StoredKnock[]): ApprovalRequests {
   return new ApprovalRequests({ version: 'v1', knocks });
 }
 
-describe('HeldKnocks', () => {
-  it('says of each what has become of it, and of those that are over only that nobody has answered', () => {
+describe('ApprovalRequests', () => {
+  it('report the state of each, and an expired one as unanswered', () => {
     const knocks = [1, 2, 3].map((number) => aKnock(number));
     const answers = [null, false, 2 * MS] as const;
     const all = heldKnocksHeld(knocks.map((knock, index) => ({ ...knock, answer: answers[index] ?? null })));
@@ -38,7 +38,7 @@ describe('HeldKnocks', () => {
     assert.equal(all.isApproved(knocks[2]?.id ?? '', 2 * MS), false);
   });
 
-  it('lets three from an address wait, with those who were refused lately', () => {
+  it('let three from an address wait, including those denied recently', () => {
     const near = ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3'].map((address, index) =>
       aKnock(index, { address, answer: index === 0 ? false : null }),
     );
@@ -52,7 +52,7 @@ describe('HeldKnocks', () => {
     assert.equal(heldKnocksHeld(isIn).wait('2001:db8::4', [], 0), 0);
   });
 
-  it('lets 32 wait, besides those who have an answer', () => {
+  it('let 32 wait, not counting answered ones', () => {
     const waiting = Array.from({ length: APPROVALS_WAITING_MAX }, (_, index) => aKnock(index));
     const [first = aKnock(0), ...rest] = waiting;
     assert.equal(heldKnocksHeld(waiting).wait('198.51.100.1', [], 10), MS - 10);
@@ -61,7 +61,7 @@ describe('HeldKnocks', () => {
       assert.equal(heldKnocksHeld([{ ...first, answer }, ...rest]).wait('198.51.100.1', [], 10), 0);
   });
 
-  it('forgets what is over, and the oldest of more than 32 who were refused', () => {
+  it('drop those that have expired, and the oldest of more than 32 denied ones', () => {
     const refused = Array.from({ length: APPROVALS_REFUSED_MAX }, (_, index) =>
       aKnock(index, { answer: false }),
     );
@@ -75,7 +75,7 @@ describe('HeldKnocks', () => {
   });
 });
 
-describe('KnockWaits', () => {
+describe('ApprovalWaits', () => {
   let clock: FakeClock;
   let waits: ApprovalWaits;
 
@@ -102,7 +102,7 @@ describe('KnockWaits', () => {
     assert.deepEqual([waits.size, clock.pending], [0, 0]);
   });
 
-  it('holds back four responses for a knock', async () => {
+  it('holds back four responses per approval request', async () => {
     const held = Array.from({ length: KNOCK_HOLDS_MAX }, () => waits.wait('a', '1', 10));
     assert.equal(await waits.wait('a', '1', 10), 'none');
     const other = waits.wait('a', '2', 10);

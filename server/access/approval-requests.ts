@@ -1,4 +1,4 @@
-/** Everybody who knocks at one tunnel, as the relay holds it: who waits, who was let in, and who was refused lately. */
+/** All approval requests of one tunnel that the relay knows: waiting, approved, and recently denied. */
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { networkOf } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
@@ -12,13 +12,16 @@ import type { StoredKnock, StoredKnocks } from '../store/records.ts';
 
 export type ApprovalState = 'waiting' | 'admitted' | 'refused' | 'unanswered';
 
-/** Wall time in ms at which it is over: nobody answers any more, the visitor is out again, or may knock again. */
+/**
+ * When a request expires, wall time in ms: it can no longer be answered, the approval ends, or a denied visitor may
+ * ask again.
+ */
 export function endOf({ at, answer }: StoredKnock): number {
   return typeof answer === 'number' ? answer : at + KNOCK_SECONDS * 1000;
 }
 
 export class ApprovalRequests {
-  /** of the `access` that they have met */
+  /** of the `access` that the visitors met */
   readonly version: string;
   readonly #knocks: ReadonlyMap<string, StoredKnock>;
 
@@ -27,13 +30,13 @@ export class ApprovalRequests {
     this.#knocks = new Map(knocks.map((knock) => [knock.id, knock]));
   }
 
-  /** @returns the knock, if it is not over */
+  /** @returns the request, unless it has expired */
   find(id: string, now: number): StoredKnock | undefined {
     const knock = this.#knocks.get(id);
     return knock !== undefined && endOf(knock) > now ? knock : undefined;
   }
 
-  /** @returns `undefined` for one that is forgotten, as all are some time after they are over */
+  /** @returns `undefined` for one that is forgotten, as all are some time after they expire */
   stateOf(id: string, now: number): ApprovalState | undefined {
     const knock = this.#knocks.get(id);
     if (knock === undefined) return undefined;
@@ -41,13 +44,13 @@ export class ApprovalRequests {
     return knock.answer === null ? 'unanswered' : undefined;
   }
 
-  /** Whether the owner has let him in. */
+  /** Whether the owner has approved it. */
   isApproved(id: string, now: number): boolean {
     const answer = this.#knocks.get(id)?.answer;
     return typeof answer === 'number' && answer > now;
   }
 
-  /** Those that are not over, oldest first. */
+  /** Those that have not expired, oldest first. */
   current(now: number): StoredKnock[] {
     return [...this.#knocks.values()].filter((knock) => endOf(knock) > now);
   }
@@ -57,7 +60,7 @@ export class ApprovalRequests {
     return this.current(now).filter(({ answer }) => answer === null);
   }
 
-  /** Those who are in, the first to leave first. */
+  /** Approved ones, the first to expire first. */
   approved(now: number): StoredKnock[] {
     const admitted = this.current(now).filter(({ answer }) => typeof answer === 'number');
     return admitted.toSorted((a, b) => endOf(a) - endOf(b));
@@ -66,8 +69,8 @@ export class ApprovalRequests {
   /**
    * Whether one more may wait.
    *
-   * @param arriving addresses of those who are just being stored
-   * @returns ms until there may be room; 0 if there is
+   * @param arriving addresses of requests that are just being stored
+   * @returns ms until there may be capacity; 0 if there is some
    */
   wait(address: string, arriving: readonly string[], now: number): number {
     const network = networkOf(address);
@@ -83,7 +86,7 @@ export class ApprovalRequests {
     return Math.min(...ends, now + KNOCK_SECONDS * 1000) - now;
   }
 
-  /** @returns them with one more, or with another answer to one; without those that are over */
+  /** @returns the requests with one more, or with a changed answer; without expired ones */
   with(knock: StoredKnock, now: number): StoredKnock[] {
     const others = this.current(now).filter(({ id }) => id !== knock.id);
     const all = [...others, knock].toSorted((a, b) => a.at - b.at);
@@ -93,7 +96,7 @@ export class ApprovalRequests {
   }
 }
 
-/** Of a knock that is not over. */
+/** Of a request that has not expired. */
 export function stateOf({ answer }: StoredKnock): 'waiting' | 'admitted' | 'refused' {
   if (answer === null) return 'waiting';
   return answer === false ? 'refused' : 'admitted';
@@ -101,11 +104,11 @@ export function stateOf({ answer }: StoredKnock): 'waiting' | 'admitted' | 'refu
 
 export const NO_APPROVALS = new ApprovalRequests({ version: '', knocks: [] });
 
-/* Responses that are held back until somebody has answered a knock. */
+/* Responses that are held back until the owner has answered an approval request. */
 
 /**
- * Why a response is held back no longer: something about the knocks of the tunnel has `changed`, it is `late`, the tunnel is
- * `over`, or none is held back because too many are already, or because the relay is shutting down (`none`).
+ * Why a response is no longer held back: something about the requests of the tunnel has `changed`, it is `late`, the
+ * tunnel is `over`, or none is held back because too many already are or the relay is shutting down (`none`).
  */
 export type WaitEnd = 'changed' | 'late' | 'over' | 'none';
 
@@ -131,7 +134,7 @@ export class ApprovalWaits {
     return size;
   }
 
-  /** @param ms the longest */
+  /** @param ms the longest wait */
   wait(tunnelId: string, knockId: string, ms: number): Promise<WaitEnd> {
     const waits = this.#waits.get(tunnelId) ?? new Set();
     const same = [...waits].filter((wait) => wait.knockId === knockId);
@@ -152,12 +155,12 @@ export class ApprovalWaits {
     });
   }
 
-  /** Something about the knocks of a tunnel has changed, or it is over. */
+  /** The approval requests of a tunnel have changed, or the tunnel has ended. */
   wake(tunnelId: string, why: 'changed' | 'over'): void {
     for (const wait of this.#waits.get(tunnelId) ?? []) wait.end(why);
   }
 
-  /** The relay is shutting down: nothing is held back from now on. */
+  /** The relay is shutting down: no response is held back from now on. */
   release(): void {
     this.#isReleased = true;
     for (const waits of this.#waits.values()) for (const wait of waits) wait.end('none');

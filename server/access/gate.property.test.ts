@@ -1,4 +1,7 @@
-/** Nobody comes in who has not shown what is asked for, however he asks; and who has comes in, whatever else he sends. */
+/**
+ * A visitor without what the policy asks for never has access, however the request looks; a visitor with it always
+ * does.
+ */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../shared/http1/head.ts';
@@ -18,7 +21,7 @@ const LINK_ID = '0123456789abcdef';
 const passes = new Passes('visit', () => ({ current: 'key', others: ['older key'] }));
 const lastingPasses = new Passes('lasting', () => ({ current: 'lasting key', others: [] }));
 const links = new LinkTokens(() => ({ current: 'lasting key', others: [] }));
-/** of somebody else, or of a relay with other secrets */
+/** of another tunnel's owner, or of a relay with other secrets */
 const foreign = new Passes('visit', () => ({ current: 'foreign key', others: [] }));
 const foreignLinks = new LinkTokens(() => ({ current: 'foreign key', others: [] }));
 const gate = new AccessCheck({
@@ -29,7 +32,7 @@ const gate = new AccessCheck({
   isGood: () => true,
 });
 
-/** What asks for something, whatever it is. */
+/** Policies that ask for something. */
 const access = fc
   .record({
     allow: fc.constantFrom([], ['10.0.0.0/8', '::1']),
@@ -46,7 +49,7 @@ const access = fc
 const form = fc.constantFrom('host', 'path');
 const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT');
 
-/** Cookies that are not good for this tunnel, this access and this form. */
+/** Cookies that are not valid for this tunnel, policy and form of the address. */
 const badPass = fc.oneof(
   fc.constantFrom(
     foreign.make({ tunnelId: 'one', version: 'v1', form: 'host' }, 'password', END),
@@ -60,7 +63,7 @@ const badPass = fc.oneof(
   fc.string({ maxLength: 60, unit: fc.constantFrom(...Array.from('visitlasng.0123456789AZ_-=')) }),
 );
 
-/** Fields that show nothing that is asked for. */
+/** Fields that prove nothing that is asked for. */
 const noise = fc.array(
   fc.oneof(
     badPass.map((value) => `Cookie: ${HOST}=${value}; ${PATH}=${value}`),
@@ -107,8 +110,8 @@ function ask(
   });
 }
 
-describe('Gate, whatever is asked', () => {
-  it('lets nobody in who shows nothing that is asked for', () => {
+describe('AccessCheck, for any request', () => {
+  it('gives no access without what the policy asks for', () => {
     const link = fc.constantFrom(
       undefined,
       '',
@@ -125,7 +128,7 @@ describe('Gate, whatever is asked', () => {
     );
   });
 
-  it('lets everybody in who has a good pass, whatever else he sends', () => {
+  it('gives access with any valid cookie, whatever else is sent', () => {
     const good = fc.constantFrom('password', 'basic:ann', `knock:${LINK_ID}`, `link:${LINK_ID}:for Ann`);
     fc.assert(
       fc.property(
@@ -152,7 +155,7 @@ describe('Gate, whatever is asked', () => {
     );
   });
 
-  it('lets nobody in from elsewhere, whatever he shows', () => {
+  it('gives no access from other addresses, whatever is sent', () => {
     fc.assert(
       fc.property(access, method, form, noise, (stored, asked, of, fields) => {
         const scope = { tunnelId: 'one', version: 'v1', form: of };

@@ -17,7 +17,7 @@ describe('Passes', () => {
     passes = new Passes('visit', () => keys);
   });
 
-  it('say who has one, whatever he is called, until its end', () => {
+  it('name their visitor, with any characters, until their end', () => {
     for (const who of ['basic:ann', 'link:for the review', 'password', 'link:Ünïcode 🦊', '']) {
       const value = passes.make(SCOPE, who, END);
       assert.match(value, /^[\w.-]+$/);
@@ -28,14 +28,14 @@ describe('Passes', () => {
     }
   });
 
-  it('are good for one tunnel, one access and one form of the address', () => {
+  it('are valid for one tunnel, one access policy and one form of the address', () => {
     const value = passes.make(SCOPE, 'password', END);
     assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, 'password');
     for (const other of [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' as const }])
       assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW, 'acme'), undefined);
   });
 
-  it('cannot be made up, or changed', () => {
+  it('cannot be forged or changed', () => {
     const [kind = '', end = '', who = '', mac = ''] = passes.make(SCOPE, 'basic:ann', END).split('.');
     const other = Buffer.from('basic:bob').toString('base64url');
     const forged = [
@@ -53,14 +53,14 @@ describe('Passes', () => {
     for (const value of forged) assert.equal(passes.read(value, SCOPE, NOW, 'acme'), undefined, value);
   });
 
-  it('of one kind are none of the other, under the same key', () => {
+  it('of one kind are not valid as the other, under the same key', () => {
     const links = new Passes('lasting', () => keys);
     assert.equal(links.read(passes.make(SCOPE, 'password', END), SCOPE, NOW, 'acme'), undefined);
     assert.equal(passes.read(links.make(SCOPE, 'link', END), SCOPE, NOW, 'acme'), undefined);
     assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW, 'acme')?.who, 'link');
   });
 
-  it('of the key before are good as long as that is', () => {
+  it('of the previous key are valid as long as that key is', () => {
     const value = passes.make(SCOPE, 'password', END);
     keys = { current: 'new', others: ['old', 'key'] };
     passes.forget();
@@ -70,7 +70,7 @@ describe('Passes', () => {
     assert.equal(passes.read(value, SCOPE, NOW, 'acme'), undefined);
   });
 
-  it('are remembered up to a number, and are good beyond it', () => {
+  it('are remembered up to a limit, and valid beyond it', () => {
     const first = passes.make(SCOPE, 'first', END);
     assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
     for (let index = 0; index < KNOWN_PASSES_MAX; index += 1)
@@ -79,7 +79,7 @@ describe('Passes', () => {
     assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
   });
 
-  it('of an account stay remembered when another one fills what there is', () => {
+  it('of an account stay remembered when another account fills the cache', () => {
     const first = passes.make(SCOPE, 'first', END);
     passes.read(first, SCOPE, NOW, 'other');
     for (let index = 0; index <= KNOWN_PASSES_MAX; index += 1)
@@ -91,7 +91,7 @@ describe('Passes', () => {
 
 const HOUR = 3600_000;
 
-/** The key of a week since 1970. */
+/** The key of a week, counted since 1970. */
 function key(week: number): string {
   return `secret of pass ${week}`;
 }
@@ -104,7 +104,7 @@ describe('KeyRing', () => {
   let clock: FakeClock;
   let fails: boolean;
   let changes: number;
-  /** how often all secrets were renewed */
+  /** number of times all secrets were renewed */
   let renewals: number;
   let removed: [prefix: string, before: number][];
   let ring: KeyRing;
@@ -138,13 +138,13 @@ describe('KeyRing', () => {
 
   afterEach(() => ring.stop());
 
-  /** Lets ms go by, and what was asked of the store arrive. */
+  /** Lets ms pass, and waits for the answers of the store. */
   async function pass(ms: number): Promise<void> {
     clock.advance(ms);
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
   }
 
-  it('has a new key each week, and takes the one before for 12 h, the next one for the hour before', async () => {
+  it('has a new key each week, and accepts the previous one for 12 h and the next one an hour early', async () => {
     const week = Math.floor(clock.now() / PASS_KEY_MS);
     assert.deepEqual(ring.keys, { current: key(week), others: [] });
     await pass(6 * 24 * HOUR - HOUR);
@@ -191,11 +191,11 @@ describe('KeyRing', () => {
     await pass(6 * 24 * HOUR);
     const [prefix, before] = removed.at(-1) ?? [];
     assert.equal(prefix, 'pass ');
-    // Made an hour before the week that has just begun, or later, or for the week before.
+    // Created an hour before the week that has just begun, or later, or for the week before.
     assert.ok(before !== undefined && before < clock.now() - PASS_KEY_MS - PASS_SECONDS * 1000 - HOUR);
   });
 
-  it('reloads renewed secrets, and reports a change only then', async () => {
+  it('reloads renewed secrets, and reports only actual changes', async () => {
     await ring.reload();
     assert.equal(changes, 0);
     renewals = 1;
@@ -205,7 +205,7 @@ describe('KeyRing', () => {
     await assert.rejects(ring.reload(), StoreError);
   });
 
-  it('goes on with the keys it has while the store fails, and asks again every 10 s', async () => {
+  it('keeps using its keys while the store fails, and asks it again every 10 s', async () => {
     const before = ring.keys;
     fails = true;
     await pass(6 * 24 * HOUR);
@@ -225,7 +225,7 @@ describe('LinkTokens', () => {
   const keys = { current: 'secret', others: [] };
   const tokens = new LinkTokens(() => keys);
 
-  it('say which link it is, whatever it is called, until its end', () => {
+  it('identify their link, whatever its note contains, until its end', () => {
     for (const note of ['', 'for the review', 'Ünïcode 🦊 %00 \u0085?&#', '🦊'.repeat(64)]) {
       const link = { ...LINK, note };
       const token = tokens.make('one', link);
@@ -236,11 +236,11 @@ describe('LinkTokens', () => {
     }
   });
 
-  it('are good for one tunnel', () => {
+  it('are valid for one tunnel', () => {
     assert.equal(tokens.read(tokens.make('one', LINK), TWO, NOW), undefined);
   });
 
-  it('cannot be made up, changed, cut, or put together from others', () => {
+  it('cannot be forged, changed, cut or recombined', () => {
     const good = tokens.make('one', LINK);
     const [id = '', end = '', note = '', mac = ''] = good.split('.');
     const later = tokens.make('one', { ...LINK, end: LINK.end + 1 });

@@ -1,4 +1,4 @@
-/** What a visitor who has been let in carries from then on: the value of a cookie (docs/decisions/0017-gate.md). */
+/** Passes: the values of access cookies that visitors receive once they have access (docs/decisions/0017-gate.md). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock, Timer } from '../clock.ts';
 import { KNOWN_PASSES_MAX, PASS_KEY_MS, STORE_RETRY_MS } from '../limits.ts';
@@ -6,7 +6,7 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TenantCache } from '../tenant-cache.ts';
 
-/** What a pass is good for, and for nothing else. */
+/** What a pass is valid for; it is valid for nothing else. */
 export interface PassScope {
   readonly tunnelId: string;
   /** of the tunnel's `access` */
@@ -15,34 +15,37 @@ export interface PassScope {
 }
 
 export interface PassKeys {
-  /** with which passes are made */
+  /** signs new passes */
   readonly current: string;
-  /** others with which passes may have been made that are still good */
+  /** other keys that may have signed passes which are still valid */
   readonly others: readonly string[];
 }
 
-/** What a pass says that is good. */
+/** The content of a valid pass. */
 export interface Pass {
-  /** as the local service is told */
+  /** the identity, as the local service is told */
   readonly who: string;
   /** wall time in ms */
   readonly end: number;
 }
 
-/** A pass that was found to be right. */
+/** A pass that was found to be valid. */
 interface Known extends Pass {
   readonly scope: PassScope;
 }
 
 const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
 
-/** Under which keys a pass is made: those of a while, or the one of links and knocks, which live longer. */
+/**
+ * Which keys sign a pass: those of a regular visit, or those of links and approval requests, which are valid for
+ * longer.
+ */
 export type PassKind = 'visit' | 'lasting';
 
 export class Passes {
   readonly #kind: PassKind;
   readonly #keys: () => PassKeys;
-  /** what those say that were found to be right lately: a MAC costs more than all else of a request */
+  /** recently validated passes: a MAC costs more than all other work of a request */
   readonly #known = new TenantCache<Known>(KNOWN_PASSES_MAX);
 
   /** @param keys the present ones */
@@ -51,13 +54,13 @@ export class Passes {
     this.#keys = keys;
   }
 
-  /** How many are remembered. */
+  /** Number of remembered passes. */
   get known(): number {
     return this.#known.size;
   }
 
   /**
-   * @param who as the local service is told
+   * @param who the identity, as the local service is told
    * @param end wall time in s
    */
   make(scope: PassScope, who: string, end: number): string {
@@ -68,7 +71,7 @@ export class Passes {
   /**
    * @param now wall time in ms
    * @param account the tunnel's owner, who has a share of the cache
-   * @returns what it says; `undefined` for one that is not good, or not for this
+   * @returns the content; `undefined` for a pass that is invalid or has another scope
    */
   read(value: string, scope: PassScope, now: number, account: string): Pass | undefined {
     const before = this.#known.get(value);
@@ -78,12 +81,12 @@ export class Passes {
     if (kind !== this.#kind || Number(end) * 1000 <= now) return undefined;
     if (!this.#isRight(scope, `${kind}.${end}.${encoded}`, mac)) return undefined;
     const known = { scope, end: Number(end) * 1000, who: Buffer.from(encoded, 'base64url').toString() };
-    // A copy, which does not keep the whole field that it is a part of.
+    // A copy, so that the field that contains it can be freed.
     this.#known.set(account, Buffer.from(value, 'latin1').toString('latin1'), known);
     return known;
   }
 
-  /** Forgets which were right: the keys have changed. */
+  /** Forgets validated passes, because the keys have changed. */
   forget(): void {
     this.#known.clear();
   }
@@ -111,12 +114,12 @@ function macOf(key: string, scope: PassScope, said: string): string {
 }
 
 /*
- * Keys that sign passes and links: a new one each week, shared by all relays on a database. Keys of earlier weeks are valid as long
- * as what they signed, and the next one is accepted a little early, because clocks of relays differ. Expired keys are removed from the
- * database, so an old copy of it can forge nothing.
+ * Keys that sign passes and links: a new one each week, shared by all relays on a database. Keys of earlier weeks are
+ * valid as long as what they signed, and the next one is accepted a little early, because clocks of relays differ.
+ * Expired keys are removed from the database, so an old copy of it cannot be used to forge anything.
  */
 
-/** ms before its time from which on a key is accepted, and after it in which a relay may still use it. */
+/** ms that a key is accepted before its week begins, and may still be used after its week ends. */
 const EARLY_MS = 60 * 60_000;
 
 export interface KeyRingOptions {
@@ -126,7 +129,7 @@ export interface KeyRingOptions {
   /** ms that anything signed with a key is valid at most */
   readonly lifetime: number;
   readonly clock: Clock;
-  /** told when the keys have changed */
+  /** called when the keys have changed */
   readonly changed: () => void;
 }
 
@@ -150,7 +153,7 @@ export class KeyRing {
     this.#options = options;
   }
 
-  /** To be asked for only once it has been started. */
+  /** Available only after the start. */
   get keys(): PassKeys {
     return this.#keys;
   }
@@ -170,7 +173,7 @@ export class KeyRing {
     this.#arm();
   }
 
-  /** Takes over keys that another program has renewed. @throws StoreError */
+  /** Adopts keys that another program has renewed. @throws StoreError */
   async reload(): Promise<void> {
     const ring = await this.#load();
     if (JSON.stringify(ring) === JSON.stringify(this.#ring)) return;
@@ -188,7 +191,7 @@ export class KeyRing {
     this.#keys = keysOf(ring, 0);
   }
 
-  /** ms until keys are others. */
+  /** ms until the set of valid keys changes. */
   #nextChange(): number {
     const { clock, lifetime } = this.#options;
     const into = clock.now() % PASS_KEY_MS;
@@ -207,7 +210,7 @@ export class KeyRing {
       this.#options.changed();
       this.#arm();
     } catch (error) {
-      // The store reports itself that it fails. Meanwhile the keys of before go on.
+      // The store itself reports the failure. Until it works again, the present keys stay in use.
       if (!(error instanceof StoreError)) throw error;
       this.#arm(STORE_RETRY_MS);
     }
@@ -238,11 +241,14 @@ function keysOf({ current, next, earlier }: Ring, since: number): PassKeys {
   return { current, others: next === undefined ? others : [next, ...others] };
 }
 
-/* What the address of a signed link carries (docs/decisions/0017-gate.md): all that the gate has to know of the link. */
+/*
+ * The token in the address of a signed link (docs/decisions/0017-gate.md): everything that the access check has to
+ * know about the link.
+ */
 
 export interface SignedLink {
   readonly id: string;
-  /** what its owner has called it; may be empty */
+  /** the owner's note; may be empty */
   readonly note: string;
   /** wall time in s */
   readonly end: number;
@@ -254,23 +260,23 @@ export class LinkTokens {
   readonly #keys: (createdAt: number) => PassKeys;
 
   /**
-   * @param keys the present ones for a tunnel that was made at this wall time in ms: a link of a key from before would be
-   *   forged
+   * @param keys the present ones for a tunnel that was created at this wall time in ms: a link signed with an older
+   *   key would be forged
    */
   constructor(keys: (createdAt: number) => PassKeys) {
     this.#keys = keys;
   }
 
-  /** @returns a value for the query of an address; nothing in it has to be encoded */
+  /** @returns a value for the query of an address, which needs no encoding */
   make(tunnelId: string, { id, note, end }: SignedLink): string {
     const said = `${id}.${end}.${Buffer.from(note).toString('base64url')}`;
     return `${said}.${linkTokensMacOf(this.#keys(Infinity).current, tunnelId, said)}`;
   }
 
   /**
-   * @param tunnel its id, and the wall time in ms at which it was made
+   * @param tunnel its id, and when it was created, wall time in ms
    * @param now wall time in ms
-   * @returns the link; `undefined` for what is none of this tunnel, or has ended
+   * @returns the link; `undefined` for anything but a link of this tunnel that has not ended
    */
   read(
     token: string,

@@ -8,7 +8,7 @@ const OWNER = { account: 'one', tunnel: 'its tunnel' };
 describe('PasswordHashes', () => {
   let running: number;
   let most: number;
-  /** what the next ones take */
+  /** what the next derivations wait for */
   let work: Promise<void>;
   let hashes: PasswordHashes;
 
@@ -36,7 +36,7 @@ describe('PasswordHashes', () => {
     return resolve;
   }
 
-  it('say whether a password is the one that was hashed, each time with another salt', async () => {
+  it('recognize the hashed password, each time with another salt', async () => {
     const [one, two] = await Promise.all([
       hashes.hash('mild oak fern', OWNER),
       hashes.hash('mild oak fern', OWNER),
@@ -47,7 +47,7 @@ describe('PasswordHashes', () => {
     assert.equal(await hashes.matches('', one, OWNER), false);
   });
 
-  it('are made with scrypt', async () => {
+  it('are created with scrypt', async () => {
     const real = new PasswordHashes();
     const hash = await real.hash('mild oak fern', OWNER);
     assert.match(hash, /^scrypt\$16384\$8\$1\$[\w-]{22}\$[\w-]{43}$/);
@@ -55,16 +55,16 @@ describe('PasswordHashes', () => {
     assert.equal(await real.matches('mild oak ferm', hash, OWNER), false);
   });
 
-  it('take a letter with its accent for the same, composed or not', async () => {
+  it('treat composed and decomposed accents as equal', async () => {
     assert.equal(await hashes.matches('cafe\u0301', await hashes.hash('caf\u00e9', OWNER), OWNER), true);
   });
 
-  it('say no where there is no hash, or one that is none', async () => {
+  it('match nothing if the hash is missing or malformed', async () => {
     for (const hash of [undefined, '', 'plain', 'scrypt$1$8$1$AAAA$AAAA'])
       assert.equal(await hashes.matches('anything', hash, OWNER), false);
   });
 
-  it('are made two at a time, and no more than 32 of one account wait', async () => {
+  it('are computed two at a time, and 32 of one account may wait', async () => {
     const release = holdBack();
     const under = Array.from({ length: HASHES_AT_ONCE + HASHES_WAITING_OF_ONE_MAX }, () => check('one'));
     await assert.rejects(check('one'), BusyError);
@@ -88,7 +88,7 @@ describe('PasswordHashes', () => {
     assert.deepEqual(await done(first), [true, true]);
   });
 
-  it('are refused to an account that waits for as many as any other when 1024 wait', async () => {
+  it('are refused to an account that has as many waiting as any other when 1024 wait', async () => {
     const release = holdBack();
     const each = Array.from({ length: HASHES_WAITING_MAX + HASHES_AT_ONCE }, (_, index) => check(`${index}`));
     await assert.rejects(check(`${HASHES_WAITING_MAX}`), BusyError);
@@ -119,7 +119,7 @@ describe('PasswordHashes', () => {
   });
 });
 
-/** Whether each of the checks was done, and not refused. */
+/** Whether each of the checks was completed, and not refused. */
 async function done(checks: readonly Promise<boolean>[]): Promise<boolean[]> {
   return (await Promise.allSettled(checks)).map((result) => {
     if (result.status === 'rejected') assert.ok(result.reason instanceof BusyError);

@@ -1,4 +1,4 @@
-/** Passwords as the relay keeps them: hashed with scrypt (RFC 7914), off the main thread. */
+/** Passwords as the relay stores them: hashed with scrypt (RFC 7914), off the main thread. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import {
@@ -8,7 +8,7 @@ import {
   STORE_RETRY_AFTER_SECONDS,
 } from '../limits.ts';
 
-/** 16 MiB and some 50 ms for each: what OWASP's cheat sheet names for scrypt where memory is shared. */
+/** 16 MiB and about 50 ms for each: what OWASP's cheat sheet recommends for scrypt on shared memory. */
 const COST = { N: 16_384, r: 8, p: 1 };
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
@@ -22,17 +22,15 @@ export class BusyError extends Error {
   }
 }
 
-/**
- * On whose behalf a password is hashed. Accounts take turns, and so do the tunnels of an account.
- */
+/** For whom a password is hashed. Accounts take turns, and so do the tunnels of an account. */
 export interface HashOwner {
   /** id */
   readonly account: string;
-  /** id of the tunnel at whose door somebody waits; `''` for passwords that the account sets itself */
+  /** id of the tunnel that the visitor waits at; `''` for passwords that the account sets itself */
   readonly tunnel: string;
 }
 
-/** Makes {@link KEY_BYTES} out of a password; as slow as is affordable. */
+/** Derives {@link KEY_BYTES} from a password; as slow as is affordable. */
 export type Derive = (password: string, salt: Buffer) => Promise<Buffer>;
 
 export class PasswordHashes {
@@ -54,7 +52,7 @@ export class PasswordHashes {
   /**
    * Compares in constant time.
    *
-   * @param hash what {@link hash} has made; without one, the same time is spent, and the answer is `false`
+   * @param hash as created by {@link hash}; without one, the same time is spent, and the result is `false`
    * @throws BusyError as {@link hash} does
    */
   async matches(password: string, hash: string | undefined, owner: HashOwner): Promise<boolean> {
@@ -67,7 +65,7 @@ export class PasswordHashes {
   async #derive(password: string, salt: Buffer, owner: HashOwner): Promise<Buffer> {
     await this.#turn(owner);
     try {
-      // The same text may come composed or decomposed (RFC 8265 section 4.2.1).
+      // The same text may arrive composed or decomposed (RFC 8265 section 4.2.1).
       return await this.#deriveKey(password.normalize('NFC'), salt);
     } finally {
       this.#handOn();
@@ -99,22 +97,22 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-/** Those of an account, by tunnel; the tunnel whose turn it is comes first. */
+/** Waiting passwords of an account, by tunnel; the next tunnel comes first. */
 interface AccountLine {
   count: number;
   readonly tunnels: Map<string, Waiting[]>;
 }
 
 /**
- * Passwords that wait. When there are too many, the latest of the tunnel or account that has most of them gives way: trying
- * passwords at one tunnel keeps no other tenant's from being checked.
+ * Passwords that wait. When there are too many, the latest of the tunnel or account with the most gives way: guessing
+ * passwords at one tunnel does not keep the passwords of other tenants from being checked.
  */
 class WaitingHashes {
-  /** the account whose turn it is comes first */
+  /** the next account comes first */
   readonly #accounts = new Map<string, AccountLine>();
   #count = 0;
 
-  /** @returns the one that is refused for it, if any; it may be the new one itself */
+  /** @returns the one that is refused instead, if any; it may be the new one itself */
   push({ account, tunnel }: HashOwner, waiting: Waiting): Waiting | undefined {
     const line = this.#accounts.get(account) ?? { count: 0, tunnels: new Map<string, Waiting[]>() };
     const ofTunnel = line.tunnels.get(tunnel) ?? [];
@@ -136,7 +134,7 @@ class WaitingHashes {
     return refused;
   }
 
-  /** @returns the one whose turn it is */
+  /** @returns the next one */
   shift(): Waiting | undefined {
     for (const [account, line] of this.#accounts) {
       for (const [tunnel, waiting] of line.tunnels) {
@@ -164,7 +162,7 @@ class WaitingHashes {
   }
 }
 
-/** @returns the entry with the highest size; only a queue that is full looks for it */
+/** @returns the entry with the largest size; needed only when the queue is full */
 function longest<T>(lines: ReadonlyMap<string, T>, size: (line: T) => number): [key: string, line: T] {
   let [found] = lines;
   for (const entry of lines) if (found === undefined || size(entry[1]) > size(found[1])) found = entry;
@@ -182,7 +180,7 @@ async function deriveWithScrypt(password: string, salt: Buffer): Promise<Buffer>
 }
 
 /**
- * Waits for passwords on behalf of a request of the API.
+ * Waits for the hashing of passwords on behalf of an API request.
  *
  * @throws ApiError 503 when too many wait
  */
