@@ -1,4 +1,4 @@
-/** What the door says to those who do not come in: a page to people, JSON to programs. */
+/** Responses to visitors without access: a page for people, JSON for programs. */
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
@@ -8,16 +8,16 @@ import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
 import { onThisHost, type Visit, withoutParameter } from './notice.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
 
-/** What the page's form adds to the query of the address: a POST with it is the gate's. */
+/** Query parameter that the page's form adds: a POST with it is for the access page, not for the tunnel. */
 const FORM_PARAMETER = 'culvert_gate';
-/** The same of the button to knock. */
+/** The same for the button that asks for approval. */
 const KNOCK_PARAMETER = 'culvert_gate=knock';
-/** The same of the address that responds once somebody has answered. */
+/** The same for the address that responds once the owner has answered. */
 const WAIT_PARAMETER = 'culvert_gate=wait';
-/** Name of the page's field. */
+/** Name of the password field. */
 export const PASSWORD_FIELD = 'culvert_password';
 
-/** s after which wrong passwords count no more. */
+/** Seconds after which wrong passwords are no longer counted. */
 const RETRY_SECONDS = 60;
 
 export interface AccessPageContext {
@@ -28,7 +28,7 @@ export interface AccessPageContext {
   readonly contact: string | undefined;
   /** Whether a password was wrong just now. */
   readonly wasWrong?: boolean;
-  /** Whether a link was followed that lets nobody in, or not any more. */
+  /** Whether the visitor followed a link that gives no access, or no longer does. */
   readonly linkEnded?: boolean;
 }
 
@@ -37,7 +37,7 @@ const ENDED_LINK = {
   text: 'The link that you have followed lets nobody in any more. Whoever sent it to you can send another one.',
 };
 
-/** The response in place of the tunnel's. */
+/** The response to a visitor without access. */
 export function accessPage(
   code: 'access-required' | 'access-address' | 'access-attempts',
   { head, visit, access, contact, wasWrong = false, linkEnded = false }: AccessPageContext,
@@ -76,11 +76,11 @@ function extraFields(code: string, access: AccessPolicy, head: RequestHead, { pr
   if (code !== 'access-required' || !access.hasUsers) return '';
   const challenge =
     prefix === '' ? CHALLENGE : challengeBelow(CHALLENGE, prefix, isBarePrefix(head.target, prefix));
-  // A browser that has shown its dialog shows the page behind it.
+  // A browser that has shown its password dialog shows the page behind it.
   return challenge === undefined ? '' : `WWW-Authenticate: ${challenge}\r\n`;
 }
 
-/** What a visitor can do. */
+/** Offers what the visitor can do to get access. */
 function ways(
   { prefix, target }: Visit,
   access: AccessPolicy,
@@ -89,7 +89,7 @@ function ways(
   const { password, links, knock } = access.stored;
   const parts: string[] = [];
   if (password !== null) {
-    // The response to the form itself shows it again.
+    // The response to the form itself contains the form again.
     const action = withParameter(prefix + target, FORM_PARAMETER);
     const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
@@ -105,7 +105,7 @@ function ways(
   return parts.join('\n');
 }
 
-/** The button to knock. */
+/** The button that asks for approval. */
 export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
   const action = withParameter(prefix + target, KNOCK_PARAMETER);
   return `<form method="post" action="${escapeHtml(action)}">
@@ -114,12 +114,12 @@ export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'
 </form>`;
 }
 
-/** Whether {@link accessStep} has to look: most addresses have nothing of the door's. */
+/** Whether {@link accessStep} is needed: most addresses have nothing to do with the access page. */
 export function mayBeAccessPage(target: string): boolean {
   return target.includes(FORM_PARAMETER);
 }
 
-/** What of the relay's own a request at the door asks for, by its address. */
+/** What a request wants from the access page, judging by its address. */
 export function accessStep(
   { method }: RequestHead,
   { target }: Pick<Visit, 'target'>,
@@ -133,22 +133,22 @@ export function accessStep(
 }
 
 /**
- * `password`: a form was sent. `knock`: somebody knocks. `wait`: somebody waits for the answer. `leave`: somebody looks at an
- * address where there is nothing to see.
+ * `password`: the form was submitted. `knock`: the visitor asks for approval. `wait`: the visitor waits for the
+ * answer. `leave`: an address without a page of its own was opened.
  */
 export type AccessStep = 'password' | 'knock' | 'wait' | 'leave';
 
-/** The address at which a visitor waits for the answer to a knock. */
+/** The address that a visitor waits at for the owner's answer. */
 export function waitAddress({ prefix, target }: Visit): string {
   return onThisHost(withParameter(prefix + target, WAIT_PARAMETER));
 }
 
-/** The address that was asked for. */
+/** The address that was originally requested. */
 export function plainAddress({ prefix, target }: Visit): string {
   return onThisHost(withoutForm(prefix + target));
 }
 
-/** Leads on to the address that was asked for, as one who is known. */
+/** Redirects to the originally requested address, with a cookie that identifies the visitor. */
 export function redirect(visit: Visit, cookie: string | undefined): OwnResponse {
   const fields =
     `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
@@ -165,7 +165,7 @@ function withParameter(address: string, parameter: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
 }
 
-/** The response to one of the door's own addresses offers the others. */
+/** Removes the parameter: the response to one of the access page's addresses offers the others. */
 function withoutForm(path: string): string {
   const parameter = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER].find((each) => has(path, each));
   return parameter === undefined ? path : withoutParameter(path, parameter);

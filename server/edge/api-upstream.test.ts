@@ -3,7 +3,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { InProcessApi } from './api-upstream.ts';
 
 describe('InProcessApi', () => {
-  it('serves one request on each stream, so that the next one waits for its turn, too', async () => {
+  it('serves one request on each stream, so that the next one also waits for the scheduler', async () => {
     const turns: string[] = [];
     const api = new InProcessApi((_request, response) => response.end('answer'), {
       take(group, begin) {
@@ -28,7 +28,7 @@ describe('InProcessApi', () => {
     assert.deepEqual(turns, ['group']);
   });
 
-  it('tells a request under way that its visitor is gone, and keeps nothing of it', async () => {
+  it('notifies a request in progress that its visitor is gone, and forgets it', async () => {
     let stream: ByteStream | undefined;
     const opened = (given: ByteStream) => {
       stream = given;

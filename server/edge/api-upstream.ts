@@ -1,13 +1,13 @@
 /**
- * The relay's own API behind Node's HTTP server, fed through in-process streams, so that it is one more origin. Each
- * request has a stream of its own, and waits for its turn before there is one.
+ * The relay's own API behind Node's HTTP server, fed through in-process streams, so that it is just another upstream.
+ * Each request gets its own stream, once the scheduler has admitted it.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestScheduler } from '../api/scheduler.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
-/** The relay's own HTTP server, as a place to open streams to. */
+/** The relay's own HTTP server, as an upstream. */
 export interface ApiUpstream {
   /** @param group group of visitors, whose requests take turns with those of other groups */
   dial(handler: DialHandler, group: string): Dial;
@@ -19,7 +19,7 @@ export class InProcessApi implements ApiUpstream {
 
   constructor(listener: RequestListener, turns: Pick<RequestScheduler, 'take'>) {
     this.#server = createServer(listener);
-    // A connection kept open would let the next request in without waiting for its turn.
+    // A persistent connection would let the next request bypass the scheduler.
     this.#server.maxRequestsPerSocket = 1;
     this.#turns = turns;
   }
@@ -42,7 +42,7 @@ class DuplexStream implements ByteStream {
   #handler: StreamHandler | undefined;
   #ended = false;
 
-  /** @param server the other side, which does not hear by itself that this one is destroyed */
+  /** @param server the other side, which is not notified when this one is destroyed */
   constructor(duplex: Duplex, server: Duplex) {
     this.#duplex = duplex;
     this.#server = server;

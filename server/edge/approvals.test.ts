@@ -14,7 +14,7 @@ import { Approvals } from './approvals.ts';
 const ID = '0123456789abcdef';
 const WAIT = '/x?culvert_gate=wait';
 
-describe('Knocking, for those who wait', () => {
+describe('Approvals, for waiting visitors', () => {
   let clock: FakeClock;
   let waits: ApprovalWaits;
   let knocking: Approvals;
@@ -42,7 +42,7 @@ describe('Knocking, for those who wait', () => {
     });
   }
 
-  /** What the visitor is told, as text. */
+  /** The text that the visitor gets. */
   async function look(target: string, accept = 'text/html', method = 'GET'): Promise<string> {
     const text = `${method} ${target} HTTP/1.1\r\nHost: a.localhost\r\nAccept: ${accept}\r\n\r\n`;
     const head = parseRequestHead(Buffer.from(text), { target: 1000, fields: 9 });
@@ -54,7 +54,7 @@ describe('Knocking, for those who wait', () => {
     return response?.bytes(false).toString() ?? 'nothing';
   }
 
-  it('are told at once how long they have waited and how long they may, at the address they asked for', async () => {
+  it('report the time waited and the time left immediately, at the requested address', async () => {
     assert.match(await look('/x'), /^HTTP\/1\.1 401 .*Refresh: 0;url=\/x\?culvert_gate=wait\r\n/s);
     assert.match(await look('/x'), /<strong>a moment<\/strong> ago.*<strong>5 minutes<\/strong> more/s);
     clock.advance(100_000);
@@ -63,14 +63,14 @@ describe('Knocking, for those who wait', () => {
     assert.equal(await look('/x', 'text/html', 'POST'), 'nothing');
   });
 
-  it('get a response after 25 s that says how long it is now, and as soon as there is an answer', async () => {
+  it('respond after 25 s with the time waited, and as soon as there is an answer', async () => {
     const first = look(WAIT);
     clock.advance(KNOCK_HOLD_MS - 1);
     assert.equal(waits.size, 1);
     clock.advance(1);
     assert.match(await first, /^HTTP\/1\.1 202 .*<strong>25 seconds<\/strong> ago/s);
     const second = look(WAIT);
-    // Somebody else knocks.
+    // Another visitor asks.
     waits.wake('one', 'changed');
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     assert.equal(waits.size, 1);
@@ -79,7 +79,7 @@ describe('Knocking, for those who wait', () => {
     assert.match(await second, /^HTTP\/1\.1 303 .*Location: \/x\r\n/s);
   });
 
-  it('are told that nobody has answered, at that moment and after it', async () => {
+  it('report that nobody has answered, at that moment and later', async () => {
     clock.advance(KNOCK_SECONDS * 1000 - 10);
     const held = look(WAIT);
     clock.advance(10);
@@ -88,14 +88,14 @@ describe('Knocking, for those who wait', () => {
     assert.match(await look('/x', 'application/json'), /"knock":"unanswered"/);
   });
 
-  it('look again after 5 s where nothing is held back', async () => {
+  it('check again after 5 s if no response is held back', async () => {
     for (let count = 0; count < KNOCK_HOLDS_MAX; count += 1) void look(WAIT);
     assert.match(await look(WAIT), new RegExp(`Refresh: ${KNOCK_LOOK_SECONDS};url=`));
     waits.release();
     assert.match(await look(WAIT), new RegExp(`Refresh: ${KNOCK_LOOK_SECONDS};url=`));
   });
 
-  it('are led on where everything is different now', async () => {
+  it('redirect if the situation has changed', async () => {
     const changed = look(WAIT);
     tunnel.access = new AccessPolicy({ ...tunnel.access.stored, version: 'v2' });
     waits.wake('one', 'changed');

@@ -1,4 +1,4 @@
-/** Visitors at the door who knock, and wait until the owner has answered (docs/protocol.md section 11.3). */
+/** Visitors who ask for approval and wait until the owner has answered (docs/protocol.md section 11.3). */
 import { ApiError, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
@@ -23,13 +23,13 @@ import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './request-head.ts';
 
-/** A visitor whom the gate does not let in, at a tunnel where he may knock. */
+/** A visitor without access, at a tunnel that accepts approval requests. */
 export interface Knocker {
   readonly head: RequestHead;
   readonly visit: Visit;
   readonly access: AccessPolicy;
   readonly address: string;
-  /** id of the knock for which he waits, or has waited */
+  /** id of the visitor's approval request that is or was waiting */
   readonly knock: string | undefined;
   readonly step: AccessStep | undefined;
 }
@@ -37,7 +37,7 @@ export interface Knocker {
 export interface ApprovalsOptions {
   readonly knocks: Pick<TunnelApprovals, 'knock'>;
   readonly waits: Pick<ApprovalWaits, 'wait'>;
-  /** with which visitors are known from their knock on, for as long as they may be let in */
+  /** identify visitors from their request on, for as long as an approval may last */
   readonly passes: Passes;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
@@ -54,13 +54,13 @@ export class Approvals {
     this.#options = options;
   }
 
-  /** @returns a promise never rejects; `undefined`: he is told what there is for those who have not knocked */
+  /** @returns never rejects; `undefined`: the access page for visitors who have not asked */
   respond(knocker: Knocker): OwnResponse | Promise<OwnResponse> | undefined {
     const { head, visit, knock: id, step } = knocker;
     const state = id === undefined ? undefined : visit.tunnel.knocks.stateOf(id, this.#options.now());
     if (step === 'knock') return this.#requestOnce(knocker, state);
     if (id === undefined || state === undefined) return undefined;
-    // What a program or a page sends in the background, or a form, goes on from no other page.
+    // Background requests of a program or a page, and forms, cannot continue from another page.
     const isLook = head.method === 'GET' || head.method === 'HEAD';
     if (state === 'waiting' && step === 'wait' && head.method === 'GET') return this.#hold(knocker, id);
     return isLook ? this.#tell(knocker, id, state) : undefined;
@@ -90,7 +90,7 @@ export class Approvals {
     }
   }
 
-  /** People see a page that they can reload; programs are told where to wait. */
+  /** People get a page that they can reload; programs get an address to wait at. */
   #begun(knocker: Knocker, knock: StoredKnock | undefined): OwnResponse {
     const { head, visit } = knocker;
     const cookie = knock === undefined ? undefined : this.#cookie(knocker, knock);
@@ -112,7 +112,7 @@ export class Approvals {
       const isSame = why !== 'over' && tunnel.access?.version === access.version;
       const state = isSame ? tunnel.knocks.stateOf(id, now()) : undefined;
       if (state === 'refused' || state === 'unanswered') return this.#tell(knocker, id, state);
-      // Where he is let in, or everything is different now, the address itself says so.
+      // If the visitor has access, or the situation has changed, the requested address itself responds.
       if (state !== 'waiting') return redirect(visit, undefined);
       if (why === 'none') return this.#tell(knocker, id, state, KNOCK_LOOK_SECONDS);
       if (now() >= until) return this.#tell(knocker, id, state);
@@ -134,7 +134,7 @@ export class Approvals {
     const { passes, secure } = this.#options;
     const { tunnel, prefix } = visit;
     const form = prefix === '' ? 'host' : 'path';
-    // He may be let in for as long as that; the tunnel knows for how long he is.
+    // The longest possible approval; the tunnel knows how long this one lasts.
     const seconds = KNOCK_SECONDS + ADMISSION_MAX_SECONDS;
     const end = Math.floor(at / 1000) + seconds;
     const value = passes.make(
@@ -150,7 +150,10 @@ export class Approvals {
   }
 }
 
-/* What those who knock are told: a page to people, which needs no script and moves on by itself, and JSON to programs. */
+/*
+ * Responses to visitors who ask for approval: a page for people, which needs no script and reloads itself, and JSON
+ * for programs.
+ */
 
 export interface ApprovalContext {
   readonly head: RequestHead;
@@ -159,19 +162,19 @@ export interface ApprovalContext {
   readonly contact: string | undefined;
 }
 
-/** A visitor who waits, as he is told. */
+/** A waiting visitor, as shown on the page. */
 export interface Waiting {
-  /** s since he knocked */
+  /** seconds since the visitor asked */
   readonly seconds: number;
-  /** s after which the page looks for the answer, which is held back until there is one */
+  /** Seconds after which the page checks for the answer; the response to that is held back until there is one. */
   readonly lookIn: number;
-  /** Whether he has asked for nothing but that: he is not refused what he has not asked for. */
+  /** Whether the request asked only for this status: then the response is not an error. */
   readonly isAsked: boolean;
-  /** a `Set-Cookie` that makes him known */
+  /** a `Set-Cookie` that identifies the visitor */
   readonly cookie?: string;
 }
 
-/** What those are told who do not wait any more. */
+/** Texts for requests that no longer wait. */
 const OVER = {
   refused: {
     title: 'Not this time',
@@ -188,7 +191,7 @@ const OVER = {
 const FULL_TEXT = 'Too many are waiting to be let in already. Try again in a few minutes.';
 const UNAVAILABLE_TEXT = 'Your knock could not be taken right now. Try again in a moment.';
 
-/** Tells a visitor that he waits, and for how long. */
+/** Tells the visitor to wait, and for how long. */
 export function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
   const { head, visit } = context;
   const wait = waitAddress(visit);
@@ -209,7 +212,7 @@ export function waitingResponse(context: ApprovalContext, waiting: Waiting): Own
   });
 }
 
-/** Tells a visitor that nobody has let him in. */
+/** Tells the visitor that access was not granted. */
 export function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered'): OwnResponse {
   const { title, text, again } = OVER[state];
   return response(context, {
@@ -222,7 +225,7 @@ export function overResponse(context: ApprovalContext, state: 'refused' | 'unans
   });
 }
 
-/** Tells a visitor that he cannot knock. @param seconds after which he may try again */
+/** Tells the visitor that no more approval requests are accepted. @param seconds after which to try again */
 export function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['access-attempts'].status,
@@ -234,7 +237,7 @@ export function tooManyResponse(context: ApprovalContext, seconds: number): OwnR
   });
 }
 
-/** Tells a visitor that his knock was lost. */
+/** Tells the visitor that the approval request could not be stored. */
 export function lostResponse(context: ApprovalContext): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['relay-busy'].status,
@@ -250,7 +253,7 @@ interface Told {
   readonly status: 202 | 401 | 429 | 503;
   readonly title: string;
   readonly html: string;
-  /** what programs are told besides */
+  /** additional JSON for programs */
   readonly json: object;
   readonly text: string;
   /** each with its line end */
@@ -282,7 +285,7 @@ function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
   };
 }
 
-/** @returns as people say it, in whole minutes beyond the first */
+/** @returns a duration for people, in whole minutes if it is longer than one */
 function spoken(seconds: number): string {
   if (seconds < 1) return 'a moment';
   if (seconds < 60) return `${Math.floor(seconds)} ${seconds < 2 ? 'second' : 'seconds'}`;

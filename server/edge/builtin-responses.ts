@@ -7,20 +7,20 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { errorContent } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
 
-/** What determines the response, from as much of the request as was read. */
+/** The facts about a request that determine the response, as far as the request was read. */
 export interface RequestFacts {
   /** value of `Accept` */
   readonly accept?: string | undefined;
-  /** Whether the request is a HEAD, which gets no body. */
+  /** Whether the request is a HEAD, whose response has no body. */
   readonly headOnly?: boolean;
 }
 
-/** A response that the relay gives in place of a request's target. */
+/** A response of the relay instead of the request's target. */
 export interface OwnResponse {
   readonly status: number;
-  /** Whether the visitor could not have what it asked for. */
+  /** Whether the request was refused. */
   readonly refuses: boolean;
-  /** why, if the reason is in the catalogue of what visitors are told */
+  /** why, if the reason is in the catalogue of visitor errors */
   readonly error?: VisitorErrorCode;
   /**
    * Writes the whole response.
@@ -30,7 +30,7 @@ export interface OwnResponse {
   readonly bytes: (close: boolean) => Buffer;
 }
 
-/** What determines the response to a request; `undefined` for one whose head is not at hand. */
+/** The facts that determine the response to a request; `undefined` for one without a known head. */
 export function requestFacts(plan: { readonly head: RequestHead } | undefined): RequestFacts {
   if (plan === undefined) return {};
   const { method, fields } = plan.head;
@@ -38,9 +38,9 @@ export function requestFacts(plan: { readonly head: RequestHead } | undefined): 
 }
 
 /**
- * What determines the response to a request that is refused for its head. Only two things in that head are believed: which
- * form the visitor can read, because browsers cause such heads, too, with a long address or many cookies; and whether it is
- * a HEAD, or may yet become one, because a proxy takes what follows the head of such a response for the next response.
+ * The facts about a request that is refused for its head. Only two things in that head are trusted: the form that the
+ * visitor can read, because browsers also cause such heads with a long address or many cookies; and whether it is a
+ * HEAD, or may become one, because a proxy treats what follows the head of such a response as the next response.
  *
  * @param head as much of it as has arrived, latin1
  */
@@ -68,10 +68,10 @@ const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
 };
 
 /**
- * The response for a failure of the visitor catalogue.
+ * The response for an error of the visitor catalogue.
  *
  * @param contact address of a link for complaints
- * @param text what to say instead of the catalogue's text
+ * @param text replaces the catalogue's text
  */
 export function errorResponse(
   code: VisitorErrorCode,
@@ -89,7 +89,7 @@ export function errorResponse(
   };
 }
 
-/** Requests that the relay responds to itself, though nothing is wrong with them. */
+/** Valid requests that the relay responds to itself. */
 export type OwnRoute =
   /** OPTIONS of the whole server */
   | { readonly kind: 'options' }
@@ -122,7 +122,7 @@ export function upgradeRefusal(error: ApiError): OwnResponse {
   return { status, refuses: true, bytes: (close) => wholeResponse(content, close) };
 }
 
-/** What a response says. */
+/** The content of a response. */
 export interface Content {
   readonly status: number;
   /** more field lines, each with its line end */
@@ -131,7 +131,7 @@ export interface Content {
   readonly body: string;
 }
 
-/** A whole response, never to be cached. */
+/** A whole response that must not be cached. */
 export function wholeResponse(
   { status, fields, contentType, body }: Content,
   close: boolean,

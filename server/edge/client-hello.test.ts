@@ -25,7 +25,7 @@ async function contextFor(name: string): Promise<SecureContext> {
   return createSecureContext({ cert, key: pemOf(key) });
 }
 
-describe('the look at first messages of TLS', () => {
+describe('guardHandshakes', () => {
   let contexts: Map<string, SecureContext>;
   let proof: SecureContext;
   let prepared: (string | undefined)[];
@@ -64,7 +64,7 @@ describe('the look at first messages of TLS', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  /** @returns the names of the certificate, what is spoken, and what the relay then says */
+  /** @returns the names of the certificate, the selected protocol, and the first message of the relay */
   async function shake(servername: string, protocol: string): Promise<readonly unknown[]> {
     const options = { port: port(), host: '127.0.0.1', servername, ALPNProtocols: [protocol] };
     const socket = connect({ ...options, rejectUnauthorized: false });
@@ -76,7 +76,7 @@ describe('the look at first messages of TLS', () => {
     return [names, socket.alpnProtocol, text];
   }
 
-  it('lets handshakes go on, with the certificate that they name', async () => {
+  it('continues handshakes with the certificate for their host', async () => {
     assert.deepEqual(await shake('a.test', 'http/1.1'), ['DNS:a.test', 'http/1.1', 'hello']);
     assert.deepEqual(prepared, ['a.test']);
   });
@@ -91,7 +91,7 @@ describe('the look at first messages of TLS', () => {
     assert.deepEqual(await shaken, ['DNS:late.test', 'http/1.1', 'hello']);
   });
 
-  it('shows authorities what they look for, and nothing else', async () => {
+  it('shows authorities the challenge certificate, and nothing else', async () => {
     assert.deepEqual(await shake('proof.test', 'acme-tls/1'), ['DNS:proof.test', 'acme-tls/1', '']);
     await assert.rejects(shake('a.test', 'acme-tls/1'), /no application protocol|alert/);
     assert.deepEqual(prepared, []);
@@ -114,7 +114,7 @@ describe('the look at first messages of TLS', () => {
   });
 });
 
-/** What Node sends first. */
+/** The first message of Node. */
 async function helloOf(options: ConnectionOptions): Promise<Buffer> {
   return await new Promise((resolve) => {
     const socket: Duplex = new Duplex({
@@ -139,7 +139,7 @@ function inRecords(hello: Buffer, size: number): Buffer {
   return Buffer.concat(records);
 }
 
-describe('the first message of TLS', () => {
+describe('readClientHello', () => {
   let hello: Buffer;
 
   before(async () => {
@@ -148,14 +148,14 @@ describe('the first message of TLS', () => {
 
   const wanted = { serverName: 'a.test', protocols: ['acme-tls/1', 'http/1.1'] };
 
-  it('says which host is wanted, and what is to be spoken', async () => {
+  it('reads the requested host and the offered protocols', async () => {
     assert.deepEqual(readClientHello(hello), wanted);
     assert.deepEqual(readClientHello(await helloOf({})), { serverName: undefined, protocols: [] });
     const old = await helloOf({ servername: 'b.test', maxVersion: 'TLSv1.2' });
     assert.deepEqual(readClientHello(old), { serverName: 'b.test', protocols: [] });
   });
 
-  it('may come in pieces, each of which says how much is missing at least', () => {
+  it('reports how many bytes are missing at least from an incomplete message', () => {
     for (let length = 0; length < hello.length; length += 1) {
       const missing = readClientHello(hello.subarray(0, length));
       assert.ok(typeof missing === 'number' && missing > length && missing <= hello.length);
@@ -163,18 +163,18 @@ describe('the first message of TLS', () => {
     assert.deepEqual(readClientHello(Buffer.concat([hello, Buffer.from('more')])), wanted);
   });
 
-  it('may come in up to eight records', () => {
+  it('accepts up to eight records', () => {
     assert.deepEqual(readClientHello(inRecords(hello, Math.ceil((hello.length - 5) / 8))), wanted);
     assert.equal(readClientHello(inRecords(hello, Math.floor((hello.length - 5) / 9))), undefined);
   });
 
-  it('is no more than 16 KiB', () => {
+  it('rejects a message of more than 16 KiB', () => {
     const long = Buffer.concat([Buffer.from([22, 3, 1, 0x40, 0]), Buffer.alloc(2 ** 14, 1)]);
     assert.equal(readClientHello(long), undefined);
     assert.ok(long.length > HELLO_MAX_BYTES);
   });
 
-  it('is nothing else, whatever comes', () => {
+  it('rejects anything else, whatever arrives', () => {
     assert.equal(readClientHello(Buffer.from('GET / HTTP/1.1\r\n')), undefined);
     holds(
       property(nat(hello.length - 1), nat(255), (at, value) => {

@@ -1,6 +1,6 @@
 /**
- * Looks at the first message of each TLS connection before the handshake begins: a certificate may have to be fetched or issued
- * first, and whoever speaks `acme-tls/1` is an authority that wants to see a certificate of its own (RFC 8737).
+ * Reads the first message of each TLS connection before the handshake begins: a certificate may have to be fetched or
+ * issued first, and a client that speaks `acme-tls/1` is an authority that validates a challenge (RFC 8737).
  */
 import type { Server, Socket } from 'node:net';
 import { type SecureContext, type Server as TlsServer, TLSSocket } from 'node:tls';
@@ -8,17 +8,20 @@ import { TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 
 const ACME = 'acme-tls/1';
 
-/** Who knows certificates. */
+/** Provides certificates for handshakes. */
 export interface HandshakeGuide {
-  /** @returns what a handshake that names a host needs, at once; `undefined`: the listener's own */
+  /** @returns the context for a host, synchronously; `undefined`: the listener's own */
   context(serverName: string): SecureContext | undefined;
-  /** @returns `undefined` if there is nothing to wait for; else it never rejects, and is fulfilled in a bounded time */
+  /**
+   * @returns `undefined` if there is nothing to wait for; otherwise a promise that never rejects and settles in
+   *   bounded time
+   */
   prepare(serverName: string | undefined): Promise<void> | undefined;
-  /** @returns what proves a name to an authority, if anything is to be proven; never rejects */
+  /** @returns the certificate that proves a name to an authority, if there is a challenge; never rejects */
   challenge(serverName: string): Promise<SecureContext | undefined>;
 }
 
-/** @param server of TLS, on which nobody but Node takes connections yet */
+/** @param server of TLS, whose connections only Node accepts so far */
 export function guardHandshakes(server: Server, guide: HandshakeGuide): void {
   const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
@@ -44,11 +47,11 @@ async function goOn(
     const ready = guide.prepare(hello.serverName);
     if (ready !== undefined) await ready;
   }
-  // Without a certificate, or without anything to prove, TLS says so itself.
+  // Without a certificate or a challenge, TLS itself reports the error.
   if (!socket.destroyed) begin();
 }
 
-/** The handshake is all that there is to it. */
+/** The connection serves nothing but this handshake. */
 function prove(tcp: Socket, secureContext: SecureContext): void {
   const socket = new TLSSocket(tcp, { isServer: true, secureContext, ALPNProtocols: [ACME] });
   const end = (): void => void socket.destroy();
@@ -59,19 +62,19 @@ function prove(tcp: Socket, secureContext: SecureContext): void {
   socket.once('secure', () => socket.end());
 }
 
-/** The first message of one connection, which stays there to be read again. */
+/** The first message of one connection, which stays in its buffer to be read again. */
 class Hello {
   readonly #socket: Socket;
   readonly #parts: Buffer[] = [];
   #length = 0;
-  /** bytes before which it is not looked at again */
+  /** number of bytes before the message is parsed again */
   #wanted = 1;
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
-  /** @returns `undefined` for what is no such message; `gone` if the connection has ended */
+  /** @returns `undefined` for anything but such a message; `gone` if the connection has ended */
   read(): Promise<ClientHello | 'gone' | undefined> {
     const socket = this.#socket;
     return new Promise((resolve) => {
@@ -109,30 +112,33 @@ class Hello {
   }
 }
 
-/** Reads the first message of a TLS connection (RFC 8446 section 4.1.2), as far as the relay needs it before it answers. */
+/**
+ * Reads the first message of a TLS connection (RFC 8446 section 4.1.2), as far as the relay needs it before it
+ * responds.
+ */
 
-/** The longest first message that is waited for: they have some 500 bytes, or 1,800 with keys of the post-quantum kind. */
+/** The longest first message that is accepted: usual ones have about 500 bytes, or 1,800 with post-quantum keys. */
 export const HELLO_MAX_BYTES = 16 * 1024;
 
 export interface ClientHello {
-  /** as it is sent; `undefined` if it names no host (RFC 6066 section 3) */
+  /** as sent; `undefined` if it names no host (RFC 6066 section 3) */
   readonly serverName: string | undefined;
-  /** what is to be spoken, by preference (RFC 7301) */
+  /** offered protocols, by preference (RFC 7301) */
   readonly protocols: readonly string[];
 }
 
-/** Type of a record of the handshake, and of the message in it. */
+/** Type of a handshake record, and of the message in it. */
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ALPN = 16;
-/** In how many records the message may come; one does for all but the oddest programs. */
+/** Number of records that may contain the message; all but the most unusual programs use one. */
 const RECORDS_MAX = 8;
 
 /**
- * @param bytes from the begin of the connection
- * @returns how many bytes there must be at least, if there are fewer; `undefined` for what is no such message, which TLS itself
- *   is to refuse
+ * @param bytes from the beginning of the connection
+ * @returns how many bytes are needed at least, if there are fewer; `undefined` for anything but such a message, which
+ *   TLS itself is to refuse
  */
 export function readClientHello(bytes: Buffer): ClientHello | number | undefined {
   const message = handshakeIn(bytes);
@@ -145,7 +151,7 @@ export function readClientHello(bytes: Buffer): ClientHello | number | undefined
   }
 }
 
-/** Joins the records that the message is in. */
+/** Joins the records that contain the message. */
 function handshakeIn(bytes: Buffer): Buffer | number | undefined {
   let message: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -197,7 +203,7 @@ function namesIn(list: Reader): string[] {
   return names;
 }
 
-/** Throws a RangeError at the end of what there is. */
+/** Throws a RangeError at the end of the bytes. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -221,7 +227,7 @@ class Reader {
     this.#at += count;
   }
 
-  /** What has its length before it, in so many bytes. */
+  /** A vector with a length prefix of this many bytes. */
   vector(size: number): Reader {
     const length = this.number(size);
     const begin = this.#at;
@@ -234,7 +240,7 @@ class Reader {
   }
 }
 
-/* Connections to a TLS listener before anybody owns them. */
+/* Connections to a TLS listener before they have a visitor. */
 
 /** The connections of a TLS listener, from their TCP connection to the end of their handshake. */
 export class Handshakes {
@@ -243,8 +249,8 @@ export class Handshakes {
   readonly #shaking = new Map<string, Socket>();
 
   /**
-   * @param limit of handshakes at a time; beyond it the oldest is cut
-   * @param secured called with each connection whose handshake is done
+   * @param limit number of simultaneous handshakes; beyond it the oldest is cut
+   * @param secured called with each connection after its handshake
    */
   constructor(server: TlsServer, limit: number, secured: (socket: Socket, tcp: Socket | undefined) => void) {
     this.#limit = limit;
@@ -257,12 +263,12 @@ export class Handshakes {
     });
   }
 
-  /** The TCP connections that are in a handshake at this moment. */
+  /** The TCP connections that are currently in a handshake. */
   get current(): readonly Socket[] {
     return [...this.#shaking.values()];
   }
 
-  /** Cuts all that are in a handshake. */
+  /** Cuts all connections that are in a handshake. */
   destroy(): void {
     for (const tcp of this.#shaking.values()) tcp.destroy();
   }
@@ -285,8 +291,8 @@ function addressesOf(socket: Socket): string {
 }
 
 /**
- * Node resets only bare TCP connections, and a TLS connection that just ends looks complete to many a visitor: so the
- * reset is done below.
+ * Node resets only bare TCP connections, and a TLS connection that merely ends looks complete to many visitors: so the
+ * reset is done on the TCP connection.
  */
 function resettable(socket: TLSSocket, tcp: Socket | undefined): Socket {
   socket.resetAndDestroy = () => {

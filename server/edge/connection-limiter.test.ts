@@ -17,7 +17,7 @@ import { HostResolver, type ParsedRequest, parseRequest } from './route.ts';
 
 const PROXY = { address: '10.0.0.1', proto: 'http', trusted: true } as const;
 
-describe('Admission', () => {
+describe('ConnectionLimiter', () => {
   const proxies = new BlockList();
   proxies.addAddress(PROXY.address);
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
@@ -48,7 +48,7 @@ describe('Admission', () => {
     return decided;
   }
 
-  it('counts a request through a trusted proxy for its visitor while it is under way, and no longer', () => {
+  it('counts a request through a trusted proxy for its visitor while it is in progress, and no longer', () => {
     for (let count = 0; count < 3; count += 1) {
       const connection = connect();
       assert.equal(connection.begin(plan(), false), undefined);
@@ -63,13 +63,13 @@ describe('Admission', () => {
     assert.equal(three.begin(plan(), false), undefined);
   });
 
-  it('limits nobody who asks for the API', () => {
+  it('does not limit requests to the API', () => {
     for (let count = 0; count < 3; count += 1)
       assert.equal(connect().begin(plan('localhost'), false), undefined);
     assert.equal(addresses.size, 0);
   });
 
-  it('gives no seat when the relay responds in place of the tunnel', () => {
+  it('assigns no slot if the relay responds instead of the tunnel', () => {
     assert.equal(connect().begin(plan(), true), undefined);
     assert.equal(seats.busy, 0);
     assert.equal(connect().begin(plan(), false), undefined);
@@ -77,7 +77,7 @@ describe('Admission', () => {
   });
 });
 
-/** A connection that only remembers what became of it. */
+/** A connection that only records what happens to it. */
 class Connection implements SlotHolder {
   readonly place: Slot;
   fate: 'stays' | 'gave way' | 'cut' = 'stays';
@@ -95,14 +95,14 @@ class Connection implements SlotHolder {
   }
 }
 
-describe('Seats', () => {
+describe('ConnectionSlots', () => {
   let seats: ConnectionSlots;
 
   beforeEach(() => {
     seats = new ConnectionSlots({ visitors: 8, newcomers: 3 });
   });
 
-  /** Connections that have a request to a tunnel under way. */
+  /** Connections with a request to a tunnel in progress. */
   function busy(count: number, account?: string): Connection[] {
     return Array.from({ length: count }, () => {
       const connection = new Connection(seats);
@@ -111,7 +111,7 @@ describe('Seats', () => {
     });
   }
 
-  it('takes one back from the connection that has waited longest for a next request', () => {
+  it('takes a slot back from the connection that has waited longest for its next request', () => {
     const [first, second] = busy(8);
     second?.place.rest();
     first?.place.rest();
@@ -122,12 +122,12 @@ describe('Seats', () => {
     assert.equal(first?.fate, 'stays');
   });
 
-  it('gives none to one more while requests are under way on all of them', () => {
+  it('assigns no more slots while requests are in progress on all of them', () => {
     busy(8);
     assert.equal(new Connection(seats).place.take(undefined), 'full');
   });
 
-  it('gives an account at most three quarters of them, whatever its plan, and the next one three quarters of the rest', () => {
+  it('gives an account at most three quarters of the slots, whatever its plan, and the next one three quarters of the rest', () => {
     const [one] = busy(6, 'one');
     assert.equal(new Connection(seats).place.take('one'), 'share');
     busy(2, 'two');
@@ -141,7 +141,7 @@ describe('Seats', () => {
     busy(1, 'three');
   });
 
-  it('cuts the one that has done nothing for longest if too many have none', () => {
+  it('cuts the connection that has been inactive longest if too many have no slot', () => {
     const first = new Connection(seats);
     const others = [new Connection(seats), new Connection(seats)];
     first.place.stand();
@@ -150,7 +150,7 @@ describe('Seats', () => {
       [first, ...others].map(({ fate }) => fate),
       ['stays', 'cut', 'stays', 'stays'],
     );
-    // A connection that gives its seat back is one of them.
+    // A connection that gives its slot back is one of them.
     const [seated] = busy(1);
     seated?.place.stand();
     others.push(new Connection(seats));
@@ -160,7 +160,7 @@ describe('Seats', () => {
     );
   });
 
-  it('remember nothing about connections that have left', () => {
+  it('forgets connections that have closed', () => {
     const [waits, resting, standing] = [new Connection(seats), ...busy(2, 'one')];
     resting?.place.rest();
     standing?.place.stand();
@@ -174,7 +174,7 @@ describe('Seats', () => {
 const BUSY: LimitedConnection = { isWaiting: false, giveWay: () => assert.fail('a request is under way') };
 const HOME = '203.0.113.9';
 
-/** A request as a proxy passes it on for somebody. */
+/** A request as forwarded by a proxy. */
 function headFrom(address: string): RequestHead {
   const text = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 100, fields: 100 });
@@ -192,7 +192,7 @@ describe('AddressLimits', () => {
     limits = new AddressLimits({ connections: 3, requests: 0 }, proxies, clock);
   });
 
-  /** A connection that comes from there. @param connection which has a request under way unless it says otherwise */
+  /** A connection from that address. @param connection has a request in progress unless it says otherwise */
   function connect(address: string, connection: LimitedConnection = BUSY): AddressCount {
     const peer = { address, proto: 'http', trusted: address.startsWith('10.') } as const;
     return new AddressCount(limits, peer, connection);
@@ -200,18 +200,18 @@ describe('AddressLimits', () => {
 
   const head = headFrom(HOME);
 
-  it('lets no more connections of one address ask for tunnels than the limit, and does not limit those of others', () => {
+  it('limits how many connections of one address ask for tunnels, without affecting other addresses', () => {
     const all = Array.from({ length: 5 }, () => connect(HOME));
     assert.deepEqual(
       all.map((connection) => connection.begin(head)),
       [undefined, undefined, undefined, 'connection', 'connection'],
     );
     assert.equal(connect('203.0.113.10').begin(head), undefined);
-    // Those who came first are still served.
+    // The earlier connections are still served.
     assert.equal(all[0]?.begin(head), undefined);
   });
 
-  it('has those that wait for a next request make room, longest first, before one more is refused', () => {
+  it('closes idle connections of the address, longest idle first, before it refuses one', () => {
     const ended: number[] = [];
     const isWaiting = [true, true, false];
     const all = isWaiting.map((each, index) =>
@@ -225,19 +225,19 @@ describe('AddressLimits', () => {
     assert.deepEqual(ended, [1, 0]);
     sixth.leave();
     assert.deepEqual([fourth.begin(head), fifth.begin(head), ended.length], [undefined, undefined, 2]);
-    // The one whose next request has begun keeps its place.
+    // A connection whose next request has begun is kept.
     assert.deepEqual([all[2]?.begin(head), connect(HOME).begin(head)], [undefined, 'connection']);
     for (const connection of [...all, fourth, fifth]) connection.leave();
     assert.equal(limits.size, 1);
   });
 
-  it('counts all of a /64 as one address', () => {
+  it('counts a whole /64 as one address', () => {
     for (let host = 1; host <= 3; host += 1) connect(`2001:db8:1:2::${host}`);
     assert.equal(connect('2001:db8:1:2:ffff::').begin(head), 'connection');
     assert.equal(connect('2001:db8:1:3::1').begin(head), undefined);
   });
 
-  it('lets in a connection that was one too many if others have left or were clients by the time it asks', () => {
+  it('accepts an excess connection if others have closed, or turned out to be clients, by the time of its request', () => {
     const all = Array.from({ length: 4 }, () => connect(HOME));
     all[0]?.leave();
     assert.equal(all[3]?.begin(head), undefined);
@@ -245,20 +245,20 @@ describe('AddressLimits', () => {
     assert.equal(all[3]?.begin(head), undefined);
   });
 
-  it('does not limit this machine, or those behind a trusted proxy as if they were one visitor', () => {
+  it('does not limit this machine, and does not treat all visitors behind a trusted proxy as one', () => {
     for (const address of ['127.0.0.1', '::1', '', '10.0.0.1']) {
       for (let count = 0; count < 10; count += 1) {
         assert.equal(connect(address).begin(headFrom(`1.2.3.4, 198.51.100.${count}`)), undefined);
       }
     }
-    // A proxy that does not say where its visitors come from, and a visitor on its machine.
+    // A proxy that does not name its visitors, and a visitor on the proxy's machine.
     for (const address of ['10.0.0.2', '127.0.0.1', '::1']) {
       for (let count = 0; count < 10; count += 1)
         assert.equal(connect('10.0.0.1').begin(headFrom(address)), undefined);
     }
   });
 
-  it('counts requests under way behind a trusted proxy, each for its visitor', () => {
+  it('counts requests in progress behind a trusted proxy for their visitors', () => {
     const pooled = Array.from({ length: 5 }, () => connect('10.0.0.1'));
     assert.deepEqual(
       pooled.map((connection) => connection.begin(headFrom(HOME))),
@@ -268,7 +268,7 @@ describe('AddressLimits', () => {
     assert.equal(pooled[3]?.begin(headFrom('198.51.100.7')), undefined);
     pooled[0]?.end();
     assert.equal(pooled[4]?.begin(headFrom(HOME)), undefined);
-    // A WebSocket is under way until its connection is gone.
+    // A WebSocket is in progress until its connection is closed.
     pooled[1]?.leave();
     assert.equal(connect('10.0.0.1').begin(headFrom(HOME)), undefined);
   });
@@ -284,7 +284,7 @@ describe('AddressLimits', () => {
     assert.equal(connect('10.0.0.1').begin(head), 'request');
   });
 
-  it('remembers nothing about addresses that have nothing open', () => {
+  it('forgets addresses without open connections', () => {
     const all = [connect(HOME), connect(HOME), connect('2001:db8::1'), connect('10.0.0.1')];
     for (const connection of all) connection.begin(headFrom('198.51.100.7'));
     assert.equal(limits.size, 3);
@@ -294,7 +294,7 @@ describe('AddressLimits', () => {
     assert.equal(limits.size, 0);
   });
 
-  it('limits nothing if the settings say 0', () => {
+  it('limits nothing if the settings are 0', () => {
     limits = new AddressLimits({ connections: 0, requests: 0 }, proxies, clock);
     for (let count = 0; count < 1000; count += 1) assert.equal(connect(HOME).begin(head), undefined);
   });
@@ -317,14 +317,14 @@ describe('visitorAddress', () => {
     assert.equal(from('10.0.0.1'), '10.0.0.1');
   });
 
-  it('is the last one that is not a trusted proxy: the visitor may have made up those before it', () => {
+  it('is the last one that is not a trusted proxy, because the visitor may have invented those before it', () => {
     assert.equal(from('10.0.0.1', '1.1.1.1, 198.51.100.9'), '198.51.100.9');
     assert.equal(from('10.0.0.1', '1.1.1.1', '198.51.100.9,10.0.0.2'), '198.51.100.9');
     assert.equal(from('10.0.0.1', '::ffff:198.51.100.9'), '198.51.100.9');
     assert.equal(from('10.0.0.1', '2001:db8::1, 10.0.0.2'), '2001:db8::1');
   });
 
-  it('is that of a proxy whose list goes on with something else', () => {
+  it("is the proxy's if its list ends with something other than an address", () => {
     assert.equal(from('10.0.0.1', '198.51.100.9, evil, 10.0.0.2'), '10.0.0.2');
     assert.equal(from('10.0.0.1', ''), '10.0.0.1');
   });

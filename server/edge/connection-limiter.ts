@@ -1,4 +1,7 @@
-/** Whether a request on a connection is let in: by the limits for its address, and by the relay's seats. */
+/**
+ * Decides whether a request on a connection is served, by the limits for its address and by the relay's connection
+ * slots.
+ */
 import { type BlockList, isIP } from 'node:net';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { Field } from '../../shared/http1/fields.ts';
@@ -11,10 +14,10 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { type ParsedRequest, TunnelLookup } from './route.ts';
 
-/** Why a request is not let in. */
+/** Why a request is refused. */
 export interface Refusal {
   readonly code: VisitorErrorCode;
-  /** what to say instead of the catalogue's text */
+  /** replaces the catalogue's text */
   readonly text?: string;
   /** whether the connection itself is one too many */
   readonly ends: boolean;
@@ -37,9 +40,9 @@ export class ConnectionLimiter {
   }
 
   /**
-   * A request begins. Calls of the API and requests of clients are always let in.
+   * A request begins. API calls and client requests are never refused.
    *
-   * @param isIntercepted whether the relay responds in place of the tunnel
+   * @param isIntercepted whether the relay responds instead of the tunnel
    */
   begin({ head, route }: ParsedRequest, isIntercepted: boolean): Refusal | undefined {
     if (route.kind !== 'relay') {
@@ -51,7 +54,7 @@ export class ConnectionLimiter {
     return undefined;
   }
 
-  /** The relay has responded in place of the tunnel. */
+  /** The relay has responded instead of the tunnel. */
   refused(): void {
     this.#place.stand();
   }
@@ -76,38 +79,43 @@ export class ConnectionLimiter {
 }
 
 /*
- * Who may stay when there are more connections than the relay can hold. A request to a tunnel takes a seat, and keeps it
- * while its connection waits for the next one, as long as nobody else needs it.
+ * Which connections stay open when there are more than the relay can hold. A request to a tunnel takes a slot, and
+ * keeps it while its connection waits for the next request, unless another request needs it.
  */
 
-/** How many connections there may be. Those given away to `link` are no longer among them. */
+/** How many connections there may be. Those taken over by clients are not counted. */
 export interface SlotLimits {
-  /** connections with a seat */
+  /** connections with a slot */
   readonly visitors: number;
-  /** connections without one: new ones, and those to which only the relay itself has responded; the oldest gives way */
+  /**
+   * connections without one: new ones, and those that only the relay itself has responded to; the oldest is closed
+   * first
+   */
   readonly newcomers: number;
 }
 
-/** A connection, as seen by whoever gives out seats. */
+/** A connection that may hold a slot. */
 export interface SlotHolder {
-  /** It waits for a request, and somebody else needs its seat: it is to end (RFC 9112 section 9.3). */
+  /** Another request needs the slot of this idle connection: it should close (RFC 9112 section 9.3). */
   giveWay(): void;
   /** Cuts the connection. */
   destroy(): void;
 }
 
-/** Why there is no seat. `full`: all are busy. `share`: the remaining ones are for the tunnels of others. */
+/**
+ * Why there is no slot. `full`: all are busy. `share`: the remaining ones are reserved for tunnels of other accounts.
+ */
 export type NoSlot = 'full' | 'share';
 
 export class ConnectionSlots {
   readonly limits: SlotLimits;
-  /** places whose connections wait for a next request, longest first */
+  /** slots whose connections wait for a next request, longest first */
   readonly idle = new Set<Slot>();
-  /** places without a seat, in the order in which their connections last did something */
+  /** connections without a slot, least recently active first */
   readonly newcomers = new Set<Slot>();
-  /** seats of requests that are under way */
+  /** slots with a request in progress */
   busy = 0;
-  /** how many of them requests to an account's tunnels hold, by the account's id; never 0 */
+  /** number of slots used by requests to an account's tunnels, by the account's id; never 0 */
   readonly byAccount = new Map<string, number>();
 
   constructor(limits: SlotLimits) {
@@ -115,7 +123,7 @@ export class ConnectionSlots {
   }
 }
 
-/** What one connection has: a seat or none. */
+/** The state of one connection: with a slot or without. */
 export class Slot {
   readonly #seats: ConnectionSlots;
   readonly #occupant: SlotHolder;
@@ -129,9 +137,9 @@ export class Slot {
   }
 
   /**
-   * Takes a seat for a request; if none is free, from the connection that has waited longest for its next request.
+   * Takes a slot for a request; if none is free, from the connection that has waited longest for its next request.
    *
-   * @param account id of the account of the tunnel that the request goes to, if that is already known
+   * @param account id of the account of the requested tunnel, if already known
    * @returns why there is none; nothing has changed then
    */
   take(account: string | undefined): NoSlot | undefined {
@@ -139,7 +147,7 @@ export class Slot {
     const hasRoom = this.#state === 'idle' || busy + idle.size < limits.visitors;
     if (!hasRoom && idle.size === 0) return 'full';
     const held = account === undefined ? 0 : (byAccount.get(account) ?? 0);
-    // Whatever its plan: the more seats an account holds, the more must be left for others.
+    // Regardless of the plan: the more slots an account uses, the more must be left for others.
     if (held >= ACCOUNT_SHARE * (limits.visitors - busy)) return 'share';
     if (!hasRoom) this.#displace();
     if (this.#state === 'idle') idle.delete(this);
@@ -159,7 +167,7 @@ export class Slot {
     this.#seats.idle.add(this);
   }
 
-  /** The relay itself responds, which takes no seat: one that the connection has is free for others. */
+  /** The relay itself responds, which needs no slot: a slot that the connection has is released. */
   stand(): void {
     this.#leave();
     this.#enter();
@@ -205,32 +213,32 @@ export class Slot {
   }
 }
 
-/* What visitors from one address may have open and ask for at a time (docs/protocol.md section 4.6). */
+/* Limits on the open connections and requests of one visitor address (docs/protocol.md section 4.6). */
 
 export interface AddressSettings {
-  /** open connections of an address, or requests under way for an address behind a trusted proxy; 0: any number */
+  /** open connections of an address, or requests in progress for an address behind a trusted proxy; 0: unlimited */
   readonly connections: number;
-  /** requests to tunnels that an address may make per second, in the long run; 0: any number */
+  /** requests to tunnels that an address may make per second, in the long run; 0: unlimited */
   readonly requests: number;
 }
 
-/** What is beyond the limits: a connection, which is to end, or one request. */
+/** What exceeds the limits: a connection, which must close, or one request. */
 export type Excess = 'connection' | 'request';
 
-/** What one address has open. */
+/** Open connections of one address. */
 interface OpenConnections {
   readonly address: string;
   /** never 0 */
   count: number;
-  /** those that wait for a next request, longest first; `undefined` before there is one */
+  /** idle ones, longest first; `undefined` before there is one */
   idle: Set<AddressCount> | undefined;
 }
 
-/** A connection, as seen by the limits for its address. */
+/** A connection whose address is limited. */
 export interface LimitedConnection {
-  /** Whether it waits for a request, and no byte of one has come. */
+  /** Whether it waits for a request, and no byte of one has arrived. */
   readonly isWaiting: boolean;
-  /** Another connection of its address needs its place: it is to end (RFC 9112 section 9.3). */
+  /** Another connection of its address needs its slot: it should close (RFC 9112 section 9.3). */
   giveWay(): void;
 }
 
@@ -250,7 +258,7 @@ export class AddressLimits {
       });
   }
 
-  /** Addresses that have something open. */
+  /** Addresses with open connections. */
   get size(): number {
     return this.#open.size;
   }
@@ -276,12 +284,12 @@ export class AddressLimits {
     if (open.count === 0) this.#open.delete(open.address);
   }
 
-  /** Whether more is open than allowed. */
+  /** Whether the address exceeds its limit. */
   isExceeded({ count }: OpenConnections): boolean {
     return count > this.#max;
   }
 
-  /** Ends connections that wait for a next request, longest first, until the address is within its limit. */
+  /** Closes idle connections, longest idle first, until the address is within its limit. */
   makeRoom(open: OpenConnections): void {
     for (const connection of open.idle ?? []) {
       if (!this.isExceeded(open)) return;
@@ -296,14 +304,14 @@ export class AddressLimits {
 }
 
 /**
- * What one connection counts for. A trusted proxy's connection carries everybody's requests: there, each request counts
- * while it is under way.
+ * The address that one connection counts for. A trusted proxy's connection carries requests of many visitors: there,
+ * each request counts while it is in progress.
  */
 export class AddressCount {
   readonly #limits: AddressLimits;
   readonly #peer: Peer;
   readonly #connection: LimitedConnection;
-  /** of the address that is counted: behind a trusted proxy that of the request under way, else the peer's */
+  /** of the counted address: behind a trusted proxy that of the current request, otherwise the peer's */
   #open: OpenConnections | undefined;
   #isExcess = false;
 
@@ -322,7 +330,7 @@ export class AddressCount {
     if (open === undefined) return undefined;
     open.idle?.delete(this);
     if (this.#isExcess && this.#limits.isExceeded(open)) this.#limits.makeRoom(open);
-    // Others may have left since it came, or have turned out to be clients.
+    // Since it was accepted, others may have closed or turned out to be clients.
     this.#isExcess &&= this.#limits.isExceeded(open);
     if (this.#isExcess) return this.#peer.trusted ? 'request' : 'connection';
     return this.#limits.takeRequest(open) ? undefined : 'request';
@@ -334,14 +342,14 @@ export class AddressCount {
     if (this.#open !== undefined) (this.#open.idle ??= new Set()).add(this);
   }
 
-  /** Another connection of the address needs its place. One on which a request has begun keeps it. */
+  /** Another connection of the address needs its slot. It stays open if a request has begun. */
   giveWay(): void {
     if (!this.#connection.isWaiting) return;
     this.leave();
     this.#connection.giveWay();
   }
 
-  /** The connection is gone, or has turned out to be a client's. */
+  /** The connection has closed, or turned out to be a client's. */
   leave(): void {
     const open = this.#open;
     if (open === undefined) return;
@@ -358,15 +366,15 @@ export class AddressCount {
   }
 }
 
-/* Whose address is limited (docs/protocol.md section 4.6). */
+/* Which addresses are limited (docs/protocol.md section 4.6). */
 
-/** The addresses of this machine; the empty one is that of a peer who has already left. */
+/** The addresses of this machine; the empty one is that of a peer that has already disconnected. */
 const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '']);
 
 /**
- * @param head of a request, without which nobody is known behind a trusted proxy
- * @returns the visitor's address, for IPv6 its /64; `undefined` for those who have no limits: this machine, where a proxy
- *   may run that nobody has named, and trusted proxies, which everybody comes through
+ * @param head of a request; without one, the visitor behind a trusted proxy is unknown
+ * @returns the visitor's address, for IPv6 its /64; `undefined` for addresses without limits: this machine, where a
+ *   proxy that is not configured may run, and trusted proxies, which all visitors share
  */
 export function limitedAddress(
   peer: Peer,
@@ -379,8 +387,8 @@ export function limitedAddress(
 }
 
 /**
- * Where a request came from: among the peer and the list that it handed on, the last address that is not a trusted proxy's
- * (docs/protocol.md section 4.6). The visitor may have made up whatever comes before it.
+ * The address that sent a request: among the peer and the list that it forwarded, the last address that is not a
+ * trusted proxy's (docs/protocol.md section 4.6). The visitor may have invented the addresses before it.
  */
 export function visitorAddress(fields: readonly Field[], peer: Peer, proxies: BlockList): string {
   let { address } = peer;

@@ -6,7 +6,7 @@ import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edg
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
 
-/** Whether a whole request has come on the stream. */
+/** Whether a whole request has arrived on the stream. */
 function isAsked(stream: FakeStream): boolean {
   return stream.received.endsWith('\r\n\r\n');
 }
@@ -17,7 +17,7 @@ describe('Edge', () => {
   let edge: Edge;
   let accepted: Socket[];
   let visitors: TestVisitor[];
-  /** those of visitors that were served */
+  /** of visitors that were served */
   let streams: FakeStream[];
 
   beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('Edge', () => {
     return visitor;
   }
 
-  /** Serves a visitor of the tunnel once, which leaves its connection waiting for the next request. */
+  /** Serves a visitor of the tunnel once, so that its connection waits for the next request. */
   async function served(visitor: TestVisitor): Promise<TestVisitor> {
     visitor.get('abc.localhost');
     await until(() => fixture.dials.length === 1 || streams.some(isAsked));
@@ -54,7 +54,7 @@ describe('Edge', () => {
     return visitor;
   }
 
-  /** Has as many requests under way as there are seats. */
+  /** Starts as many requests as there are slots. */
   async function fill(): Promise<TestVisitor[]> {
     const both = [await connect(), await connect()];
     for (const visitor of both) visitor.get('abc.localhost');
@@ -62,7 +62,7 @@ describe('Edge', () => {
     return both;
   }
 
-  it('has no room for more visitors than the limit', async () => {
+  it('refuses visitors beyond the limit', async () => {
     await fill();
     const third = await connect();
     third.get('abc.localhost');
@@ -75,7 +75,7 @@ describe('Edge', () => {
     assert.equal(fixture.dials.length, 2);
   });
 
-  it('goes on serving those who have a seat, from one tunnel to another, too', async () => {
+  it('keeps serving connections with a slot, even from one tunnel to another', async () => {
     const [first] = await fill();
     fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
     await first?.receives('here');
@@ -84,7 +84,7 @@ describe('Edge', () => {
     assert.equal(first?.text, '');
   });
 
-  it('closes connections that wait for a next request when seats are short, the one that has waited longest first', async () => {
+  it('closes idle connections when slots are short, longest idle first', async () => {
     const [first, second] = [await connect(), await connect()];
     await served(first);
     await served(second);
@@ -99,7 +99,7 @@ describe('Edge', () => {
     assert.match(await third.receives('relay-busy'), /^HTTP\/1\.1 503 /);
   });
 
-  it('gives no seat to those to whom the relay itself responds', async () => {
+  it('assigns no slot to visitors that the relay itself responds to', async () => {
     const own = [await connect(), await connect(), await connect()];
     for (const [index, visitor] of own.entries()) {
       if (index === 0) visitor.get('nobody.localhost');
@@ -114,7 +114,7 @@ describe('Edge', () => {
     assert.equal(fixture.dials.length, 2);
   });
 
-  it('gives a seat back when the tunnel could not be asked', async () => {
+  it('releases a slot if the tunnel could not be reached', async () => {
     const offline = [await connect(), await connect()];
     for (const visitor of offline) {
       visitor.get('abc.localhost');
@@ -126,7 +126,7 @@ describe('Edge', () => {
     assert.equal(fixture.dials.length, 2);
   });
 
-  it('has room again when a visitor has left', async () => {
+  it('accepts visitors again after one has disconnected', async () => {
     const [first] = await fill();
     first?.socket.resetAndDestroy();
     await until(() => accepted[0]?.destroyed === true);
@@ -143,7 +143,7 @@ describe('Edge', () => {
     assert.match(await third.receives('api'), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('lets clients in, whose sockets do not count as visitors', async () => {
+  it('accepts clients, whose sockets do not count as visitors', async () => {
     await fill();
     for (let count = 0; count < 5; count += 1) {
       const client = await connect();
@@ -153,7 +153,7 @@ describe('Edge', () => {
     assert.equal(fixture.given.length, 5);
   });
 
-  it('cuts the oldest connection that has asked for nothing, so that new ones get in', async () => {
+  it('cuts the oldest connection without a request to accept new ones', async () => {
     await fill();
     const silent: TestVisitor[] = [];
     for (let count = 0; count < 5; count += 1) silent.push(await connect());
@@ -167,7 +167,7 @@ describe('Edge', () => {
     );
   });
 
-  it('hands over to other relays: serves those who are in, to the end of each connection, and refuses the next', async () => {
+  it('hands over to other cluster members: serves open connections to their ends, and refuses new ones', async () => {
     const [first, second] = [await connect(), await connect()];
     first.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
@@ -184,7 +184,7 @@ describe('Edge', () => {
     await edge.empty();
   });
 
-  it('lets requests wait while another relay takes over, those of the API only once they have been answered', async () => {
+  it('holds requests back during a handoff, those of the API only after the current ones have been answered', async () => {
     const visitor = await connect();
     visitor.get('localhost', '/v1/tunnels');
     const late = await connect();
@@ -200,13 +200,13 @@ describe('Edge', () => {
     await until(() => fixture.dials.length === 2);
   });
 
-  it('takes a request to the API back whose turn has not come when another relay takes over', async () => {
+  it('recalls a scheduled request to the API during a handoff', async () => {
     const visitor = await connect();
     await until(() => accepted.length === 1);
     const turn = once(accepted[0] ?? server, 'data');
     visitor.get('localhost', '/v1/tunnels');
     await turn;
-    // Its turn would come with the next one of the loop.
+    // It would be scheduled in the next iteration of the event loop.
     assert.equal(await edge.hold(), true);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(visitor.text, '');
@@ -214,7 +214,7 @@ describe('Edge', () => {
     await visitor.receives('api');
   });
 
-  it('serves who is passed on by the relay before, for one response', async () => {
+  it('serves a connection from the previous relay for one response', async () => {
     const before = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
     await once(before, 'listening');
     const near = connectSocket(boundPort(before), '127.0.0.1');
@@ -232,7 +232,7 @@ describe('Edge', () => {
     near.destroy();
   });
 
-  it('closes its listener after a turn of less than 0.2 ms, of twice that for each 500 ms it has looked, and after 5 s', async () => {
+  it('closes its listener after an iteration of less than 0.2 ms, of twice that for each 500 ms of waiting, and after 5 s', async () => {
     const handOvers = [
       { turnMs: 0.19, earliest: 0, latest: 1 },
       { turnMs: 0.21, earliest: 30, latest: 50 },
@@ -252,7 +252,7 @@ describe('Edge', () => {
     }
   });
 
-  it('accepts as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
+  it('accepts a whole burst of connections, and serves all of them at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);
     edge = new Edge(
@@ -268,7 +268,7 @@ describe('Edge', () => {
     // The system has accepted all of them, and the relay none: Node connects in the next tick.
     await new Promise((resolve) => process.nextTick(resolve));
     const settled = edge.settle();
-    // A thousand of anything takes a while on a busy machine.
+    // A thousand connections take a while on a busy machine.
     await until(() => fixture.dials.length === LISTEN_BACKLOG, 120_000);
     while (fixture.dials.length > 0) fixture.openStream().answer('HTTP/1.1 204 No Content\r\n\r\n');
     await settled;

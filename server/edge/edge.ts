@@ -1,4 +1,4 @@
-/** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
+/** The public listener: accepts connections, enforces their deadlines, and ends them at shutdown. */
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
@@ -30,33 +30,33 @@ export class Edge {
   readonly #server: Server;
   readonly #origins: Upstreams;
   readonly #seats: ConnectionSlots;
-  /** for those who come while the relay is shutting down */
+  /** for connections that arrive during shutdown */
   readonly #noSeats: ConnectionSlots;
   readonly #addresses: AddressLimits;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
-  /** Whether there are trusted proxies: to ask an empty list takes as long as to ask a full one, and most are empty. */
+  /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
   /** connections accepted since the start */
   #taken = 0;
   #draining = false;
-  /** whether visitors that come now are sent away */
+  /** whether new visitors are refused */
   #turnsAway = false;
-  /** the connections that existed when the relay began to shut down */
+  /** the connections that were open when the shutdown began */
   readonly #standing = new Set<Visitor>();
   /** with TLS, the connections that have no visitor yet */
   readonly #handshakes: Handshakes | undefined;
-  /** those of them that existed when the relay began to shut down */
+  /** those of them that were open when the shutdown began */
   #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
-  /** whether requests that come now wait until it is known which relay serves them */
+  /** whether new requests wait until it is known which relay serves them */
   #isHolding = false;
-  /** the relay that serves in place of this one */
+  /** the relay that serves instead of this one */
   #onward: Onward | undefined;
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
-  /** @param server bound, with no listener for its connections yet */
+  /** @param server bound, without a listener for its connections so far */
   constructor(server: Server, origins: Upstreams, limits: SlotLimits, addresses: AddressLimits) {
     this.#server = server;
     this.#origins = origins;
@@ -73,7 +73,7 @@ export class Edge {
       server.on('connection', (socket) => this.#accept(socket, this.#turnsAway));
     }
     server.on('connection', () => (this.#taken += 1));
-    // Out of file descriptors, for example: open connections go on, and the next accept may work.
+    // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     server.on('error', (error) => origins.unexpected(error));
     this.#ticker = setInterval(() => {
       const now = origins.now();
@@ -81,16 +81,16 @@ export class Edge {
     }, DEADLINE_TICK_MS);
   }
 
-  /** Visitors' connections that are open; those of clients are no longer among them. */
+  /** Visitors' open connections, without those that turned out to be clients. */
   get visitors(): number {
     return this.#visitors.size;
   }
 
   /**
-   * Lets requests that come now wait, and finishes those that the relay itself is at work on: after that it changes nothing
-   * more that another relay would have to know. One whose body does not come to its end is refused.
+   * Holds new requests back and completes those that the relay itself is processing: after that it changes no state
+   * that another relay would have to know. A request whose body does not end is refused.
    *
-   * @returns false when that takes too long
+   * @returns false if that takes too long
    */
   async hold(): Promise<boolean> {
     this.#isHolding = true;
@@ -107,13 +107,13 @@ export class Edge {
     }
   }
 
-  /** Requests are served again, those that have waited first. */
+  /** Serves requests again, including those that have waited. */
   goOn(): void {
     this.#isHolding = false;
     for (const visitor of this.#visitors) visitor.goOn();
   }
 
-  /** Another relay listens in place of this one: requests are passed on to it from here on. */
+  /** Another relay listens instead of this one: from here on, requests are passed to it. */
   leave(onward: Onward): void {
     this.#onward = onward;
     this.#isHolding = false;
@@ -121,16 +121,19 @@ export class Edge {
     for (const visitor of this.#visitors) visitor.leave(onward);
   }
 
-  /** Takes a connection from the relay that this one has replaced. It ends with its next response, because that relay ends. */
+  /**
+   * Accepts a connection from the relay that this one has replaced. It closes after its next response, because that
+   * relay exits.
+   */
   adopt(socket: Socket, { address, proto }: Pick<Peer, 'address' | 'proto'>): void {
     this.#enter(socket, { address, proto, trusted: this.#isTrusted(address) }, false, true).drain();
     socket.resume();
   }
 
   /**
-   * Accepts no more visitors, and lets the present ones finish their current response. The listener stays open for data
-   * sockets until no earlier visitor needs one any more; then it closes and the promise is fulfilled. The time limits that
-   * every visitor has anyway bound the wait.
+   * Accepts no more visitors, and lets the present ones finish their current response. The listener stays open for
+   * data sockets until no earlier visitor needs one; then it closes and the promise is fulfilled. The usual time
+   * limits of visitors bound the wait.
    */
   async settle(): Promise<void> {
     await this.#backlogTaken();
@@ -143,9 +146,9 @@ export class Edge {
   }
 
   /**
-   * The same where other relays accept visitors and data sockets: the listener closes at once, because a balancer goes to
-   * the next relay when its connection is refused. Those who were in before are served; their connections end only after
-   * that, so that the balancer does not open new ones in their place while the listener closes.
+   * The same for a cluster, whose other relays accept visitors and data sockets: the listener closes immediately,
+   * because a balancer tries the next relay when a connection is refused. Open connections are served and end only
+   * after that, so that the balancer does not open new ones to a listener that is about to close.
    */
   async handOver(): Promise<void> {
     await this.#backlogTaken();
@@ -159,9 +162,9 @@ export class Edge {
   }
 
   /**
-   * What the system has already accepted counts as accepted. Node takes one connection out of the backlog in each turn of
-   * the event loop, so all have arrived here when a whole turn brings none. A connection that comes after that turn has
-   * looked is lost when the listener closes: so it has to be a turn in which next to nothing happens, if there is one.
+   * Accepts what the system has already accepted. Node takes one connection out of the backlog in each iteration of
+   * the event loop, so all have been accepted when an iteration yields none. A connection that arrives after that
+   * check is lost when the listener closes: so it should be an iteration with almost no work, if there is one.
    */
   async #backlogTaken(): Promise<void> {
     const begin = this.#origins.now();
@@ -184,7 +187,7 @@ export class Edge {
 
   /** Resolves when every connection has ended, once the listener is closed. */
   async empty(): Promise<void> {
-    // A handshake has a time limit, and may yet turn into a visitor.
+    // A handshake has a time limit, and may still become a visitor.
     while (this.#handshakes !== undefined && this.#handshakes.current.length > 0) await sleep(DRAIN_LOOK_MS);
     if (this.#visitors.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -192,7 +195,7 @@ export class Edge {
     });
   }
 
-  /** Others may come into a tunnel than before: whoever is in it for long and may not be any more has to leave. */
+  /** The access policy changed: ends long-lived connections that are no longer allowed. */
   review(tunnel: LiveTunnel): void {
     for (const visitor of this.#visitors) visitor.review(tunnel);
   }
@@ -205,7 +208,7 @@ export class Edge {
     for (const visitor of this.#visitors) visitor.destroy();
   }
 
-  /** @param isLate whether it came when the relay was shutting down */
+  /** @param isLate whether it arrived during shutdown */
   #accept(socket: Socket, isLate: boolean): void {
     traffic.connections += 1;
     const address = plainAddress(socket.remoteAddress ?? '');

@@ -19,18 +19,18 @@ describe('KeptStream', () => {
     assert.equal(kept.take(target, false), undefined);
   });
 
-  it('is ended, not given to a request to another target', () => {
+  it('is ended before a request to another target', () => {
     assert.equal(kept.take(other, false), undefined);
     assert.equal(stream.ended, 'finish');
     assert.equal(kept.take(target, false), undefined);
   });
 
-  it('is ended for a request that needs a stream of its own', () => {
+  it('is ended before a request that needs its own stream', () => {
     assert.equal(kept.take(target, true), undefined);
     assert.equal(stream.ended, 'finish');
   });
 
-  it('is cut when the other side sends something that nobody has asked for', () => {
+  it('is cut when the other side sends unexpected bytes', () => {
     stream.answer('HTTP/1.1 200 OK\r\n\r\n');
     assert.equal(stream.ended, 'abort');
     assert.equal(kept.take(target, false), undefined);

@@ -1,6 +1,6 @@
 /**
- * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one side
- * takes nothing, nothing more is taken from the other.
+ * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one
+ * side accepts nothing, nothing more is read from the other.
  */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
@@ -15,44 +15,50 @@ import {
 } from './response.ts';
 import type { UpstreamHandler, ParsedRequest } from './route.ts';
 
-/** What an exchange asks of the connection it serves. All calls end the exchange, but for `flowChanged` and `staysOpen`. */
+/**
+ * Callbacks of an exchange to the connection it serves. All of them end the exchange, except `flowChanged` and
+ * `staysOpen`.
+ */
 export interface ExchangeOwner {
-  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  /** Whether bytes of the body are accepted has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
   /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
   completed(stream: ByteStream | undefined, close: boolean): void;
   /** The response is a WebSocket from here on. */
   switched(stream: ByteStream): void;
-  /** The response is an event stream, which ends when somebody wants it to. Does not end the exchange. */
+  /** The response is an event stream, which has no end of its own. Does not end the exchange. */
   staysOpen(): void;
-  /** There is no response, and not a byte of one was passed on. `text` says more than the catalogue's text. */
+  /** There is no response, and no byte of one was passed on. `text` replaces the catalogue's text. */
   failed(code: VisitorErrorCode, text?: string): void;
-  /** The relay itself responds; nothing was handed to a stream. */
+  /** The relay itself responds; nothing was sent to a stream. */
   intercepted(response: OwnResponse): void;
   /** The response broke off. `reset`: only a reset shows that to the visitor. */
   brokeOff(reset: boolean): void;
 }
 
-/** A request as its origin receives it. */
+/** A request as sent to its upstream. */
 export interface ExchangeRequest {
-  /** the head as the stream gets it, once there is one */
+  /** the head for the stream, once there is a stream */
   readonly head: Buffer;
-  /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
+  /** Whether it may be sent again over a new stream if a kept one turns out to have ended. */
   readonly repeatable: boolean;
   readonly open: (handler: UpstreamHandler) => Dial;
-  /** Told once, when the head has been handed to a stream. */
+  /** Called once, when the head has been sent to a stream. */
   readonly onHanded: () => void;
-  /** What is written after the fields of the response; final once the request was handed over. */
+  /** Written after the fields of the response; final once the request has been sent. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
-  /** Whether only the status and the fields that answer a preflight are passed on; final once the request was handed over. */
+  /**
+   * Whether only the status and the fields that answer a preflight are passed on; final once the request has been
+   * sent.
+   */
   readonly isPreflight?: boolean;
 }
 
 export interface ExchangeOptions {
   /** the request as received */
   readonly plan: ParsedRequest;
-  /** and as its origin receives it */
+  /** the same request as sent to its upstream */
   readonly request: ExchangeRequest;
   readonly interims: InformationalResponses;
   /** Whether the visitor's connection is to end with the response. */
@@ -68,16 +74,16 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   readonly #owner: ExchangeOwner;
   #dial: Dial | undefined;
   #stream: ByteStream | undefined;
-  /** Whether the stream takes no more for now. */
+  /** Whether the stream currently accepts no more bytes. */
   #blocked = false;
-  /** When a stream that ends without a byte of a response is a reason to send the request again over another one. */
+  /** When the end of a stream without a byte of a response is a reason to repeat the request over another one. */
   #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
   #repeated = false;
   #handed = false;
   #responded = false;
   #over = false;
 
-  /** @param sink where the response goes */
+  /** @param sink receives the response */
   constructor({ plan, request, interims, close }: ExchangeOptions, sink: VisitorSink, owner: ExchangeOwner) {
     this.#request = request;
     this.#body = trackBody(plan.framing);
@@ -98,37 +104,37 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     );
   }
 
-  /** @param kept a stream left open by the request before, to the same target */
+  /** @param kept a stream left open by the previous request to the same target */
   start(kept: ByteStream | undefined): void {
     if (kept === undefined) return this.#open();
     this.#use(kept, 'ended');
   }
 
-  // What its owner sees
+  // For its owner
 
   /** Whether there is a stream to send to. */
   get hasStream(): boolean {
     return this.#stream !== undefined;
   }
 
-  /** Whether bytes of the request's body can be taken now. */
+  /** Whether bytes of the request's body are currently accepted. */
   get takesBody(): boolean {
     return this.#stream !== undefined && !this.#blocked && !this.#body.done;
   }
 
-  /** Whether bytes come that the stream does not take for now. */
+  /** Whether bytes arrive that the stream currently does not accept. */
   get isBlocked(): boolean {
     return this.#blocked;
   }
 
-  /** Takes the request back, if nothing of it was handed to a stream. @returns whether that was so */
+  /** Cancels the request, if nothing of it was sent to a stream. @returns whether that was so */
   recall(): boolean {
     if (this.#handed || this.#over) return false;
     this.abort();
     return true;
   }
 
-  /** Whether the request has come to its end. */
+  /** Whether the whole request has been read. */
   get requestDone(): boolean {
     return this.#body.done;
   }
@@ -146,10 +152,10 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   // The visitor's side
 
   /**
-   * Passes on what belongs to the request's body.
+   * Passes on the bytes that belong to the request's body.
    *
    * @returns the bytes after the body
-   * @throws BodyError when the body breaks its own framing
+   * @throws BodyError if the body violates its own framing
    */
   takeBody(bytes: Buffer): Buffer | undefined {
     const body = this.#body;
@@ -159,30 +165,30 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return end < bytes.length ? bytes.subarray(end) : undefined;
   }
 
-  /** The visitor takes more again. */
+  /** The visitor accepts bytes again. */
   resumeResponse(): void {
     this.#stream?.resume();
   }
 
-  /** Ends the visitor's connection with the response, if the response can still say so. */
+  /** Ends the visitor's connection with the response, if the response can still announce that. */
   closeAfter(): void {
     this.#response.closeAfter();
   }
 
-  /** The visitor is gone or broke its request: the exchange ends. */
+  /** The visitor is gone or its request is malformed: the exchange ends. */
   abort(): void {
     this.#over = true;
     this.#dial?.cancel();
     this.#stream?.abort();
   }
 
-  /** The visitor may not have the rest of a response that has begun: it breaks off. */
+  /** The visitor has lost access to the rest of a response: it breaks off. */
   cut(): void {
     this.abort();
     this.#breakOff();
   }
 
-  // The origin's side
+  // For its upstream
 
   #open(): void {
     this.#dial = this.#request.open(this);
@@ -231,7 +237,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
         return this.#respond();
       case 'switched':
         this.#over = true;
-        // Whoever takes over looks after the flow from here on.
+        // From here on, the new owner of the stream controls the flow.
         if (this.#sink.isFull) stream.resume();
         return this.#owner.switched(stream);
       case 'no-head':
@@ -261,8 +267,8 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   }
 
   /**
-   * Whether the other side closed an idle connection at the moment it was reused, or went down with a warm one. A request
-   * that brings a client down is not sent to it for ever.
+   * Whether the other side closed an idle connection at the moment it was reused, or broke off on one opened in
+   * advance. A request that brings a client down is not repeated indefinitely.
    */
   #canRepeat(lost: boolean): boolean {
     if (!this.#request.repeatable || this.#response.started) return false;
@@ -272,7 +278,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   // Endings
 
   /**
-   * The response is complete. It may be complete before the request is; the rest of the request is taken as long as there is
+   * The response is complete, possibly before the request is; the rest of the request is accepted as long as there is
    * a stream.
    */
   #respond(): void {
@@ -286,12 +292,12 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     const { closes, reusable } = this.#response;
     const close = closes || !this.#body.done;
     if (stream === undefined || !reusable || close) {
-      // The rest of a response that is withheld may be endless.
+      // The rest of a withheld response may be endless.
       if (this.#response.isWithheld) stream?.abort();
       else stream?.finish();
       return this.#owner.completed(undefined, close);
     }
-    // The next request waits until the visitor has taken this response, and nobody would resume the stream then.
+    // The next request waits until the visitor has read this response, and nobody would resume the stream then.
     if (this.#sink.isFull) stream.resume();
     this.#owner.completed(stream, false);
   }
@@ -307,14 +313,14 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   }
 }
 
-/* The one stream a visitor's connection keeps open between requests, for the next one to the same target. */
+/* The one stream that a visitor's connection keeps open between requests, for the next request to the same target. */
 
 export class KeptStream implements StreamHandler {
   readonly rests = true;
   #target: object | undefined;
   #stream: ByteStream | undefined;
 
-  /** Keeps a stream after its request; it is dropped when its other side ends it or sends something unasked. */
+  /** Keeps a stream after its request; it is dropped when its other side ends it or sends unexpected bytes. */
   keep(target: object, stream: ByteStream): void {
     this.#target = target;
     this.#stream = stream;
@@ -322,9 +328,9 @@ export class KeptStream implements StreamHandler {
   }
 
   /**
-   * Hands out the stream if it leads to the target; any other is ended.
+   * Hands out the stream if it belongs to the target; otherwise ends it.
    *
-   * @param fresh whether the request needs a stream of its own
+   * @param fresh whether the request needs its own stream
    */
   take(target: object, fresh: boolean): ByteStream | undefined {
     if (this.#target !== target || fresh) {

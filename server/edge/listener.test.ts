@@ -24,13 +24,13 @@ describe('TicketKeys', () => {
     return TicketKeys.start({ store: of, clock });
   }
 
-  it('are those of every relay on the database, and of the same one after a restart', async () => {
+  it('are shared by all relays on the database, and survive a restart', async () => {
     const [one, two] = [await start(), await start()];
     assert.equal(one.current.length, 48);
     assert.deepEqual(two.current, one.current);
   });
 
-  it('are others each day, on every relay, at the same moment', async () => {
+  it('change each day, on every relay, at the same moment', async () => {
     const [one, two] = [await start(), await start()];
     const before = one.current;
     const changes = [next(one), next(two)];
@@ -43,7 +43,7 @@ describe('TicketKeys', () => {
     assert.notDeepEqual(await another, first);
   });
 
-  it('are forgotten when they have had their day: nothing in the database makes them again', async () => {
+  it('are forgotten after their day: nothing in the database can recreate them', async () => {
     const keys = await start();
     const { current } = keys;
     const change = next(keys);
@@ -53,7 +53,7 @@ describe('TicketKeys', () => {
     assert.notDeepEqual((await start()).current, current);
   });
 
-  it('are not taken from a relay whose clock is ahead by less than an hour', async () => {
+  it('are not adopted from a relay whose clock is ahead by less than an hour', async () => {
     clock.jump(TICKET_KEY_MS / 2 - HOUR_MS / 2);
     const behind = await start();
     clock.jump(HOUR_MS);
@@ -77,7 +77,7 @@ describe('TicketKeys', () => {
     assert.notDeepEqual(keys.current, current);
   });
 
-  it('go on while the store fails, and are renewed when it is back', async () => {
+  it('stay in use while the store fails, and are renewed when it is back', async () => {
     let fails = false;
     const failing = async (name: string, now: number): Promise<string> => {
       if (fails) throw new StoreError(new Error('away'));
@@ -95,7 +95,7 @@ describe('TicketKeys', () => {
     assert.notDeepEqual(await change, current);
   });
 
-  it('change no more once they are stopped', async () => {
+  it('no longer change once they are stopped', async () => {
     const keys = await start();
     keys.stop();
     assert.equal(clock.pending, 0);

@@ -1,4 +1,4 @@
-/** The listener, with TLS or without. */
+/** The listener, with or without TLS. */
 import { createPrivateKey, hkdfSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -43,24 +43,24 @@ export interface Listening {
   readonly server: Server;
   /** keeps the certificate up to date; `undefined` without certificate files */
   readonly certificate: CertificateWatch | undefined;
-  /** Makes handshakes that name no other host get this. */
+  /** Sets the certificate for handshakes without a known host. */
   readonly useOwn: (pair: Pair) => void;
 }
 
-/** With what TLS is spoken. */
+/** What TLS needs. */
 export interface Handshaking {
   /** with TLS */
   readonly tickets: TicketKeys | undefined;
-  /** who knows the certificates; `undefined` for those in files, or none */
+  /** provides certificates; `undefined` if they are in files, or without TLS */
   readonly guide: HandshakeGuide | undefined;
-  /** the certificate of the relay's own name, where the guide knows one already */
+  /** the certificate of the relay's own name, if the guide already has one */
   readonly pair: Pair | undefined;
 }
 
 /**
  * Opens the listener of a configuration.
  *
- * @param open binds it, when everything else is there
+ * @param open binds it, when everything else is ready
  * @throws TlsFileError, or what `open` throws
  */
 export async function listen(
@@ -86,7 +86,7 @@ export async function listen(
 
 type UseContext = (error: null, context: SecureContext | undefined) => void;
 
-/** @param guide who knows certificates besides this one, which need not be there */
+/** @param guide provides certificates besides this one, which is optional */
 function tlsServer(
   pair: Pair | undefined,
   tickets: TicketKeys | undefined,
@@ -95,13 +95,13 @@ function tlsServer(
   const server = createTlsServer({
     ...OPTIONS,
     ...contextOf(pair, tickets),
-    // Only until the handshake is done, then as above: a peer that ends before that has said all it ever will.
+    // Only until the handshake is done, then as above: a peer that ends before that will not send anything else.
     allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ['http/1.1'],
     ...(guide && { SNICallback: (name: string, use: UseContext) => use(null, guide.context(name)) }),
   });
-  // A peer that does not speak TLS, or takes too long over it.
+  // A peer that does not speak TLS, or is too slow.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   tickets?.follow((key) => server.setTicketKeys(key));
   return server;
@@ -116,10 +116,11 @@ function contextOf(pair: Pair | undefined, tickets: TicketKeys | undefined): Sec
 }
 
 /**
- * Binds the listener. Connections arrive only once the caller has yielded, so an {@link Edge} made at once misses none.
+ * Binds the listener. Connections arrive only once the caller has yielded, so an {@link Edge} created synchronously
+ * misses none.
  *
  * @param port 0 picks a free one
- * @throws the system's error when the address is taken or not ours
+ * @throws the system's error if the address is in use or not local
  */
 export async function bind(host: string, port: number): Promise<Server> {
   const server = createServer(OPTIONS);
@@ -134,10 +135,10 @@ export function boundPort(server: Server): number {
 
 /* The certificate and key the relay serves TLS with, read from the operator's files. */
 
-/** Where a file is, and which setting said so. */
+/** The path of a file, and the setting that named it. */
 export interface TlsFile {
   readonly path: string;
-  /** what the operator wrote: variable or flag */
+  /** the variable or flag, for messages */
   readonly setting: string;
 }
 
@@ -152,11 +153,11 @@ export interface TlsFiles {
 export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** as the certificate says it */
+  /** as in the certificate */
   readonly validTo: string;
 }
 
-/** A file is missing or does not contain what it should; the text names its setting and what that accepts. */
+/** A file is missing or has the wrong content; the text names its setting and what that accepts. */
 export class TlsFileError extends Error {
   constructor(file: TlsFile, takes: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -179,7 +180,7 @@ export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
 }
 
 /**
- * Certificates with which others are checked.
+ * Reads trusted authorities.
  *
  * @returns each in PEM
  * @throws TlsFileError
@@ -217,8 +218,8 @@ function mustFit(cert: X509Certificate, key: KeyObject): void {
 /* Picks up a renewed certificate without a restart. */
 
 /**
- * Reads the files every {@link TLS_RELOAD_MS}, because the system's notifications miss files that are replaced by a rename
- * or behind a symbolic link. If a pair is broken, or only half renewed, the previous one stays in use.
+ * Reads the files every {@link TLS_RELOAD_MS}, because the system's notifications miss files that are replaced by a
+ * rename or behind a symbolic link. If a pair is invalid, or only half renewed, the previous one stays in use.
  */
 export class CertificateWatch {
   readonly #files: TlsFiles;
@@ -226,14 +227,14 @@ export class CertificateWatch {
   readonly #clock: Clock;
   readonly #log: Log;
   #current: KeyPair;
-  /** what was wrong with the files when they were last read */
+  /** the last problem with the files */
   #problem = '';
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
 
   /**
    * @param current the pair in use
-   * @param use told of each new pair
+   * @param use called with each new pair
    */
   constructor(files: TlsFiles, current: KeyPair, use: (pair: KeyPair) => void, clock: Clock, log: Log) {
     this.#files = files;
@@ -279,25 +280,25 @@ export class CertificateWatch {
   }
 }
 
-/* What the contexts of all certificates have in common, so that a session of one handshake is good for the next. */
+/* Shared settings of all certificate contexts, so that a session of one handshake can be resumed in the next. */
 
 export const SESSIONS: SecureContextOptions = {
   minVersion: 'TLSv1.2',
-  // By default it is made from the arguments of the command, and sessions of relays that were started otherwise do not count.
+  // The default depends on the arguments of the command, so sessions of relays started otherwise could not be resumed.
   sessionIdContext: 'culvert',
   sessionTimeout: SESSION_SECONDS,
 };
 
 /*
- * The key of session tickets (RFC 5077, RFC 8446 section 4.6.1): all relays on a database have the same, before and after a restart,
- * so visitors come back without another full handshake. A new one each day, and the one before is forgotten: whoever had it
- * could read what was recorded of sessions in TLS 1.2 (docs/decisions/0018-certificates.md).
+ * The key of session tickets (RFC 5077, RFC 8446 section 4.6.1): all relays on a database share it, also across a
+ * restart, so visitors return without another full handshake. It changes each day and the previous one is forgotten,
+ * because its owner could decrypt recorded sessions of TLS 1.2 (docs/decisions/0018-certificates.md).
  */
 
-/** What `setTicketKeys` takes: a name, and keys to sign and to encrypt with. */
+/** As `setTicketKeys` expects: a name, and keys to sign and to encrypt with. */
 const KEY_BYTES = 48;
 const SECRETS = 'session tickets ';
-/** ms by which clocks of relays may differ, so that none removes what another has just made. */
+/** ms that clocks of relays may differ, so that none removes what another has just created. */
 const CLOCK_DIFFERENCE_MS = 60 * 60_000;
 
 export interface TicketKeysOptions {
@@ -324,17 +325,17 @@ export class TicketKeys {
     return keys;
   }
 
-  /** As `setTicketKeys` takes it. */
+  /** As `setTicketKeys` expects it. */
   get current(): Buffer {
     return this.#current;
   }
 
-  /** @param changed told of each key from the next one on */
+  /** @param changed called with each key from the next one on */
   follow(changed: (key: Buffer) => void): void {
     this.#changed = changed;
   }
 
-  /** Takes over a key that another program has renewed. @throws StoreError */
+  /** Adopts a key that another program has renewed. @throws StoreError */
   async reload(): Promise<void> {
     const before = this.#current;
     await this.#load();
@@ -360,7 +361,7 @@ export class TicketKeys {
       this.#changed(this.#current);
       this.#arm(this.#untilNext());
     } catch (error) {
-      // The store reports itself that it fails. Meanwhile the key of before goes on.
+      // The store itself reports the failure. Until it works again, the present key stays in use.
       if (!(error instanceof StoreError)) throw error;
       this.#arm(STORE_RETRY_MS);
     }

@@ -10,7 +10,7 @@ const DEV = { id: 'tunnel-3', account: { plan: 'dev' } } as unknown as LiveTunne
 const START = Date.UTC(2026, 0, 1);
 const SEEN = 'culvert_notice=seen';
 
-/** A page visit, and what is different about it. */
+/** A page visit, with overrides. */
 interface Asked {
   readonly tunnel?: LiveTunnel;
   readonly prefix?: string;
@@ -68,7 +68,7 @@ describe('Notice', () => {
     assert.doesNotMatch(response, /<script|<link|<img|src=/);
   });
 
-  it('leads on to the address without a trace, with a cookie for this tunnel only', () => {
+  it('redirects to the address without its parameter, with a cookie for this tunnel only', () => {
     assert.match(ask({ target: '/x?a=1&b' }) ?? '', /href="\/x\?a=1&amp;b&amp;culvert_notice=seen"/);
     const response = ask({ target: `/x?a=1&b&${SEEN}`, site: 'same-origin' }) ?? '';
     assert.match(response, /^HTTP\/1\.1 303 .*\r\n[^]*\r\nLocation: \/x\?a=1&b\r\n/);
@@ -81,7 +81,7 @@ describe('Notice', () => {
     assert.notEqual(ask({ cookie: click(), tunnel: OTHER }), undefined);
   });
 
-  it('has a cookie below the prefix in the path form, which is not valid in the other form', () => {
+  it('sets a cookie below the prefix in the path form, which is not valid in the other form', () => {
     const prefix = '/t/abc';
     const response = ask({ prefix, target: `/?${SEEN}`, site: 'same-origin' }) ?? '';
     assert.match(response, /\r\nLocation: \/t\/abc\/\r\n/);
@@ -90,13 +90,13 @@ describe('Notice', () => {
     assert.notEqual(ask({ cookie: `__Host-${click({ prefix })}` }), undefined);
   });
 
-  it('has a cookie that works over http if there is no https', () => {
+  it('sets a cookie that works over http if there is no https', () => {
     const cookie = click({}, { secure: false });
     assert.match(cookie, /^culvert-notice=/);
     assert.equal(ask({ cookie }, { secure: false }), undefined);
   });
 
-  it('is shown again to who follows a link that only looks like its own', () => {
+  it('is shown again after a link that only looks like its own', () => {
     for (const site of ['none', 'cross-site', 'same-site'])
       assert.match(
         ask({ target: `/?${SEEN}`, site }) ?? '',
@@ -104,13 +104,13 @@ describe('Notice', () => {
       );
   });
 
-  it('accepts no cookie that another key made, that was changed, or that has expired', () => {
+  it('accepts no cookie that another key signed, that was changed, or that has expired', () => {
     const cookie = click();
     assert.notEqual(ask({ cookie }, { secret: 'other' }), undefined);
     assert.notEqual(ask({ cookie: cookie.replace(/=(\d+)/, (_, end) => `=${Number(end) + 1}`) }), undefined);
     for (const value of ['', '1', '.', `9999999999.${'A'.repeat(43)}`, '9'.repeat(5000)])
       assert.notEqual(ask({ cookie: `__Host-culvert-notice=${value}` }), undefined, value);
-    // A cookie that somebody else's page has added does no harm.
+    // A cookie that another site has added does no harm.
     assert.equal(ask({ cookie: `__Host-culvert-notice=1.x; ${cookie}` }), undefined);
     now = START + NOTICE_COOKIE_SECONDS * 1000 - 1;
     assert.equal(ask({ cookie }), undefined);
@@ -118,7 +118,7 @@ describe('Notice', () => {
     assert.notEqual(ask({ cookie }), undefined);
   });
 
-  it('leads nowhere but to its own host, and shows what was asked for as text', () => {
+  it('links only to its own host, and shows the requested address as text', () => {
     for (const target of ['//evil.example/', '/\\evil.example/']) {
       const response = ask({ target: `${target}?${SEEN}`, site: 'same-origin' }) ?? '';
       const [, location = ''] = /\r\nLocation: (.*)\r\n/.exec(response) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What people are told before they first see a page of a tunnel on the free plan (docs/decisions/0013-notice.md). Programs
- * never see it: only browsers can send `Sec-Fetch-Mode: navigate`, for pages and frames that somebody opens.
+ * The warning before the first page of a tunnel on the free plan (docs/decisions/0013-notice.md). Programs never get
+ * it: only browsers can send `Sec-Fetch-Mode: navigate`, for pages and frames that a person opens.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
@@ -12,7 +12,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
 import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './request-head.ts';
 
-/** What the link on the page adds to the query of the address. */
+/** Query parameter that the link on the page adds. */
 const PARAMETER = 'culvert_notice=seen';
 const COOKIE = /^(\d{1,12})\.([\w-]{43})$/;
 
@@ -27,7 +27,7 @@ export interface NoticeOptions {
   readonly now: () => number;
 }
 
-/** Where a request goes: `prefix` is `/t/{slug}` in the path form, else empty, and `target` is what follows it. */
+/** The address of a request: `prefix` is `/t/{slug}` in the path form, else empty, and `target` is what follows it. */
 export interface Visit {
   readonly tunnel: LiveTunnel;
   readonly prefix: string;
@@ -41,14 +41,14 @@ export class Notice {
     this.#options = options;
   }
 
-  /** @returns the response in place of the tunnel's; `undefined` lets the request pass */
+  /** @returns the notice instead of the tunnel's response; `undefined` lets the request pass */
   responseTo(head: RequestHead, visit: Visit): OwnResponse | undefined {
     if (visit.tunnel.account.plan !== 'free' || head.method !== 'GET') return undefined;
     if (fieldValue(head.fields, 'sec-fetch-mode') !== 'navigate') return undefined;
     const path = visit.prefix + visit.target;
     const address = withoutParameter(path, PARAMETER);
     const isKnown = this.#isKnown(head, visit);
-    // A link from anywhere else may have the parameter, too, and then nobody has read anything.
+    // A link from elsewhere may also have the parameter, and then nobody has read the notice.
     const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';
     if (address !== path && isTold) return this.#goOn(visit, address);
     return isKnown ? undefined : this.#tell(head, visit, address);
@@ -99,23 +99,23 @@ export class Notice {
   }
 }
 
-/** A page that is framed would be seen as part of another one, and clicked on unread. */
+/** A framed page would look like a part of another one, and could be clicked without being read. */
 const PAGE_FIELDS =
   'Culvert-Error: notice\r\n' +
   "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n" +
   'X-Frame-Options: DENY\r\n' +
   'X-Robots-Tag: noindex\r\n';
 
-/** Addresses that the relay's own pages lead on to. */
+/** Addresses that the relay's own pages link to. */
 
-/** @returns the path without a parameter that a page of the relay has added at its end */
+/** @returns the path without a parameter that a page of the relay has appended */
 export function withoutParameter(path: string, parameter: string): string {
   const end = path.length - parameter.length - 1;
   const isThere = path.endsWith(parameter) && (path[end] === '?' || path[end] === '&');
   return isThere ? path.slice(0, end) : path;
 }
 
-/** A path as a reference that stays on its host: one that begins with two slashes would name another host. */
+/** Turns a path into a reference that stays on its host: one that begins with two slashes would name another host. */
 export function onThisHost(path: string): string {
   const written = path.replaceAll(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   return /^\/[/\\]/.test(written) ? `/.${written}` : written;

@@ -39,7 +39,7 @@ describe('belowPrefix', () => {
     assert.equal(mapped('WWW-Authenticate', 'Basic realm="x"'), 'Basic realm="/t/abc x"');
   });
 
-  it('drops what has an effect beyond the prefix, and leaves the rest', () => {
+  it('drops fields that affect more than the prefix, and keeps the rest', () => {
     for (const name of [
       'Service-Worker-Allowed',
       'Clear-Site-Data',
@@ -82,12 +82,12 @@ describe('cookieBelow', () => {
     ['a=1; Path=/t/abcd', 'a=1; Path=/t/abc/t/abcd'],
     ['a=1; Path=/t/other', 'a=1; Path=/t/abc/t/other'],
     ['a=1; Secure; Path=/app', 'a=1; Path=/t/abc/app; Secure'],
-    // `Domain`, in whatever spelling.
+    // `Domain`, in any spelling.
     ['a=1; Domain=relay.example; Path=/; Secure', 'a=1; Path=/t/abc; Secure'],
     ['a=1;DOMAIN\t=\t.example;Path=/', 'a=1; Path=/t/abc'],
     ['a=1; domain; Path=/', 'a=1; Path=/t/abc'],
     ['a=1; domains=x; xdomain=y; Path=/', 'a=1; Path=/t/abc; domains=x; xdomain=y'],
-    // Without a valid path: the folder of what was asked for.
+    // Without a valid path: the folder of the request.
     ['a=1', 'a=1; Path=/t/abc/app', '/app/x?y=/z/'],
     ['a=1; HttpOnly', 'a=1; Path=/t/abc; HttpOnly', '/app'],
     ['a=1', 'a=1; Path=/t/abc', '/'],
@@ -110,17 +110,17 @@ describe('cookieBelow', () => {
     ['a=1; Path=\xa0/other', 'a=1; Path=/t/abc/other'],
     ['a="1; Path=/other; b="', 'a="1; Path=/t/abc/other; b="'],
     ['a="Path=/"', 'a="Path=/"; Path=/t/abc', '/'],
-    // Names that are parts of others, and pairs that look like attributes.
+    // Names that contain others, and pairs that look like attributes.
     ['Path=/other', 'Path=/other; Path=/t/abc', '/'],
     ['a=1; Paths=/other', 'a=1; Path=/t/abc; Paths=/other', '/'],
     ['a=1; x=Path=/other', 'a=1; Path=/t/abc; x=Path=/other', '/'],
     ['', '; Path=/t/abc', '/'],
     [';Path=/other', '; Path=/t/abc/other'],
     ['=a; Path=/', '=a; Path=/t/abc'],
-    // Browsers refuse these two unless their Path is `/`, which no tunnel gets here.
+    // Browsers refuse these two unless their Path is `/`, which no tunnel may set here.
     ['__Host-a=1; Secure; Path=/', '__Host-a=1; Path=/t/abc; Secure'],
     ['__Secure-a=1; Secure; Path=/', '__Secure-a=1; Path=/t/abc; Secure'],
-    // What a browser would ignore, take for more attributes, or resolve.
+    // Values that a browser would ignore, read as more attributes, or resolve.
     [`a=1; Path=${LONG}`, 'a=1; Path=/t/abc'],
     ['a=1', 'a=1; Path=/t/abc', `${LONG}/x`],
     ['a=1', 'a=1; Path=/t/abc', '/x;Path=/other/y'],
@@ -236,7 +236,7 @@ describe('challengeBelow', () => {
     ['Basic realm=""', 'Basic realm="/t/abc "'],
     ['Bearer realm="shop"', 'Bearer realm="shop"'],
     ['Bearer error="not basically"', 'Bearer error="not basically"'],
-    // Challenges that browsers might read differently, or keep for the origin.
+    // Challenges that browsers might read differently, or remember for the origin.
     ['Basic', undefined],
     ['Basic realm="shop", realm="/t/evil x"', undefined],
     ['Basic realm="a\\"b"', undefined],
@@ -252,7 +252,7 @@ describe('challengeBelow', () => {
     });
   }
 
-  it('does not ask for a password at the bare prefix, from where browsers would send it to all of /t/', () => {
+  it('does not ask for a password at the bare prefix, because browsers would send it to all of /t/', () => {
     assert.equal(challengeBelow('Basic realm="shop"', '/t/abc', true), undefined);
     assert.equal(challengeBelow('Bearer', '/t/abc', true), 'Bearer');
   });

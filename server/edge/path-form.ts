@@ -1,13 +1,13 @@
 /**
  * Keeps the responses of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
- * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
+ * the API and with every other path-form tunnel. docs/decisions/0011-path-form.md explains each dropped field.
  */
 import { hostname } from '../../shared/host.ts';
 import type { Field } from '../../shared/http1/fields.ts';
 import { setsOwnCookie } from './request-head.ts';
 import type { FieldMap } from './response.ts';
 
-/** Fields that tell browsers something about the whole origin or its host, or that they remember for it. */
+/** Fields that affect the whole origin or its host, or that browsers remember for it. */
 const DROPPED = [
   'accept-ch',
   'accept-ch-lifetime',
@@ -34,21 +34,21 @@ const DROPPED = [
   'use-as-dictionary',
 ];
 /**
- * Field lines that every final response gets. The script of a service worker is refused here, so browsers must not take one
- * from their cache that they received as something else.
+ * Field lines that every final response gets. The script of a service worker is refused here, so browsers must not
+ * take one from their cache that they received as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
 
-/** A path-form tunnel as one request addresses it. */
+/** A path-form tunnel as addressed by one request. */
 export interface PathForm {
   /** `/t/{slug}` */
   readonly prefix: string;
-  /** what was asked for below it, in origin form */
+  /** target below the prefix, in origin form */
   readonly target: string;
   /** whether that was the bare prefix, without a slash after it */
   readonly isBare: boolean;
-  /** names by which this visitor knows the relay, in lower case, without port */
+  /** names of the relay that this visitor uses, in lower case, without port */
   readonly ownHosts: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): Fie
   };
 }
 
-/** Whether a target is the prefix itself, without a slash after it: its folder belongs to all tunnels. */
+/** Whether a target is the prefix itself, without a slash after it: its folder is shared by all tunnels. */
 export function isBarePrefix(target: string, prefix: string): boolean {
   return target.split('?', 1)[0]?.includes(`${prefix}/`) !== true;
 }
@@ -83,38 +83,38 @@ function below(path: string, prefix: string): string {
 }
 
 /*
- * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (docs/protocol.md section 4.3). It is read
- * as browsers read it (RFC 6265bis section 5): parts end at every semicolon, even within quotes, and if an attribute is
- * given several times, the last one counts.
+ * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (docs/protocol.md section 4.3). It
+ * is parsed as browsers do (RFC 6265bis section 5): parts end at every semicolon, even within quotes, and if an
+ * attribute is given several times, the last one counts.
  */
 
 const DOMAIN = /;\s*domain\s*(?:=[^;]*)?(?=;|$)/gi;
 const DOMAIN_OR_PATH = /;\s*(?:domain|(path))\s*(?:=([^;]*))?(?=;|$)/gi;
 /** Characters beyond which browsers ignore the value of an attribute. */
 const ATTRIBUTE_MAX = 1024;
-/** What a client that resolves paths would turn into another path. */
+/** Sequences that a client which resolves paths would change. */
 const RESOLVED = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**
- * Limits a cookie to the host that sets it. Its `Domain` is dropped, even if it names just this host: there may one day be
- * other people's hosts below it, because a name that a tunnel had can become the subdomain of an account.
+ * Limits a cookie to the host that sets it. Its `Domain` is dropped, even if it names just this host: one day there
+ * may be other people's hosts below it, because the name of a tunnel can become the subdomain of an account.
  */
 export function cookieOfHost(value: string): string {
   return value.replace(DOMAIN, '');
 }
 
-/** Maps the fields of a tunnel that has its own host: it may not set the relay's own cookies. */
+/** Maps the fields of a tunnel with its own host: it may not set the relay's own cookies. */
 export function ownCookies(field: Field): Field | string | undefined {
   if (!field.is('set-cookie')) return field;
   return setsOwnCookie(field) ? undefined : cookieOfHost(field.value);
 }
 
 /**
- * Limits a cookie of a tunnel in the path form to that tunnel: its `Domain` is dropped, and it gets one `Path`, at or below
- * the prefix.
+ * Limits a cookie of a tunnel in the path form to that tunnel: its `Domain` is dropped, and it gets one `Path`, at or
+ * below the prefix.
  *
  * @param prefix `/t/{slug}`
- * @param target what was asked for below the prefix; its folder is the path of a cookie that names none
+ * @param target requested below the prefix; its folder is the path of a cookie without one
  */
 export function cookieBelow(value: string, prefix: string, target: string): string {
   let path = '';
@@ -148,13 +148,13 @@ function pathBelow(path: string, prefix: string): string {
 /** One Basic challenge and nothing else: the scheme, the realm, and perhaps the charset. */
 const BASIC =
   /^basic +realm *= *(?:"((?:[^"\\]|\\[^"\\])*)"|([!#$%&'*+\-.^_`|~0-9a-z]+))( *, *charset *= *"?utf-8"?)?$/i;
-/** Schemes for which browsers keep what was typed, or answer with what the system knows about its user. */
+/** Schemes whose credentials browsers remember, or answer with those of the system's user. */
 const KEPT = /(?:^|[\s,])(?:basic|digest|ntlm|negotiate)(?=[\s,]|$)/i;
 
 /**
- * Limits a challenge to its tunnel: the realm of Basic begins with the prefix, which no other tunnel's realm does. Other
- * schemes whose credentials browsers keep are dropped, and so is Basic if it is not plain, or asked for at the bare prefix,
- * whose folder belongs to everybody.
+ * Limits a challenge to its tunnel: the realm of Basic begins with the prefix, which no other tunnel's realm does.
+ * Other schemes whose credentials browsers remember are dropped, and so is Basic if it is not plain, or used at the
+ * bare prefix, whose folder is shared.
  *
  * @param prefix `/t/{slug}`
  * @param isBare whether the request was for the prefix itself, without a slash after it

@@ -21,7 +21,7 @@ function forwarded(fields: string[], { from = peer, upgrade = false, prefix = ''
 }
 
 describe('tunnelRequestHead', () => {
-  it("leaves out the relay's own cookies if there are any, and nothing else of their field", () => {
+  it("removes the relay's own cookies, and nothing else from their field", () => {
     const fields = [
       'Host: a',
       'Cookie: a="1, 2" ;culvert-notice=x; b=;c',
@@ -34,7 +34,7 @@ describe('tunnelRequestHead', () => {
     ]);
   });
 
-  it('keeps names, order and duplicates, and adds where the request came from', () => {
+  it('keeps names, order and duplicates, and adds the address of the sender', () => {
     assert.deepEqual(forwarded(['Host: a.localhost', 'x-B: 1', 'Cookie: c', 'X-b: 2']), [
       'GET /y HTTP/1.1',
       'Host: a.localhost',
@@ -62,7 +62,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(lines.slice(1, 3), ['Host: a', 'TE: trailers']);
   });
 
-  it('does not let Connection remove what says where the message goes and ends', () => {
+  it('does not let Connection remove the host or the framing of the message', () => {
     const lines = forwarded([
       'Host: a',
       'Content-Length: 3',
@@ -99,7 +99,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(believed.slice(1, 5), ['Host: a', ...named, 'X-Forwarded-For: 203.0.113.9']);
   });
 
-  it('drops spellings that services fold into a claim, and Proxy, even from a trusted proxy', () => {
+  it('drops spellings that services normalize into a claim, and Proxy, even from a trusted proxy', () => {
     const names = [
       'X-Forwarded-For',
       'X-Forwarded-Proto',
@@ -170,7 +170,7 @@ describe('tunnelRequestHead', () => {
     ]);
   });
 
-  it("believes a trusted proxy, and adds the proxy's address", () => {
+  it("trusts a trusted proxy, and adds the proxy's address", () => {
     const from = { ...peer, trusted: true };
     const given = [
       'X-Forwarded-For: 1',
@@ -188,7 +188,7 @@ describe('tunnelRequestHead', () => {
     ]);
   });
 
-  it('names the prefix it took away, and passes a WebSocket offer on', () => {
+  it('names the prefix it removed, and passes a WebSocket offer on', () => {
     const lines = forwarded(['Host: a', 'Upgrade: WebSocket', 'Connection: x, Upgrade'], {
       upgrade: true,
       prefix: '/t/a',
@@ -199,7 +199,7 @@ describe('tunnelRequestHead', () => {
 });
 
 describe('isTrusted', () => {
-  it('knows addresses and networks of both families', () => {
+  it('matches addresses and networks of both families', () => {
     const proxies = new BlockList();
     proxies.addSubnet('10.0.0.0', 8, 'ipv4');
     proxies.addAddress('::1', 'ipv6');

@@ -4,12 +4,12 @@ import { cookieName, type Field, fieldValue } from '../../shared/http1/fields.ts
 import { fieldsStart, HeadWriter, type RequestHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, provenance, VISITOR_FIELD } from '../../shared/http1/hop-by-hop.ts';
 
-/** Where a request came from. */
+/** The sender of a request. */
 export interface Peer {
   /** IP address */
   readonly address: string;
   readonly proto: 'http' | 'https';
-  /** Whether it is a proxy whose forwarding fields are believed. */
+  /** Whether it is a proxy whose forwarded fields are trusted. */
   readonly trusted: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ForwardedHead {
   readonly upgrade: boolean;
   /** Whether `Authorization` was meant for the relay. */
   readonly hidesAuthorization: boolean;
-  /** who the visitor is, where the tunnel's gate has found out */
+  /** the visitor's identity, if the access check has found one */
   readonly visitor: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export function tunnelRequestHead(
 /**
  * Writes the head for the relay's own HTTP server.
  *
- * @param address where it comes from, if that has limits; what the request itself says about that is removed
+ * @param address of the sender, if it is limited; the claims of the request itself about that are removed
  */
 export function relayRequestHead(head: RequestHead, target: string, address: string | undefined): Buffer {
   const added = address === undefined ? '\r\n' : `X-Forwarded-For: ${address}\r\n\r\n`;
@@ -83,7 +83,10 @@ function startRequest(head: RequestHead, target: string, extra: number): HeadWri
   return writer;
 }
 
-/** What is not visible ASCII is written as in a URL: field values have no agreed encoding (RFC 9110 section 5.5). */
+/**
+ * Characters other than visible ASCII are percent-encoded: field values have no agreed encoding (RFC 9110 section
+ * 5.5).
+ */
 function writtenVisitor(visitor: string): string {
   return visitor.replaceAll(/[^\x20-\x24\x26-\x7e]/gu, (character) => encodeURIComponent(character));
 }
@@ -94,7 +97,7 @@ function writeCookies(writer: HeadWriter, field: Field): void {
   else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
 }
 
-/** Whether a field makes a claim about the origin of the request, which the peer may not make. */
+/** Whether a field makes a claim about the origin of the request that the peer may not make. */
 function isRemoved(field: Field, trusted: boolean): boolean {
   const said = provenance(field);
   return said === 'claim' || (said === 'named' && !trusted);
@@ -112,7 +115,7 @@ function forwardedFields({ fields }: RequestHead, { address, proto, trusted }: P
   return `X-Forwarded-For: ${list}\r\n${hostLine}X-Forwarded-Proto: ${scheme}\r\n`;
 }
 
-/* Cookies that are between the relay and a browser: no local service sees or sets one. */
+/* Cookies between the relay and a browser: no local service sees or sets one. */
 
 /**
  * In the subdomain form with https: browsers accept it from its own host only, for all of it (RFC 6265bis section 4.1.3).
@@ -120,16 +123,16 @@ function forwardedFields({ fields }: RequestHead, { address, proto, trusted }: P
 export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
 export const NOTICE_COOKIE = 'culvert-notice';
 
-/** Who has been let in; named like those of the notice. */
+/** The access cookie; named like those of the notice. */
 export const HOST_PASS_COOKIE = '__Host-culvert-pass';
 export const PASS_COOKIE = 'culvert-pass';
-/** What all of their names have in them. */
+/** A part of all of their names. */
 const MARK = 'culvert-';
 
 const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOST_PASS_COOKIE, PASS_COOKIE]);
 
 /**
- * The value of a `Cookie` field without them; all others stay as they are.
+ * The value of a `Cookie` field without the relay's own cookies; all others stay unchanged.
  *
  * @returns `''` if there are no others
  */
@@ -139,12 +142,12 @@ export function withoutOwnCookies(value: string): string {
   return pairs.join(';').trim();
 }
 
-/** @returns name of the cookie with a pass, for the form of the address */
+/** @returns name of the access cookie, for the form of the address */
 export function passCookieName(form: 'host' | 'path', secure: boolean): string {
   return secure && form === 'host' ? HOST_PASS_COOKIE : PASS_COOKIE;
 }
 
-/** @returns value of the `Set-Cookie` field that makes a visitor known to the gate of one tunnel */
+/** @returns value of the `Set-Cookie` field with an access cookie for one tunnel */
 export function passCookie({
   value,
   prefix,
@@ -161,10 +164,13 @@ export function passCookie({
   return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 
-/** Whether a field, which is a `Set-Cookie`, sets one of them, which a picture could do before its page was ever visited. */
+/**
+ * Whether a `Set-Cookie` field sets one of the relay's own cookies. An embedded image could do so before its page was
+ * ever visited.
+ */
 export function setsOwnCookie(field: Field): boolean {
   const [pair = ''] = field.value.split(';', 1);
-  // Browsers send a cookie without a name as its value alone, which reads as another one's name and value.
+  // Browsers send a cookie without a name as its value alone, which reads as another cookie's name and value.
   return OWN.has(cookieName(pair.replace(NAMELESS, '')));
 }
 

@@ -21,7 +21,7 @@ const CONTEXT: ResponseContext = {
   rules: { ending: PLAIN_ENDING, mapField: undefined },
 };
 
-/** Relays a response that comes in the given pieces, and reports what became of it. */
+/** Relays a response that arrives in the given pieces, and reports the result. */
 function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
   let sent = '';
   const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
@@ -30,7 +30,7 @@ function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
   return { response, sent, progress };
 }
 
-/** A complete head of that many bytes. */
+/** A complete head of this many bytes. */
 function responseRelayHead(bytes: number): string {
   return `HTTP/1.1 204 x\r\nX: ${'x'.repeat(bytes - 23)}\r\n\r\n`;
 }
@@ -43,7 +43,7 @@ describe('ResponseRelay', () => {
     assert.ok(response.reusable && !response.closes);
   });
 
-  it('adds to the fields of the service that search engines may not show it, on final responses only', () => {
+  it('adds a field that keeps search engines away, on final responses only', () => {
     const pieces = ['HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\n\r\n'];
     const fields =
       'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\nX-Robots-Tag: noindex\r\n';
@@ -52,14 +52,14 @@ describe('ResponseRelay', () => {
     assert.equal(relay(pieces, { rules, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
   });
 
-  it('passes nothing on that comes after the response, and does not reuse the stream', () => {
+  it('passes on nothing after the response, and does not reuse the stream', () => {
     const { response, sent, progress } = relay(['HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 smuggled\r\n\r\n']);
     assert.deepEqual(progress, ['done']);
     assert.equal(sent, 'HTTP/1.1 204 x\r\n\r\n');
     assert.ok(!response.reusable);
   });
 
-  it('passes interim responses on: all, only the 100 that the visitor waits for, or none', () => {
+  it('passes on informational responses: all, only the 100 that the visitor waits for, or none', () => {
     const [proceed, hints] = ['HTTP/1.1 100 x\r\n\r\n', 'HTTP/1.1 103 x\r\nLink: x\r\n\r\n'];
     const final = 'HTTP/1.1 304 x\r\n\r\n';
     const { sent, progress } = relay([proceed + hints, hints + proceed, final]);
@@ -69,7 +69,7 @@ describe('ResponseRelay', () => {
     assert.equal(relay([proceed + hints, final], { interims: 'none' }).sent, final);
   });
 
-  it('passes no interim response on that has fields which say where a message ends', () => {
+  it('drops an informational response with fields about the end of a message', () => {
     const fields =
       'Content-Length: 0\r\nX: y\r\ntransfer-encoding: chunked\r\nTrailer: z\r\nKeep-Alive: a\r\n';
     for (const status of [100, 102, 103, 199]) {
@@ -84,7 +84,7 @@ describe('ResponseRelay', () => {
     );
   });
 
-  it('waits for a final response after 64 interim ones and no more', () => {
+  it('accepts 64 informational responses before the final one, but not more', () => {
     for (const interims of ['all', 'none'] as const) {
       const flood = Array<string>(INFORMATIONAL_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
       assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
@@ -102,7 +102,7 @@ describe('ResponseRelay', () => {
     }
   });
 
-  it('says nothing about a length or a coding where there is no body', () => {
+  it('drops the fields about length and coding if there is no body', () => {
     for (const [status, method, expected] of [
       [204, 'GET', ''],
       [205, 'GET', 'Content-Length: 0\r\n'],
@@ -116,7 +116,7 @@ describe('ResponseRelay', () => {
       });
       const kept = status === 205 ? expected : '';
       assert.deepEqual([coding.progress, coding.sent], [['done'], `HTTP/1.1 ${status} x\r\n${kept}\r\n`]);
-      // The announced body may still come.
+      // The announced body may still arrive.
       const comes = status === 204 || status === 205;
       assert.deepEqual([length.response.reusable, coding.response.reusable], [!comes, !comes]);
     }
@@ -125,7 +125,7 @@ describe('ResponseRelay', () => {
     assert.ok(!response.closes);
   });
 
-  it('closes the connection of a visitor that may leave out a body it has announced', () => {
+  it('closes the connection of a visitor that may omit a body it has announced', () => {
     const bytes = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
     const heldBack = trackBody({ kind: 'length', length: 1 });
     const early = relay(bytes, { heldBack });
@@ -135,7 +135,7 @@ describe('ResponseRelay', () => {
     assert.ok(!relay(bytes, { heldBack }).response.closes);
   });
 
-  it('drops fields about one connection, and says so when its own ends', () => {
+  it('drops fields about one connection, and announces the end of its own', () => {
     const { response, sent } = relay(
       [
         'HTTP/1.1 200 OK\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: x\r\nContent-Length: 0\r\n\r\n',
@@ -146,7 +146,7 @@ describe('ResponseRelay', () => {
     assert.ok(!response.reusable && response.closes);
   });
 
-  it('drops fields that a proxy in front would obey, from interim responses and trailers, too', () => {
+  it('drops fields that a proxy in front would obey, also from informational responses and trailers', () => {
     const steering = [
       'X-Accel-Redirect: /t/other',
       'x-accel-buffering: yes',
@@ -173,7 +173,7 @@ describe('ResponseRelay', () => {
     }
   });
 
-  it('lets a 426 say which protocol is wanted', () => {
+  it('lets a 426 name the required protocol', () => {
     const { sent } = relay([
       'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',
     ]);
@@ -183,7 +183,7 @@ describe('ResponseRelay', () => {
     );
   });
 
-  describe('to a preflight without credentials', () => {
+  describe('for a preflight without credentials', () => {
     const rules = { ending: NOINDEX_ENDING, mapField: undefined, isPreflight: true };
     const END = 'X-Robots-Tag: noindex\r\n\r\n';
     const preflight = (pieces: string[], context = {}) =>
@@ -211,7 +211,7 @@ describe('ResponseRelay', () => {
       assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
     });
 
-    it('passes on no body, whatever its framing, and reuses no stream on which one may follow', () => {
+    it('passes on no body, whatever its framing, and reuses no stream that may still deliver one', () => {
       for (const answer of [
         'HTTP/1.1 200 x\r\nContent-Length: 6\r\n\r\nsecret',
         'HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\nX-Secret: 1\r\n\r\n',
@@ -226,12 +226,12 @@ describe('ResponseRelay', () => {
       }
     });
 
-    it('passes on no interim response', () => {
+    it('passes on no informational response', () => {
       const { sent } = preflight(['HTTP/1.1 103 x\r\nLink: secret\r\n\r\nHTTP/1.1 204 x\r\n\r\n']);
       assert.equal(sent, `HTTP/1.1 204 No Content\r\n${END}`);
     });
 
-    it('accepts no head that could be read in two ways', () => {
+    it('rejects a head that could be read in two ways', () => {
       const both = 'HTTP/1.1 200 x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
       assert.deepEqual(preflight([both]).progress, ['no-head']);
     });
@@ -255,7 +255,7 @@ describe('ResponseRelay', () => {
     assert.equal(sent, 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcde');
   });
 
-  it('switches only when asked to', () => {
+  it('switches to a WebSocket only on request', () => {
     const pieces = ['HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nframe'];
     const { sent, progress } = relay(pieces, { upgrade: true });
     assert.deepEqual(progress, ['switched']);
@@ -266,13 +266,13 @@ describe('ResponseRelay', () => {
     ]);
   });
 
-  it('does not reuse a stream on which an upgrade was refused', () => {
+  it('does not reuse a stream after a refused upgrade', () => {
     const { response, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'], { upgrade: true });
     assert.deepEqual(progress, ['done']);
     assert.ok(!response.reusable && !response.closes);
   });
 
-  it('does not accept a head above 64 KiB, not even a part of one', () => {
+  it('rejects a head above 64 KiB, and passes on no part of it', () => {
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);
@@ -281,7 +281,7 @@ describe('ResponseRelay', () => {
     ]);
   });
 
-  it('notices a response that goes wrong, before and after its head was passed on', () => {
+  it('detects an invalid response, before and after its head was passed on', () => {
     for (const broken of [
       'nonsense\r\n\r\n',
       'HTTP/1.1 200 OK\nX: y\n',
@@ -303,14 +303,14 @@ function interimsInterims(method: string, minor: 0 | 1, trusted: boolean, expect
   return informationalResponsesFor({ head, expectsContinue }, { trusted });
 }
 
-describe('interimsFor', () => {
-  it('sends visitors all, but none in response to HEAD, which a proxy may mistake for the final response', () => {
+describe('informationalResponsesFor', () => {
+  it('sends visitors all, but none in response to HEAD, because a proxy may mistake one for the final response', () => {
     assert.equal(interimsInterims('GET', 1, false, false), 'all');
     assert.equal(interimsInterims('POST', 1, false, true), 'all');
     assert.equal(interimsInterims('HEAD', 1, false, false), 'none');
   });
 
-  it('sends a trusted proxy none but the 100 that it waits for', () => {
+  it('sends a trusted proxy only the 100 that it waits for', () => {
     assert.equal(interimsInterims('GET', 1, true, false), 'none');
     assert.equal(interimsInterims('POST', 1, true, true), 'continue');
   });

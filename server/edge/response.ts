@@ -1,4 +1,6 @@
-/** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
+/**
+ * Passes one response from a stream on to its visitor: informational heads, the final head, and the body to its end.
+ */
 import { STATUS_CODES } from 'node:http';
 import {
   BodyError,
@@ -23,7 +25,7 @@ import type { ParsedRequest } from './route.ts';
 
 const EMPTY = Buffer.alloc(0);
 
-/** Which interim responses (1xx except 101) a visitor is sent: any, a 100 because it waits for one, or none. */
+/** Which informational responses (1xx except 101) a visitor is sent: all, a 100 because it waits for one, or none. */
 export type InformationalResponses = 'all' | 'continue' | 'none';
 
 export interface ResponseContext {
@@ -37,38 +39,39 @@ export interface ResponseContext {
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
   /**
-   * The request's body, where the visitor sends it only after a 100. After a final response it may leave that out
-   * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
+   * The request's body, if the visitor waits for a 100 before sending it. After a final response it may omit the body
+   * (RFC 9110 section 10.1.1), and the next bytes on its connection could be another request.
    */
   readonly heldBack: BodyTracker | undefined;
-  /** how heads are written; read when there is one */
+  /** how heads are written; read only once there is one */
   readonly rules: {
     readonly ending: ResponseEnding;
     readonly mapField: FieldMap | undefined;
     /** Whether only the status and the fields that answer a preflight are passed on */
     readonly isPreflight?: boolean;
   };
-  /** told when the response turns out to be an event stream, before its head is passed on */
+  /** called if the response turns out to be an event stream, before its head is passed on */
   readonly owner: { staysOpen(): void };
 }
 
-/** A visitor's connection, as seen by whoever writes a response. */
+/** A visitor's connection, as seen by the writer of a response. */
 export interface VisitorSink {
   send(bytes: Buffer): void;
-  /** Whether the visitor has not taken what was sent, so that no more should come. */
+  /** Whether the visitor has not yet read what was sent, so that no more should be sent. */
   readonly isFull: boolean;
 }
 
 /**
- * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came is
- * not a response, and none of it has been passed on. `broken`: the body breaks its own framing.
+ * `more`: not complete yet. `done`: the response is complete. `switched`: the connection is a WebSocket now.
+ * `no-head`: the bytes are not a response, and none of them has been passed on. `broken`: the body violates its own
+ * framing.
  */
 export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
 
 export class ResponseRelay {
   readonly #context: ResponseContext;
   readonly #sink: VisitorSink;
-  /** of the final response, or of the switch to a WebSocket, once it was passed on */
+  /** of the final response, or of the switch to a WebSocket, once it has been passed on */
   status: number | undefined;
   readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
   #body: BodyTracker | undefined;
@@ -86,7 +89,7 @@ export class ResponseRelay {
     this.#closes = context.close;
   }
 
-  /** Whether any byte of a response has come. */
+  /** Whether any byte of a response has arrived. */
   get started(): boolean {
     return this.#started;
   }
@@ -101,12 +104,17 @@ export class ResponseRelay {
     return this.#closes;
   }
 
-  /** Whether the visitor takes the end of the connection for the end of the body, so that only a reset tells otherwise. */
+  /**
+   * Whether the visitor treats the end of the connection as the end of the body, so that only a reset signals a
+   * failure.
+   */
   get endsWithConnection(): boolean {
     return this.#untilClose || this.#unchunk;
   }
 
-  /** Ends the visitor's connection with this response, unless its head has already gone out without saying so. */
+  /**
+   * Ends the visitor's connection with this response, unless its head has already been sent without announcing that.
+   */
   closeAfter(): void {
     if (!this.committed) this.#closes = true;
   }
@@ -116,7 +124,7 @@ export class ResponseRelay {
     return this.#reusable;
   }
 
-  /** Whether the response has a body that the visitor does not get. */
+  /** Whether the response has a body that is withheld from the visitor. */
   get isWithheld(): boolean {
     return this.#isWithheld;
   }
@@ -132,7 +140,7 @@ export class ResponseRelay {
     return clean && this.#untilClose;
   }
 
-  /** Bytes came after the complete response: they belong to no request, so the stream is not reused. */
+  /** Bytes arrived after the complete response: they belong to no request, so the stream is not reused. */
   spoil(): void {
     this.#reusable = false;
   }
@@ -178,8 +186,8 @@ export class ResponseRelay {
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
     this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;
-    // Some servers are left in an unclear state when they refuse an upgrade: Node's never responds to a broken request after
-    // that.
+    // Some servers are left in an unclear state when they refuse an upgrade: Node's no longer responds to a malformed
+    // request after that.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable = isSettled && staysUsable(head);
     const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
@@ -243,7 +251,7 @@ export class ResponseRelay {
     }
   }
 
-  /** @param hasMore whether bytes came after the body, as far as it is complete */
+  /** @param hasMore whether bytes followed the body, as far as it is complete */
   #progress(body: BodyTracker, hasMore: boolean): ResponseProgress {
     if (!body.done) return 'more';
     if (hasMore) this.spoil();
@@ -251,18 +259,18 @@ export class ResponseRelay {
   }
 }
 
-/** One of server-sent events (HTML Living Standard section 9.2). */
+/** Whether the response consists of server-sent events (HTML Living Standard section 9.2). */
 function isEventStream({ fields }: ResponseHead): boolean {
   return /^text\/event-stream\b/i.test(fieldValue(fields, 'content-type') ?? '');
 }
 
-/** Whether nothing in a head speaks against another request on its stream. */
+/** Whether the head allows another request on its stream. */
 function staysUsable(head: ResponseHead): boolean {
   const { minor, fields } = head;
   return minor === 1 && !listMembers(fields, 'connection').includes('close') && !mayBring(head);
 }
 
-/** Whether a response that has no body announces one, which may still come. */
+/** Whether a response without a body announces one, which may still arrive. */
 function mayBring({ status, fields }: ResponseHead): boolean {
   if (status !== 204 && status !== 205) return false;
   return (
@@ -272,15 +280,15 @@ function mayBring({ status, fields }: ResponseHead): boolean {
 }
 
 /**
- * Which interim responses a visitor is sent (docs/protocol.md section 4.3). Some reverse proxies mistake them for final
- * ones, keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where no body
- * would tell them better.
+ * Which informational responses a visitor is sent (docs/protocol.md section 4.3). Some reverse proxies mistake them
+ * for final ones, keep the connection, and give what follows to another visitor; proxies that are not configured do so
+ * for HEAD, whose response has no body to reveal the mistake.
  */
 export function informationalResponsesFor(
   { head, expectsContinue }: Pick<ParsedRequest, 'head' | 'expectsContinue'>,
   { trusted }: Pick<Peer, 'trusted'>,
 ): InformationalResponses {
-  // An HTTP/1.0 visitor knows none (RFC 9110 section 15.2).
+  // HTTP/1.0 has none (RFC 9110 section 15.2).
   if (head.minor === 0) return 'none';
   if (!trusted && head.method !== 'HEAD') return 'all';
   return expectsContinue ? 'continue' : 'none';
@@ -288,7 +296,7 @@ export function informationalResponsesFor(
 
 /* The response head as the visitor receives it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
 
-/** What is written after the fields of every final response, for a connection that stays open and for one that ends. */
+/** Written after the fields of every final response, for a connection that stays open and for one that ends. */
 export interface ResponseEnding {
   readonly stays: string;
   readonly ends: string;
@@ -296,20 +304,17 @@ export interface ResponseEnding {
 
 export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
 
-/** Writes more fields, each a whole line, before an ending. */
+/** Prepends more fields, each a whole line, to an ending. */
 export function endingWith(lines: string, { stays, ends }: ResponseEnding): ResponseEnding {
   return { stays: lines + stays, ends: lines + ends };
 }
 
-/**
- * Keeps what tunnels show out of search engines: they follow the strictest of several rules, so a service cannot take it
- * back.
- */
+/** Keeps tunnels out of search engines: they follow the strictest of several rules, so a service cannot revoke it. */
 export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\r\n', PLAIN_ENDING);
 
 /**
- * `coding`: `Transfer-Encoding` and `Trailer`, where the body is sent without its chunks or not at all. `length`:
- * `Content-Length` too, where there cannot be a body: some parsers would wait for one, or take the next response for it.
+ * `coding`: `Transfer-Encoding` and `Trailer`, if the body is sent without its chunks or not at all. `length`: also
+ * `Content-Length`, if there cannot be a body: some parsers would wait for one, or treat the next response as it.
  */
 export type Omission = 'nothing' | 'coding' | 'length';
 
@@ -317,30 +322,30 @@ export interface ResponseOptions {
   /** Whether the connection ends with this response. */
   readonly close: boolean;
   readonly ending: ResponseEnding;
-  /** Which fields about the length of the body do not apply to what the visitor receives. */
+  /** Fields about the length of the body that do not apply to the response that the visitor gets. */
   readonly omits: Omission;
-  /** Keeps a tunnel's fields from affecting others; `undefined` where all fields pass. */
+  /** Keeps a tunnel's fields from affecting others; `undefined` if all fields pass. */
   readonly mapField: FieldMap | undefined;
 }
 
-/** Returns a field that passes as it is, a new value for it, or `undefined` to drop it. */
+/** Returns a field that passes unchanged, a new value for it, or `undefined` to drop it. */
 export type FieldMap = (field: Field) => Field | string | undefined;
 
-/** Room for what is written besides the fields that are kept. */
+/** Space for additions to the fields that are kept. */
 const EXTRA = 96;
-/** Bytes of `HTTP/1.1 200`. */
+/** Length of `HTTP/1.1 200`. */
 const STATUS_END = 12;
 
 /**
  * Writes a final response head.
  *
- * @param body bytes that go out after it, in one piece with it
+ * @param body bytes that are sent after it in the same piece
  */
 export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
   const { close, ending, omits, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
-  // A 426 exists to say which protocol is wanted (RFC 9110 section 15.5.22).
+  // A 426 exists to name the required protocol (RFC 9110 section 15.5.22).
   const wantsUpgrade = head.status === 426;
   for (const field of head.fields) {
     if (wantsUpgrade && field.is('upgrade')) {
@@ -350,16 +355,16 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
     }
     if (!isDropped(field, named, omits)) writeField(writer, field, mapField);
   }
-  // The only one without a body that still says so (RFC 9110 section 15.3.6).
+  // The only status without a body that still needs a length (RFC 9110 section 15.3.6).
   if (head.status === 205) writer.text('Content-Length: 0\r\n');
   writer.text(close ? ending.ends : ending.stays);
   return withBody(writer, body);
 }
 
 /**
- * Writes an interim response (1xx), or the 101 that accepts a WebSocket.
+ * Writes an informational response (1xx), or the 101 that accepts a WebSocket.
  *
- * @param rest bytes that go out after it, in one piece with it
+ * @param rest bytes that are sent after it in the same piece
  */
 export function informationalResponseHead(
   head: ResponseHead,
@@ -391,7 +396,7 @@ export function preflightResponseHead(
   writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
   for (const field of fields)
     if (answersPreflight(field) && !isHopByHop(field, named)) writer.keepField(field);
-  // Those two have none (RFC 9110 section 8.6).
+  // These two have no length (RFC 9110 section 8.6).
   if (status !== 204 && status !== 304) writer.text('Content-Length: 0\r\n');
   writer.text(close ? ending.ends : ending.stays);
   return writer.end();
@@ -402,15 +407,15 @@ function answersPreflight(field: Field): boolean {
 }
 
 /**
- * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would override the
- * `private` that the relay adds.
+ * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would
+ * override the `private` that the relay adds.
  */
 const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
 
 /** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches. */
 export function directsNoCache(next: FieldMap | undefined): FieldMap {
   return (field) => {
-    // Caches that are configured to ignore `Cache-Control` follow it.
+    // Caches that are configured to ignore `Cache-Control` obey it.
     if (field.is('expires')) return '0';
     if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
     return next === undefined ? field : next(field);
@@ -419,7 +424,7 @@ export function directsNoCache(next: FieldMap | undefined): FieldMap {
 
 const LETTER_L = 0x6c;
 
-/** Writes the status line, with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
+/** Writes the status line with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
 function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
   const { bytes, minor, status } = head;
   const writer = new HeadWriter(bytes, EXTRA + body.length);

@@ -13,7 +13,7 @@ const tunnels = {
   byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
   isVerified: (domain: string) => domain.endsWith('shop.example'),
 };
-// Its tunnel is still known here, although the domain is no longer verified.
+// This relay still knows the tunnel, although the domain is no longer verified.
 const afterRemoval = { ...tunnels, isVerified: () => false };
 
 function head(text: string) {
@@ -22,7 +22,7 @@ function head(text: string) {
   return parsed;
 }
 
-/** Where a request goes, in short. */
+/** The route of a request, in short. */
 function to(text: string, pathForm = true): string {
   const found = route(head(text), { hosts: routeHosts, tunnels, pathForm });
   if (found.kind === 'refuse') return found.code;
@@ -127,12 +127,12 @@ describe('route', () => {
     ['GET /invite/x HTTP/1.1\r\nHost: localhost', 'relay /invite/x'],
   ];
   for (const [text, expected] of cases) {
-    it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text), expected));
+    it(`routes ${text.replace('\r\n', ', ')} to ${expected}`, () => assert.equal(to(text), expected));
   }
 
   for (const host of ['elsewhere.example', 'Elsewhere.Example.:8080', '192.0.2', 'a.1', '[::::]'])
     for (const target of ['/t/abc/x', '/t/abc', '/t/xyz', '/', '/?x', '/invite/x', '/invite/'])
-      it(`refuses ${target} at ${host}, where only the API is`, () =>
+      it(`refuses ${target} at ${host}, which only has the API`, () =>
         assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: ${host}`), 'misdirected'));
 
   for (const target of [
@@ -165,7 +165,7 @@ describe('route without the path form', () => {
     ['GET /v1/tunnels HTTP/1.1\r\nHost: localhost', 'relay /v1/tunnels'],
   ];
   for (const [text, expected] of cases) {
-    it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text, false), expected));
+    it(`routes ${text.replace('\r\n', ', ')} to ${expected}`, () => assert.equal(to(text, false), expected));
   }
 });
 
@@ -219,7 +219,7 @@ describe('resolveHost', () => {
     ['abc.tunnels.example.evil.org', 'other'],
   ];
   for (const [host, expected] of cases) {
-    it(`${host} is ${expected || 'a tunnel without a name'}`, () => {
+    it(`resolves ${host} to ${expected || 'a tunnel without a name'}`, () => {
       const target = resolveHost(host, domains);
       const found =
         target.kind === 'tunnel' ? [target.slug, target.account].filter(Boolean).join(' ') : target.kind;
@@ -227,7 +227,7 @@ describe('resolveHost', () => {
     });
   }
 
-  it('has both forms below one domain', () => {
+  it('supports both forms below one domain', () => {
     const one = { own: 'localhost', tunnel: 'localhost', service: 'localhost' };
     assert.deepEqual(resolveHost('a.localhost', one), { kind: 'tunnel', slug: 'a', account: undefined });
     assert.deepEqual(resolveHost('a.b.localhost', one), { kind: 'tunnel', slug: 'a', account: 'b' });
@@ -236,7 +236,7 @@ describe('resolveHost', () => {
 });
 
 describe('HostResolver', () => {
-  it('returns the same the second time, and after it has forgotten', () => {
+  it('returns the same result again, also after it was forgotten', () => {
     const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
     const ask = () => ['a.localhost', 'localhost', 'a b'].map((host) => hosts.resolve(host)?.kind);
     const first = ask();
@@ -252,8 +252,8 @@ function resolver(): HostResolver {
   return new HostResolver({ own: 'x', tunnel: 'localhost', service: 'localhost' });
 }
 
-describe('what HostResolver remembers', () => {
-  it('is not lost to a flood of hosts as long as it is in use', () => {
+describe('the cache of HostResolver', () => {
+  it('keeps a host that is in use during a flood of others', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');
     for (let index = 0; index < 20_000; index += 1) {
@@ -262,14 +262,14 @@ describe('what HostResolver remembers', () => {
     }
   });
 
-  it('is nothing malformed, which replaces nothing either', () => {
+  it('ignores malformed hosts, which replace nothing either', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');
     for (let index = 0; index < 20_000; index += 1) hosts.resolve(`a b${index}`);
     assert.equal(hosts.resolve('hot.localhost'), hot);
   });
 
-  it('is 1,024 hosts at most', () => {
+  it('holds 1,024 hosts at most', () => {
     const hosts = resolver();
     const first = hosts.resolve('a0.localhost');
     for (let index = 1; index <= 2 * REMEMBERED_HOSTS_MAX; index += 1) hosts.resolve(`a${index}.localhost`);
@@ -298,7 +298,7 @@ describe('hostname', () => {
   });
 });
 
-describe('the parameter of a signed link', () => {
+describe('takeLink', () => {
   const cases: [asked: string, target: string, link: string | undefined][] = [
     ['/', '/', undefined],
     ['/x?culvert_pass=abc', '/x', 'abc'],
@@ -321,10 +321,10 @@ describe('the parameter of a signed link', () => {
     ['/x?culvert_pass=a&c&culvert_pass=a', '/x?c', ''],
   ];
   for (const [asked, target, link] of cases) {
-    it(`is taken out of ${asked}`, () => assert.deepEqual(takeLink(asked), { target, link }));
+    it(`removes the parameter from ${asked}`, () => assert.deepEqual(takeLink(asked), { target, link }));
   }
 
-  it('leaves everything else byte for byte, wherever it is', () => {
+  it('keeps everything else byte for byte, at any position', () => {
     const piece = fc.string({
       unit: fc.constantFrom('a', '=', '%', ';', '?', '/', '\u00e9', 'culvert_pas', 's'),
     });

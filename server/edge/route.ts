@@ -1,4 +1,4 @@
-/** Decides, for every request, where it goes. By exact bytes, once: nothing is decoded or normalized first. */
+/** Decides where every request goes. By exact bytes, once: nothing is decoded or normalized first. */
 import { type BlockList, isIP } from 'node:net';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { hostname } from '../../shared/host.ts';
@@ -13,8 +13,8 @@ import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
 
 export type Route =
   /**
-   * `prefix` is what the path form adds before `target`, or empty; `link` is what the parameter of a signed link says, which
-   * `target` does not have
+   * `prefix` is what the path form adds before `target`, or empty; `link` is the value of a signed link's parameter,
+   * which is removed from `target`
    */
   | {
       readonly kind: 'tunnel';
@@ -28,27 +28,27 @@ export type Route =
   | OwnRoute
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
 
-/** Where a request is passed on to. */
+/** The upstream of a request. */
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
-/** What the edge needs to know about tunnels. */
+/** The edge's view of all tunnels. */
 export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
-  /** Asks further, in case another relay has created the tunnel. */
+  /** Looks further, in case another relay has created the tunnel. */
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** The tunnel at a verified domain, if it belongs to the account that owns the domain now. */
+  /** The tunnel at a verified domain, if it belongs to the account that now owns the domain. */
   byDomain(domain: string): LiveTunnel | undefined;
-  /** Asks further for the tunnel of a verified domain. */
+  /** Looks further for the tunnel of a verified domain. */
   readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
   /** Whether a domain is verified for an account. */
   isVerified(domain: string): boolean;
 }
 
-/** What a route depends on besides its request, the same for every connection. */
+/** Everything a route depends on besides its request, the same for every connection. */
 export interface RouteContext {
   readonly hosts: HostResolver;
   readonly tunnels: TunnelDirectory;
-  /** whether `/t/{slug}` leads to a tunnel */
+  /** whether `/t/{slug}` names a tunnel */
   readonly pathForm: boolean;
 }
 
@@ -74,8 +74,8 @@ export function route(head: RequestHead, context: RouteContext): Route {
 }
 
 /**
- * At a host that is not verified as a user's domain, the relay offers its API, but nothing that a browser would show under
- * that name: whoever controls its DNS could pass off other users' tunnels as its content.
+ * At a host that is not verified as a user's domain, the relay offers its API, but nothing that a browser would show
+ * under that name: the owner of its DNS could pass off other users' tunnels as their own content.
  */
 function domainRoute(domain: string, head: RequestHead, target: string, context: RouteContext): Route {
   const { tunnels } = context;
@@ -95,9 +95,10 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
     const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;
     if (tunnel === undefined) return refuse('tunnel-unknown');
-    // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and meet the next one of that name.
+    // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and be used with the next one of
+    // that name.
     if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');
-    // On a page without the slash, relative links would lead to the tunnel's neighbours.
+    // On a page without the slash, relative links would point to the tunnel's neighbours.
     if (!rest.startsWith('/') && isPageVisit(head))
       return { kind: 'redirect', location: `${prefix}/${rest}` };
     return toTunnel(tunnel, prefix, originForm(rest));
@@ -107,19 +108,19 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
 
 /** @param asked in origin form */
 function toTunnel(tunnel: LiveTunnel | TunnelLookup, prefix: string, asked: string): Route {
-  // Most have none, and pay only for that.
+  // Most requests have none and should not pay for parsing it.
   const taken = asked.includes(LINK_PARAMETER) ? takeLink(asked) : undefined;
   return { kind: 'tunnel', tunnel, prefix, target: taken?.target ?? asked, link: taken?.link };
 }
 
-/** Whether a browser asks for something to show as a page. */
+/** Whether a browser requests a page. */
 function isPageVisit({ method, fields }: RequestHead): boolean {
   return method === 'GET' && fields.some((field) => field.is('sec-fetch-mode') && field.hasValue('navigate'));
 }
 
 /**
- * The target in origin form, or `*` for an OPTIONS of the whole server (RFC 9112 section 3.2); `undefined` for any other
- * form, and for an absolute one that disagrees with Host.
+ * The target in origin form, or `*` for an OPTIONS of the whole server (RFC 9112 section 3.2); `undefined` for any
+ * other form, and for an absolute one that disagrees with Host.
  */
 function targetOf({ method, target, fields }: RequestHead): string | undefined {
   if (target.startsWith('/')) return target;
@@ -132,7 +133,7 @@ function targetOf({ method, target, fields }: RequestHead): string | undefined {
   return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
 }
 
-/** @param account the account subdomain below which it was asked for */
+/** @param account the account subdomain of the requested host */
 function tunnelOf(
   slug: string,
   account: string | undefined,
@@ -146,7 +147,7 @@ function tunnelOf(
   return new TunnelLookup(async () => belongs(await find(slug)));
 }
 
-/** What the Host names; `undefined` when it is missing (which HTTP/1.0 permits), repeated or malformed. */
+/** What the Host header names; `undefined` if it is missing (which HTTP/1.0 permits), repeated or malformed. */
 function namedByHost(head: RequestHead, hosts: HostResolver): HostTarget | undefined {
   let host: Field | undefined;
   for (const field of head.fields) {
@@ -166,7 +167,7 @@ function refuse(code: VisitorErrorCode): Route {
   return { kind: 'refuse', code };
 }
 
-/** Whether the request offers to go on as a WebSocket, in a way that may be passed on. */
+/** Whether the request offers to upgrade to a WebSocket, in a way that may be passed on. */
 export function offersWebSocket(head: RequestHead): boolean {
   return (
     head.method === 'GET' &&
@@ -177,12 +178,12 @@ export function offersWebSocket(head: RequestHead): boolean {
   );
 }
 
-/* What to do with a request, decided from its head alone. */
+/* Parses a request and decides what to do with it, from its head alone. */
 
-/** What the edge is told, the same for every connection. */
+/** Context of the edge, the same for every connection. */
 export interface EdgeContext extends RouteContext {
   readonly trustedProxies: BlockList;
-  /** address of a link to whoever handles complaints about tunnels */
+  /** address of a link for complaints about tunnels */
   readonly abuseContact?: string | undefined;
 }
 
@@ -202,7 +203,7 @@ export interface ParsedRequest {
 /**
  * Reads a head and decides.
  *
- * @returns the plan, or why the request is refused; after a refusal nothing more may be read on its connection
+ * @returns the parsed request, or why it is refused; after a refusal nothing more may be read on its connection
  */
 export function parseRequest(bytes: Buffer, context: EdgeContext): ParsedRequest | VisitorErrorCode {
   const head = parseRequestHead(bytes, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
@@ -229,7 +230,7 @@ function wantsClose(head: RequestHead): boolean {
   return head.fields.some((field) => field.is('connection') && CLOSE.test(field.value));
 }
 
-/** The fault of a head that does not end within its limit of bytes. */
+/** The error for a head that does not end within its limit of bytes. */
 export function oversizeFault(text: string): VisitorErrorCode {
   const line = text.slice(0, text.indexOf('\r\n') === -1 ? text.length : text.indexOf('\r\n'));
   const target = line.split(' ', 2)[1] ?? '';
@@ -238,7 +239,7 @@ export function oversizeFault(text: string): VisitorErrorCode {
 
 /* Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
 
-/** What a Host header names. */
+/** The meaning of a Host header. */
 export type HostTarget =
   /** the relay itself: its public host, an IP address, a loopback name or a name of one label */
   | { readonly kind: 'own' }
@@ -247,15 +248,15 @@ export type HostTarget =
   /** below a tunnel domain, but no tunnel can have it */
   | { readonly kind: 'unknown' }
   /**
-   * any other host: a verified domain of a user's, or one where the relay offers its API alone. `name` as {@link hostname}
+   * any other host: a verified domain of a user, or one that only gets the relay's API. `name` as {@link hostname}
    * returns it; empty if the request names no host
    */
   | { readonly kind: 'other'; readonly name: string };
 
 const OWN: HostTarget = { kind: 'own' };
 const UNKNOWN: HostTarget = { kind: 'unknown' };
-// A registered name or an address, and perhaps a port (RFC 9110 section 7.2), without the characters of the generic syntax
-// that no host on the web has.
+// A registered name or an address, and perhaps a port (RFC 9110 section 7.2), without the characters of the generic
+// syntax that no host on the web has.
 const HOST = /^(?:[0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** Whether the value of a Host field is well-formed. */
@@ -264,8 +265,8 @@ export function isHost(value: string): boolean {
 }
 
 /**
- * Whether the authority of an absolute target is the one that a well-formed Host names (RFC 9112 section 3.2.2), in upper or
- * lower case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
+ * Whether the authority of an absolute target matches a well-formed Host (RFC 9112 section 3.2.2), in upper or lower
+ * case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
  */
 export function namesHost(authority: string, scheme: string, host: string): boolean {
   const port = scheme.toLowerCase() === 'https' ? ':443' : ':80';
@@ -291,9 +292,8 @@ export interface Domains {
 const REMEMBERED_LENGTH_MAX = 260;
 
 /**
- * Decides what the values of `Host` fields name. It remembers well-formed ones: each one asked for goes into the recent
- * generation, which replaces the previous one when it is full, so that a flood of hosts does not drive out a host that is in
- * use.
+ * Resolves values of `Host` fields. It remembers well-formed ones: each one used enters the recent generation, which
+ * replaces the previous one when it is full, so that a flood of hosts does not evict a host that is in use.
  */
 export class HostResolver {
   readonly domains: Domains;
@@ -304,7 +304,7 @@ export class HostResolver {
     this.domains = domains;
   }
 
-  /** @returns `undefined` for a value that is malformed */
+  /** @returns `undefined` for a malformed value */
   resolve(value: string): HostTarget | undefined {
     const recent = this.#recent.get(value);
     if (recent !== undefined) return recent;
@@ -323,7 +323,7 @@ export class HostResolver {
   }
 }
 
-/** Decides what a well-formed host names. */
+/** Resolves a well-formed host. */
 export function resolveHost(host: string, domains: Domains): HostTarget {
   const name = hostname(host);
   if (name === domains.own) return OWN;
@@ -342,17 +342,17 @@ function isLocalName(name: string): boolean {
   return !name.includes('.') || name.endsWith('.localhost') || isIP(name) === 4;
 }
 
-/** The labels of a name before the domain; `undefined` when it is not below it. */
+/** The labels of a name before the domain; `undefined` if it is not below it. */
 function labelsBelow(name: string, domain: string): string[] | undefined {
   return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1).split('.') : undefined;
 }
 
-/* The parameter of a signed link (docs/protocol.md section 11.2), which goes no further than the relay. */
+/* The parameter of a signed link (docs/protocol.md section 11.2), which the relay does not pass on. */
 
 export interface Taken {
-  /** without the parameter; all else byte for byte */
+  /** without the parameter; otherwise byte for byte */
   readonly target: string;
-  /** its value, `''` for one that is there more than once; `undefined` where it is not there */
+  /** its value, `''` if it is repeated; `undefined` if it is missing */
   readonly link: string | undefined;
 }
 
@@ -376,14 +376,14 @@ export function takeLink(target: string): Taken {
   };
 }
 
-/* A tunnel that this relay does not know, though another one may have created it: looked up when a request needs it. */
+/* A tunnel that this relay does not know, but that another one may have created: looked up when a request needs it. */
 
 const STORE_TEXT =
   'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
 
-/** Opens a stream to where a request goes. */
+/** Opens a stream to the upstream of a request. */
 export interface UpstreamHandler extends DialHandler {
-  /** The relay itself responds: nothing is handed to a stream. */
+  /** The relay itself responds: nothing is sent to a stream. */
   intercepted(response: OwnResponse): void;
 }
 
@@ -394,8 +394,8 @@ export class TunnelLookup {
   readonly #missing: DialFault;
 
   /**
-   * @param find rejects when the tunnel cannot be looked up
-   * @param missing what visitors are told if there is none
+   * @param find rejects if the tunnel cannot be looked up
+   * @param missing the error for visitors if there is none
    */
   constructor(find: () => Promise<LiveTunnel | undefined>, missing: DialFault = 'tunnel-unknown') {
     this.#find = find;
@@ -405,7 +405,7 @@ export class TunnelLookup {
   /**
    * Finds the tunnel and opens a stream to it.
    *
-   * @param gate finds the relay's response in place of the tunnel's, if there is one; never rejects
+   * @param gate finds the relay's response instead of the tunnel's, if there is one; never rejects
    */
   dial(
     dialer: Dialer,

@@ -1,4 +1,4 @@
-/** A request to a tunnel, as the client receives it, from whoever has come in with it. */
+/** A request to a tunnel, as its client receives it, from a visitor with access. */
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { shownVisitor } from '../access/access-check.ts';
 import { type RequestCounts, requests } from '../observe/counters.ts';
@@ -11,31 +11,34 @@ import { directsNoCache, endingWith, type FieldMap, type ResponseEnding } from '
 import { type Destination, type UpstreamHandler, type ParsedRequest, TunnelLookup } from './route.ts';
 import { type AllowedVisitor, type Entry, isAllowedVisitor } from './visitor-access.ts';
 
-/** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
+/** Methods whose requests may be sent again without repeating their effect (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
 const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
 
-/** A cache in front would hand out what it was given for one visitor; of several directives it follows the strictest. */
+/** A cache in front would serve one visitor's response to others; of several directives it follows the strictest. */
 const PRIVATE = 'Cache-Control: private\r\n';
 
-/** How the responses of an origin reach the visitor. */
+/** How the responses of an upstream reach the visitor. */
 export type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
 
-/** A request as its origin receives it, and where that is. */
+/** A request as its upstream receives it, and the upstream. */
 export interface UpstreamRequest extends ExchangeRequest {
-  /** Where it goes; the same object for the same tunnel. */
+  /** The upstream; the same object for the same tunnel. */
   readonly target: object;
-  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
+  /**
+   * Whether it needs its own stream: it could not be sent again, or must wait in a queue that a kept stream would
+   * bypass.
+   */
   readonly fresh: boolean;
   /** Whether its stream may serve the next request of the visitor's connection. */
   readonly keepsStream: boolean;
-  /** The tunnel that it goes to, once it is known; `undefined` for what goes elsewhere. */
+  /** The requested tunnel, once it is known; `undefined` for other upstreams. */
   readonly tunnel: LiveTunnel | undefined;
-  /** Who has come in with it, where the tunnel is not open to everybody. */
+  /** The visitor who got access, if the tunnel has an access policy. */
   readonly entrant: AllowedVisitor | undefined;
-  /** Counts how it ends. */
+  /** Counts how the request ends. */
   readonly outcomes: RequestCounts;
 }
 
@@ -45,16 +48,18 @@ export interface TunnelRequestOptions {
   readonly peer: Peer;
   readonly rules: ResponseRules;
   readonly dialer: Dialer;
-  /** who has come in, or may after a while; `undefined`: everybody, or not known before the tunnel is */
+  /**
+   * the visitor who got access, or may get it later; `undefined`: no access policy, or not known before the tunnel is
+   */
   readonly entry: AllowedVisitor | Promise<Entry | undefined> | undefined;
-  /** Lets somebody in who had to wait for it, or says what he is told instead; never rejects. */
+  /** Gives access to a visitor who had to wait for it, or returns the response instead; never rejects. */
   readonly authorize: (
     request: TunnelRequest,
     found: LiveTunnel,
   ) => Promise<AllowedVisitor | OwnResponse | undefined>;
 }
 
-/** Its getters say what counts when the request is handed to a stream: before, it may have to wait to be let in. */
+/** Its getters are valid once the request is sent to a stream: before that, the visitor may have to wait for access. */
 export class TunnelRequest implements UpstreamRequest {
   readonly plan: ParsedRequest;
   readonly route: Extract<Destination, { kind: 'tunnel' }>;
@@ -79,7 +84,8 @@ export class TunnelRequest implements UpstreamRequest {
     this.entry = entry;
     this.target = route.tunnel;
     this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
-    // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
+    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
+    // encounter.
     this.fresh = !this.repeatable || waits;
     this.keepsStream = !peer.trusted || !authenticatesConnection(head);
     this.entrant = waits ? undefined : entry;
@@ -141,8 +147,8 @@ export class TunnelRequest implements UpstreamRequest {
 }
 
 /**
- * Whether a service may take all that follows on the same connection for requests of the same person. A proxy's connection
- * carries those of others next.
+ * Whether a service may attribute all later requests on the same connection to the same person. A proxy's connection
+ * carries other visitors' requests next.
  */
 function authenticatesConnection({ fields }: RequestHead): boolean {
   return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));

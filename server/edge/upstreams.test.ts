@@ -10,9 +10,9 @@ import { Upstreams } from './upstreams.ts';
 
 const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 
-describe('Origins', () => {
+describe('Upstreams', () => {
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
-  /** of the requests that the API was asked */
+  /** groups of the requests to the API */
   let groups: string[];
   let indexed: boolean;
   let notice: Notice | undefined;
@@ -59,7 +59,7 @@ describe('Origins', () => {
     return origins.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
   }
 
-  it('never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for', () => {
+  it('never sends a request twice, or on a stream that may be about to end, if that could repeat its effect', () => {
     const ways = [
       ['GET', '', true],
       ['HEAD', '', true],
@@ -74,7 +74,7 @@ describe('Origins', () => {
     }
   });
 
-  it('lets nobody else have the stream on which somebody has logged in as the connection', () => {
+  it('shares no stream whose connection a visitor has authenticated', () => {
     const ways = [
       ['NTLM TlRMTVNTUAAD', false],
       ['Negotiate YII', false],
@@ -86,29 +86,29 @@ describe('Origins', () => {
     for (const [credentials, mayBeKept] of ways) {
       const head = `GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: ${credentials}`;
       const kept = [true, false].map((trusted) => request(head, '192.0.2.1', trusted).keepsStream);
-      // Without a proxy of ours in front, all that follows on the connection is of the same visitor.
+      // Without a trusted proxy in front, all later requests on the connection are the same visitor's.
       assert.deepEqual([credentials, ...kept], [credentials, mayBeKept, true]);
     }
   });
 
-  it('gives each network of visitors its own turns at the API', () => {
+  it('schedules each network of visitors separately at the API', () => {
     for (const address of ['192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2'])
       request('GET /v1/account HTTP/1.1\r\nHost: localhost', address).open(HANDLER);
     assert.deepEqual(groups, ['192.0.2.1', '192.0.2.2', '2001:db8:0:0::/64', '2001:db8:0:0::/64']);
   });
 
-  it('tells the API where a request comes from, and nothing that the request itself says about that', () => {
+  it("tells the API the address of the sender, and none of the request's own claims about it", () => {
     const { head } = request('GET /v1/account HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.9');
     assert.deepEqual(head.toString('latin1').match(/^x-forwarded-for:.*/gim), ['X-Forwarded-For: 192.0.2.1']);
   });
 
-  it('leaves the cookies of a tunnel with a host of its own to that host', () => {
+  it('limits the cookies of a tunnel with its own host to that host', () => {
     const [cookie] = parseFields(Buffer.from('Set-Cookie: a=1; Domain=localhost\r\n\r\n'), 0) ?? [];
     const { mapField } = request('GET / HTTP/1.1\r\nHost: abc.localhost');
     assert.equal(cookie && mapField?.(cookie), 'a=1');
   });
 
-  it('does not let a tunnel set the cookie by which the relay knows who has seen its notice', () => {
+  it('does not let a tunnel set the cookie that records who has seen its notice', () => {
     notice = new Notice({ secret: 's', secure: false, contact: undefined, now: () => 0 });
     const [own, other] =
       parseFields(Buffer.from('Set-Cookie: culvert-notice=1.x; Path=/\r\nSet-Cookie: a=1\r\n\r\n'), 0) ?? [];
@@ -119,7 +119,7 @@ describe('Origins', () => {
     }
   });
 
-  it('keeps both forms of a tunnel out of search engines, unless they may show it', () => {
+  it('keeps both forms of a tunnel out of search engines, unless they are allowed', () => {
     for (indexed of [false, true]) {
       for (const head of ['/t/abc/ HTTP/1.1\r\nHost: localhost', '/ HTTP/1.1\r\nHost: abc.localhost']) {
         const { stays, ends } = request(`GET ${head}`).ending;

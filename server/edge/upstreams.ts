@@ -1,4 +1,4 @@
-/** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
+/** Upstreams: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
 import type { ApiError } from '../../shared/errors.ts';
 import { hostname } from '../../shared/host.ts';
 import type { Framing } from '../../shared/http1/body.ts';
@@ -41,10 +41,13 @@ import {
   type Standing,
 } from './visitor-access.ts';
 
-/** Bytes of a form of the door's page. */
+/** Bytes of a submitted form of the access page. */
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
-/** What {@link Upstreams.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
+/**
+ * The result of {@link Upstreams.enter} for a request that is not refused; `undefined`: the tunnel has no access
+ * policy, or is not known yet.
+ */
 export type AllowedRequest = AllowedVisitor | FormEntry | Promise<Entry | undefined> | undefined;
 
 /** The relay's own WebSocket endpoints. */
@@ -61,21 +64,21 @@ export interface UpstreamsOptions {
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
-  /** Whether browsers are told to visit the relay's own address with https only. */
+  /** Whether browsers are told to use https only for the relay's own host. */
   readonly secureOnly: boolean;
-  /** Who comes into tunnels that are not open to everybody. */
+  /** Decides who has access to tunnels with an access policy. */
   readonly door: Pick<VisitorAccess, 'enter' | 'submit' | 'askAgain' | 'standing'>;
-  /** What people are told before they see a tunnel, if anything. */
+  /** The warning before a visitor sees a tunnel, if there is one. */
   readonly notice: Notice | undefined;
-  /** Monotonic ms, as coarse as the deadlines need. */
+  /** Monotonic ms, as coarse as the deadlines permit. */
   readonly now: () => number;
-  /** Reports an unexpected error, and says what to respond. */
+  /** Reports an unexpected error, and returns the error to respond with. */
   readonly unexpected: (error: unknown) => ApiError;
-  /** Told of each request that has ended, if somebody wants to know. */
+  /** Called for each request that has ended, if there is an access log. */
   readonly accessLog: AccessLog | undefined;
 }
 
-/** For a year (RFC 6797 section 6.1), and for this name only: what is below it may have tenants of its own. */
+/** For a year (RFC 6797 section 6.1), and for this name only: subdomains may have tenants of their own. */
 const SECURE_ONLY_FIELD = 'Strict-Transport-Security: max-age=31536000\r\n';
 
 export class Upstreams {
@@ -86,7 +89,7 @@ export class Upstreams {
   readonly #dialer: Dialer;
   readonly #api: ApiUpstream;
   readonly #endpoints: UpgradeEndpoints;
-  /** for tunnels with a host of their own */
+  /** for tunnels with their own host */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
   readonly #relayEnding: ResponseEnding;
@@ -122,9 +125,9 @@ export class Upstreams {
   }
 
   /**
-   * Prepares a request for where it goes.
+   * Prepares a request for its upstream.
    *
-   * @param entry what {@link enter} has said, which must not be a response
+   * @param entry the result of {@link enter}, which must not be a response
    */
   request(plan: ParsedRequest, route: Destination, peer: Peer, entry: AllowedRequest): UpstreamRequest {
     if (route.kind === 'relay') return this.#toRelay(plan, route.target, peer);
@@ -133,7 +136,7 @@ export class Upstreams {
     return this.#toTunnel(plan, route, peer, entry);
   }
 
-  /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
+  /** Whether a visitor has access, if the tunnel is already known; otherwise the lookup decides. */
   enter(
     { head, framing, route, upgrade }: ParsedRequest,
     peer: Peer,
@@ -170,7 +173,9 @@ export class Upstreams {
     return limitedAddress(peer, head, this.context.trustedProxies);
   }
 
-  /** @returns the response in place of the tunnel's, if the tunnel is already known; otherwise the lookup decides */
+  /**
+   * @returns the notice instead of the tunnel's response, if the tunnel is already known; otherwise the lookup decides
+   */
   noticeFor({ head, route }: ParsedRequest): OwnResponse | undefined {
     if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target } = route;
@@ -209,7 +214,7 @@ export class Upstreams {
       target: this.#api,
       head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
       repeatable: false,
-      // A kept stream would bypass the line in which the API's requests wait.
+      // A kept stream would bypass the scheduler of the API's requests.
       fresh: true,
       keepsStream: true,
       tunnel: undefined,
@@ -264,7 +269,7 @@ export class Upstreams {
     });
   }
 
-  /** For those who had to wait until the tunnel was known, or their password was checked. */
+  /** For visitors who had to wait until the tunnel was known, or their password was checked. */
   readonly #authorize: TunnelRequestOptions['authorize'] = async ({ plan, route, peer, entry }, tunnel) => {
     const { head, upgrade, framing } = plan;
     const { prefix, target, link } = route;
@@ -272,10 +277,10 @@ export class Upstreams {
     const hasBody = framing.kind !== 'none';
     const visit = { tunnel, prefix, target, link, upgrade, hasBody };
     const decided = await (entry ?? this.#enter(head, visit, peer));
-    // The tunnel was not known when there was still time to take the form; the page knows it now.
+    // The tunnel was not known when the form could still be read; the page is returned for it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
     if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
-    // A password takes its time to check.
+    // The tunnel may have been suspended while the password was checked.
     if (tunnel.isSuspended) return this.suspended(head);
     return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
   };
@@ -299,7 +304,7 @@ function isShort(framing: Framing): boolean {
   return framing.kind === 'none' || (framing.kind === 'length' && framing.length <= FORM_MAX_BYTES);
 }
 
-/* The other end of a request whose whole body is for the relay: a short form. */
+/* The upstream of a request whose whole body is for the relay: a short form. */
 
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
 
@@ -308,11 +313,11 @@ export interface FormOptions {
   readonly length: number;
   /** Whether the visitor waits for a 100 before it sends them. */
   readonly expectsContinue: boolean;
-  /** What is said to the body, as text; never rejects. */
+  /** The response to the body, given as text; never rejects. */
   readonly respond: (body: string) => Promise<OwnResponse>;
 }
 
-/** Takes the body, and has the relay respond to it. */
+/** Reads the body, and has the relay respond to it. */
 export function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
   let stream: FormStream | undefined;
   let isCancelled = false;

@@ -14,7 +14,7 @@ import { VisitorAccess, type Entry, isAllowedVisitor, isFormEntry } from './visi
 
 const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 
-describe('Door', () => {
+describe('VisitorAccess', () => {
   let clock: FakeClock;
   let door: VisitorAccess;
   let tunnel: { id: string; createdAt: number; account: { id: string }; access: AccessPolicy | undefined };
@@ -39,7 +39,7 @@ describe('Door', () => {
       passes,
       lastingPasses,
       hashes: {
-        // In place of a hash there is the password itself.
+        // The password itself is used instead of a hash.
         matches: async (password, hash) => {
           checks += 1;
           await Promise.resolve();
@@ -61,7 +61,7 @@ describe('Door', () => {
     tunnel.access = new AccessPolicy(anAccess(fields));
   }
 
-  /** @returns changes who may come in, once */
+  /** @returns a callback that changes the access policy, once */
   function changeTo(access: Partial<StoredAccess> | undefined): () => void {
     return () => {
       onCheck = () => {};
@@ -82,7 +82,7 @@ describe('Door', () => {
     return outcome(await door.enter(head, visitTo('/'), { address, network: address, trusted: false }));
   }
 
-  /** Fills in the page's form, whose head comes before `meanwhile`. */
+  /** Submits the page's form, whose head arrives before `meanwhile` runs. */
   async function submit(
     password: string,
     address = '192.0.2.1',
@@ -96,7 +96,7 @@ describe('Door', () => {
     return (await door.submit(head, entry, from, `culvert_password=${password}`)).status;
   }
 
-  /** Tries wrong passwords from as many addresses as there are tries. */
+  /** Tries as many wrong passwords, each from another address. */
   async function flood(tries: number): Promise<Set<number | string>> {
     const outcomes = new Set<number | string>();
     for (let each = 0; each < tries; each += 1) outcomes.add(await visit('wrong', `198.51.100.${each}`));
@@ -116,7 +116,7 @@ describe('Door', () => {
       assert.equal(await visit('fern', '203.0.113.1'), 'in');
     });
 
-    it('admits the right password from an address that has shown it before, and from no other', async () => {
+    it('accepts the right password from an address that has used it before, and from no other', async () => {
       assert.equal(await visit('fern', '203.0.113.1'), 'in');
       assert.equal(await submit('oak', '203.0.113.2'), 303);
       await flood(TUNNEL_ATTEMPTS_PER_MINUTE);
@@ -158,8 +158,8 @@ describe('Door', () => {
     });
   });
 
-  describe('when the access of a tunnel changes while a password is checked', () => {
-    it('refuses a password that was right under the previous access', async () => {
+  describe('when the access policy changes while a password is checked', () => {
+    it('refuses a password that was right under the previous policy', async () => {
       for (const change of [
         { basic: [{ user: 'ann', hash: 'other' }] },
         { basic: [{ user: 'bob', hash: 'fern' }] },
@@ -174,7 +174,7 @@ describe('Door', () => {
       assert.equal(await visit('fern'), 403);
     });
 
-    it('admits a visitor who meets the new access', async () => {
+    it('gives access to a visitor who meets the new policy', async () => {
       lock(BASIC);
       onCheck = changeTo(undefined);
       assert.equal(await visit('other'), 'open');
@@ -183,7 +183,7 @@ describe('Door', () => {
       assert.equal(await visit('other'), 'in');
     });
 
-    it('applies the new access to the form of the page', async () => {
+    it('applies the new policy to the form of the page', async () => {
       for (const [change, status] of [
         [{ password: 'other' }, 401],
         [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],
@@ -196,7 +196,7 @@ describe('Door', () => {
     });
   });
 
-  it('applies the current access when the body of a form arrives', async () => {
+  it('applies the current policy when the body of a form arrives', async () => {
     for (const [change, status] of [
       [{ password: 'other' }, 401],
       [{ password: 'oak', allow: ['10.0.0.0/8'] }, 403],
@@ -214,7 +214,7 @@ function headOf(text: string): RequestHead {
   return head;
 }
 
-/** What becomes of an entry: the status, `in` for somebody who comes in, `open` where everybody does. */
+/** The result of a request: the status, `in` for a visitor with access, `open` without an access policy. */
 function outcome(entry: Entry | undefined): number | string {
   if (entry === undefined) return 'open';
   if (isFormEntry(entry)) return 'form';

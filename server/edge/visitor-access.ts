@@ -1,6 +1,6 @@
 /**
- * The door of a tunnel: what a visitor meets where the owner has said who may come in (docs/decisions/0017-gate.md). The gate
- * decides; here is what that means for the request.
+ * Applies a tunnel's access policy to its visitors (docs/decisions/0017-gate.md). The access check decides; this turns
+ * the verdict into a response or lets the request pass.
  */
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
@@ -24,47 +24,47 @@ import type { OwnResponse } from './builtin-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './request-head.ts';
 
-/** Somebody who comes in. */
+/** A visitor who has access. */
 export interface AllowedVisitor {
-  /** who he is (server/access/access-check.ts); `undefined` where he did not have to say */
+  /** the identity (server/access/access-check.ts); `undefined` if none was required */
   readonly visitor: string | undefined;
-  /** of the `access` that let him in */
+  /** of the `access` that the visitor met */
   readonly version: string;
-  /** wall time in ms at which the visitor's right ends; `undefined` if it has no end of its own */
+  /** when the visitor's right ends, wall time in ms; `undefined` if it has no end of its own */
   readonly until?: number | undefined;
   /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
   readonly isPreflight?: true;
-  /** what of his request is not the local service's */
+  /** parts of the request that are not for the local service */
   readonly kept: Kept;
-  /** a `Set-Cookie` that makes him known */
+  /** a `Set-Cookie` that identifies the visitor */
   readonly cookie: string | undefined;
 }
 
-/** A request at the door. */
+/** A request whose access is to be decided. */
 export interface Arriving extends Visit {
-  /** what the parameter of a signed link says; `undefined` where it is not there */
+  /** the value of a signed link's parameter; `undefined` if it is missing */
   readonly link: string | undefined;
   /** Whether it offers a WebSocket. */
   readonly upgrade: boolean;
-  /** Whether it brings a body. */
+  /** Whether it has a body. */
   readonly hasBody: boolean;
 }
 
-/** Where a visitor comes from. */
+/** The sender of a request. */
 export interface Whereabouts {
   readonly address: string;
-  /** whose wrong passwords are counted together */
+  /** groups addresses whose wrong passwords are counted together */
   readonly network: string;
-  /** Whether it comes through a proxy whose forwarded fields are believed. */
+  /** Whether it comes through a proxy whose forwarded fields are trusted. */
   readonly trusted: boolean;
 }
 
-/** The request is the form of the door's own page: its body is for {@link VisitorAccess.submit}. */
+/** The request submits the form of the access page: its body is for {@link VisitorAccess.submit}. */
 export interface FormEntry {
   readonly form: Visit & { readonly access: AccessPolicy };
 }
 
-/** Whether somebody comes in, or what he is told instead. */
+/** A visitor with access, or the response instead. */
 export type Entry = AllowedVisitor | FormEntry | OwnResponse;
 
 /**
@@ -76,7 +76,7 @@ export type Standing = 'allowed' | 'barred' | 'revoked';
 export interface VisitorAccessOptions {
   readonly gate: AccessCheck;
   readonly passes: Passes;
-  /** those of who has come with a link */
+  /** of visitors who used a link */
   readonly lastingPasses: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Approvals, 'respond'>;
@@ -92,13 +92,13 @@ export interface VisitorAccessOptions {
   readonly now: () => number;
 }
 
-/** Whose password the page's is, among those that are remembered: no user of HTTP Basic has a colon in his name. */
+/** The user name for the page's password in the cache: user names of HTTP Basic cannot contain a colon. */
 const PAGE_USER = ':';
 
 export class VisitorAccess {
   readonly #options: VisitorAccessOptions;
   readonly #passed = new PassedPasswords();
-  /** networks known to have shown a right password, by tunnel */
+  /** networks known to have used a correct password, by tunnel */
   readonly #known = new TenantCache<true>(KNOWN_NETWORKS_MAX);
 
   constructor(options: VisitorAccessOptions) {
@@ -106,9 +106,9 @@ export class VisitorAccess {
   }
 
   /**
-   * @param from where the visitor comes from
-   * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, or somebody
-   *   waits for an answer, which never rejects
+   * @param from the sender of the request
+   * @returns `undefined` for a tunnel without an access policy; a promise if a password has to be checked, or the
+   *   visitor waits for an answer, which never rejects
    */
   enter(
     head: RequestHead,
@@ -120,14 +120,14 @@ export class VisitorAccess {
     const { link, prefix, upgrade, hasBody } = visit;
     const step = accessStep(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
-    // Whoever has waited goes on, if the tunnel is open by now.
+    // A waiting visitor continues if the tunnel has no access policy by now.
     if (access === undefined) return leadsOn && step !== 'password' ? redirect(visit, undefined) : undefined;
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
     const tunnel = { tunnelId, createdAt, account: account.id };
     const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, link, now: now() };
     const verdict = gate.decide(access, arrival);
-    // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
+    // A submitted form never reaches the tunnel, whatever else the request contains.
     if (verdict.kind !== 'address' && step === 'password')
       return isSentFromHere(head)
         ? { form: { ...visit, access } }
@@ -167,8 +167,8 @@ export class VisitorAccess {
   }
 
   /**
-   * Somebody has filled in the form. The tunnel's `access` of now counts: its owner may have changed it since the head of the
-   * request came.
+   * Handles a submitted form. The current `access` of the tunnel applies: its owner may have changed it since the head
+   * of the request arrived.
    *
    * @param from as for {@link enter}
    * @returns never rejects
@@ -192,7 +192,7 @@ export class VisitorAccess {
     return redirect(form, this.#cookie(form, access, 'password'));
   }
 
-  /** The page again, for a form that could not be taken. */
+  /** The page again, for a form that could not be read. */
   askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
     return this.#refuse('access-required', head, form, form.tunnel.access ?? form.access);
   }
@@ -214,8 +214,8 @@ export class VisitorAccess {
   }
 
   /**
-   * Whether a password is known to be right. This is not said where no more may be tried: one that somebody has used lately
-   * could be guessed as fast as requests come.
+   * Whether a password is known to be correct. Not used when no more attempts are allowed: otherwise, a password that
+   * was used recently could be guessed as fast as requests arrive.
    */
   #remembers(
     { tunnel }: Visit,
@@ -244,7 +244,7 @@ export class VisitorAccess {
     const { id, account } = tunnel;
     const who = triesOf(tunnel, network);
     const isKnown = this.#known.get(who) === true;
-    // Before the hash, so that many tries at once are counted, too.
+    // Before the hash, so that simultaneous attempts are also counted.
     if (attempts.take(who) > 0) return 'access-attempts';
     if (!isKnown && tunnelAttempts.take(id) > 0) {
       attempts.giveBack(who);
@@ -317,12 +317,15 @@ export class VisitorAccess {
   }
 }
 
-/** Under which name wrong passwords are counted. */
+/** The key of an address's wrong passwords at a tunnel. */
 function triesOf({ id }: LiveTunnel, network: string): string {
   return `${id} ${network}`;
 }
 
-/** Whether somebody follows a link: he is led on to the address without the parameter, which he may show and pass on. */
+/**
+ * Whether the visitor opened a link: then the relay redirects to the address without the parameter, which is safe to
+ * show and share.
+ */
 function isFollowed({ method }: RequestHead, { upgrade }: Arriving): boolean {
   return (method === 'GET' || method === 'HEAD') && !upgrade;
 }

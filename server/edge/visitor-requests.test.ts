@@ -9,7 +9,7 @@ const ID = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
 const NO_PROGRESS = { now: 0, taken: 0, sent: 0 };
 const tunnel = { slug: 'abc', account: {} } as LiveTunnel;
 
-/** What the access log says about the path of a request. */
+/** The path of a request in the access log. */
 function loggedPath(start: string, host = 'relay.example'): string | undefined {
   const bytes = Buffer.from(
     `${start} HTTP/1.1\r\nHost: ${host}\r\nReferer: https://${host}/invite/${TOKEN}\r\n\r\n`,
@@ -49,7 +49,7 @@ describe('the path in the access log', () => {
     [`GET /invite%2F${TOKEN}`, '/…'],
     [`GET /x/${Buffer.from(TOKEN).toString('hex').replaceAll(/../g, '%$&')}`, '/x/…'],
     [`GET /${TOKEN}/${ID}`, `/…/${ID}`],
-    // Mistyped or no longer the relay's: the token is still good where it belongs.
+    // Mistyped, or of another host: the token is still valid at the relay.
     [`GET /invite/${TOKEN}`, '/invite/…', 'other.example'],
     [`GET http://other.example/invite/${TOKEN}`, '/invite/…', 'other.example'],
     [`GET /invite/${TOKEN}`, '/invite/…', 'nobody.tunnels.example'],
@@ -60,7 +60,7 @@ describe('the path in the access log', () => {
     it(`of ${start.replaceAll(TOKEN, 'TOKEN')} at ${host ?? 'the relay'} is ${expected}`, () =>
       assert.equal(loggedPath(start, host), expected));
 
-  it('is the one that was sent where a tunnel serves it', () => {
+  it('is unchanged if a tunnel serves it', () => {
     assert.equal(
       loggedPath('GET /assets/index-0123456789abcdef0123456789abcdef.js', 'abc.tunnels.example'),
       '/assets/index-0123456789abcdef0123456789abcdef.js',

@@ -1,6 +1,6 @@
 /**
- * The requests of one connection, one after the other: let in, passed on to where they go, or responded to by the relay
- * itself. The connection itself stays with its owner.
+ * The requests of one connection, one after the other: refused, passed to their upstreams, or responded to by the
+ * relay itself. The connection itself stays with its owner.
  */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
@@ -27,11 +27,11 @@ import type { AllowedRequest, Upstreams } from './upstreams.ts';
 import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
 
-/** What the requests ask of their connection. */
+/** Callbacks of the requests to their connection. */
 export interface RequestsOwner {
-  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  /** Whether bytes of the body are accepted has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
-  /** The request asks for one of the relay's own WebSockets. */
+  /** The request is an upgrade to one of the relay's own WebSockets. */
   upgradeAsked(plan: ParsedRequest, target: string): void;
   /** The connection is a WebSocket from here on. */
   switched(stream: ByteStream): void;
@@ -50,15 +50,15 @@ export class VisitorRequests implements ExchangeOwner {
   /** Whether the connection ends with the response to the current request. */
   #isLast = false;
   #plan: ParsedRequest | undefined;
-  /** The current request, as where it goes receives it. */
+  /** The current request, as its upstream receives it. */
   #request: UpstreamRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
-  /** Monotonic ms at which the response of a visitor is cut who no longer has access; `undefined` for all others. */
+  /** Monotonic ms when the response is cut because its visitor no longer has access; `undefined` for all others. */
   #cutAt: number | undefined;
-  /** Where the latest request goes: to a tunnel, or to the relay. */
+  /** The upstream of the latest request: a tunnel or the relay. */
   #target: object | undefined;
-  /** Whether its stream may serve the next one. */
+  /** Whether its stream may serve the next request. */
   #keepsStream = false;
   #exchange: Exchange | undefined;
 
@@ -82,18 +82,18 @@ export class VisitorRequests implements ExchangeOwner {
     return this.#exchange;
   }
 
-  /** Where the latest request goes; the same object for the same tunnel. */
+  /** The upstream of the latest request; the same object for the same tunnel. */
   get target(): object | undefined {
     return this.#target;
   }
 
-  /** The connection ends with the next response that can still say so. */
+  /** The connection ends with the next response that can still announce it. */
   closeAfter(): void {
     this.#isLast = true;
     this.#exchange?.closeAfter();
   }
 
-  /** A well-formed request has come. */
+  /** A well-formed request has arrived. */
   begin(plan: ParsedRequest): void {
     this.#plan = plan;
     this.#outcomes.begin(plan, plan.head.bytes.length);
@@ -101,7 +101,7 @@ export class VisitorRequests implements ExchangeOwner {
     const entry = this.#origins.enter(plan, this.#peer);
     const isRefused =
       entry !== undefined && !(entry instanceof Promise) && !isAllowedVisitor(entry) && !isFormEntry(entry);
-    // Who has to wait at the door is told nothing before.
+    // Visitors who have to wait for access do not get the notice before.
     const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
     const refusal = this.#admission.begin(plan, own !== undefined);
     if (refusal?.ends === true) return this.refuse(refusal.code);
@@ -131,13 +131,13 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange.start(this.#kept.take(request.target, request.fresh));
   }
 
-  /** Whether the current request is for the relay itself: its API, or a form of a tunnel's door. */
+  /** Whether the current request is for the relay itself: its API, or a form of the access page. */
   get isOwn(): boolean {
     return this.#exchange !== undefined && this.#request?.tunnel === undefined;
   }
 
   /**
-   * Takes the current request back, if nothing of it was handed to anybody.
+   * Cancels the current request, if nothing of it was sent anywhere.
    *
    * @returns its head
    */
@@ -152,8 +152,8 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   /**
-   * The access policy of a tunnel changed, or it was suspended: ends what is under way if its visitor is no longer allowed. A
-   * suspended tunnel serves nobody.
+   * The access policy of a tunnel changed, or it was suspended: ends what is in progress if its visitor is no longer
+   * allowed. A suspended tunnel serves nobody.
    */
   review(tunnel: LiveTunnel): void {
     if (this.#request?.tunnel !== tunnel) return;
@@ -167,15 +167,15 @@ export class VisitorRequests implements ExchangeOwner {
     this.intercepted(this.#origins.suspended(this.#plan.head));
   }
 
-  /** Ends what is under way when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
+  /** Ends what is in progress when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     const isTimed = this.#cutAt !== undefined || this.#request?.entrant?.until !== undefined;
     if (isTimed) this.#endIfBarred(now);
   }
 
   /**
-   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response has
-   * {@link BARRED_RESPONSE_MS} to end.
+   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response
+   * has {@link BARRED_RESPONSE_MS} to end.
    */
   #endIfBarred(now = this.#origins.now()): void {
     if (this.#plan === undefined || this.#request === undefined) return;
@@ -185,7 +185,7 @@ export class VisitorRequests implements ExchangeOwner {
     else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
   }
 
-  /** Ends what is under way, so that no visitor takes a response for complete. */
+  /** Ends what is in progress in a way that does not look like a complete response. */
   #cut(): void {
     if (this.#exchange === undefined) this.#socket.destroy();
     else this.#exchange.cut();
@@ -205,9 +205,9 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   /**
-   * Responds to a request that may not be read on.
+   * Refuses a request whose rest may not be read.
    *
-   * @param head as much of the head as has arrived, if the head is what is wrong
+   * @param head as much of the head as has arrived, if the head is the problem
    */
   refuse(code: VisitorErrorCode, head?: string): void {
     this.#exchange?.abort();
@@ -216,12 +216,12 @@ export class VisitorRequests implements ExchangeOwner {
     this.#respond(errorResponse(code, facts, this.#origins.context.abuseContact), true);
   }
 
-  /** Responds to an upgrade to one of the relay's own WebSockets that is refused. */
+  /** Responds to a refused upgrade to one of the relay's own WebSockets. */
   refuseUpgrade(response: OwnResponse): void {
     this.#respond(response, this.#endsUnread);
   }
 
-  /** The upgrade has been let in: the connection serves no visitor from here on. */
+  /** The upgrade was accepted: the connection serves no more visitors. */
   upgraded(): void {
     this.#outcomes.end('upgraded', 101);
   }
@@ -233,7 +233,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange?.abort();
   }
 
-  /** No more requests come, though the connection is still there. */
+  /** No more requests arrive, though the connection is still open. */
   finish(): void {
     this.#admission.end();
     this.#kept.end();
@@ -242,14 +242,14 @@ export class VisitorRequests implements ExchangeOwner {
   /** The connection is gone. */
   leave(): void {
     this.#outcomes.closed();
-    // A connection that is given away may have served visitors: a proxy that pools connections uses it for whoever comes
-    // next.
+    // A connection that a client takes over may have served visitors: a proxy that pools connections uses them for any
+    // sender.
     this.#kept.end();
     this.#exchange = undefined;
     this.#admission.leave();
   }
 
-  // What an exchange reports
+  // Callbacks of the exchange
 
   flowChanged(): void {
     this.#owner.flowChanged();
@@ -271,7 +271,7 @@ export class VisitorRequests implements ExchangeOwner {
 
   staysOpen(): void {
     this.#staysOpen = true;
-    // It may have changed since the request came.
+    // The access policy may have changed since the request arrived.
     this.#endIfBarred();
   }
 
@@ -293,9 +293,9 @@ export class VisitorRequests implements ExchangeOwner {
     else this.#socket.destroy();
   }
 
-  // What the relay responds itself
+  // Responses of the relay itself
 
-  /** Responds to a well-formed request in place of its target. */
+  /** Responds to a well-formed request instead of its target. */
   #standIn(response: OwnResponse, countedIn?: RequestCounts): void {
     if (countedIn !== undefined) this.#outcomes.countIn(countedIn);
     this.#admission.refused();
@@ -308,7 +308,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#over(close);
   }
 
-  /** Whether the connection ends with a response of the relay's own: what is left of a body is not read. */
+  /** Whether the connection ends with a response of the relay itself: the rest of a body is not read. */
   get #endsUnread(): boolean {
     const plan = this.#plan;
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
@@ -324,7 +324,7 @@ export class VisitorRequests implements ExchangeOwner {
   }
 }
 
-/* How the requests of one connection end, one after the other: counted, and reported to the access log if there is one. */
+/* How the requests of one connection end: counted, and reported to the access log if there is one. */
 
 export class RequestStats {
   readonly #socket: VisitorSocket;
@@ -332,7 +332,7 @@ export class RequestStats {
   readonly #origins: Upstreams;
   /** Counts how the current request ends. */
   #outcomes: RequestCounts = requests.nowhere;
-  /** What the access log will say about it. */
+  /** The entry of the current request in the access log. */
   #access: AccessRecord | undefined;
 
   constructor(socket: VisitorSocket, peer: Peer, origins: Upstreams) {
@@ -345,7 +345,7 @@ export class RequestStats {
    * A request begins.
    *
    * @param plan `undefined` for one that is refused for its head
-   * @param headLength bytes of it that have been taken
+   * @param headLength bytes of the head
    */
   begin(plan: ParsedRequest | undefined, headLength: number): void {
     const { accessLog, context } = this.#origins;
@@ -355,13 +355,13 @@ export class RequestStats {
     this.#access = new AccessRecord(accessLog, address, plan, { now, taken: taken - headLength, sent });
   }
 
-  /** It is now known where the current request goes. */
+  /** The upstream of the current request is now known. */
   countIn(outcomes: RequestCounts): void {
     this.#outcomes = outcomes;
   }
 
   /**
-   * The current request has ended, and what was to be sent has been.
+   * The current request has ended, and its response was sent.
    *
    * @param status of the response, if one was begun
    */
@@ -377,13 +377,13 @@ export class RequestStats {
     this.#access = undefined;
   }
 
-  /** The relay has responded in place of the target. */
+  /** The relay has responded instead of the target. */
   responded({ status, refuses, error }: OwnResponse): void {
     if (error !== undefined) refusals[error] += 1;
     this.end(refuses ? 'refused' : 'answered', status, error);
   }
 
-  /** The current request has opened a WebSocket: it counts now, and is logged once it is known how much it has carried. */
+  /** The current request has opened a WebSocket: it is counted now, and logged when its byte counts are final. */
   opened(): void {
     this.#outcomes.upgraded += 1;
   }
@@ -403,21 +403,21 @@ export class RequestStats {
   }
 }
 
-/* What the access log will say about one request, from its head to its end. */
+/* The entry of one request in the access log, from its head to its end. */
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?]*/i;
 const INVITATION = /^(\/(?:v1\/invites|invite)\/).*/;
-/** As long as the token of an invitation or longer, in any spelling. */
+/** As long as the token of an invitation or longer, in any encoding. */
 const LONG_WORD = /(?:[\w-]|%[0-9A-Fa-f]{2}){32,}/g;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** How far a connection has come. */
+/** The progress of a connection. */
 export interface Progress {
   /** monotonic ms */
   readonly now: number;
-  /** bytes from the visitor that have been taken */
+  /** bytes read from the visitor */
   readonly taken: number;
-  /** bytes it was sent */
+  /** bytes sent to the visitor */
   readonly sent: number;
 }
 
@@ -473,8 +473,9 @@ function tunnelOf(plan: ParsedRequest | undefined): LiveTunnel | undefined {
 }
 
 /**
- * The path of a target, without what grants access. An invitation's token stays good after a request that was refused, was
- * sent to the wrong host or was misspelled, so that every word that could be one is hidden, unless a tunnel serves the path.
+ * The path of a target, without anything that grants access. An invitation's token stays valid after a request that
+ * was refused, sent to the wrong host or misspelled, so every word that could be one is hidden, unless a tunnel serves
+ * the path.
  *
  * @param target as sent, in any form (RFC 9112 section 3.2)
  */

@@ -6,19 +6,19 @@ import { runInNewContext } from 'node:vm';
 import { FakeSocket, settled } from '../testing/fake-socket.ts';
 import { VisitorOutput, VisitorSocket } from './visitor-socket.ts';
 
-// Asking for all objects of the class instead takes seconds in a process that has run many tests.
+// Querying all objects of the class instead takes seconds in a process that has run many tests.
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('VisitorSocket', () => {
-  it('is not kept by a connection that was handed over, which may last for days', async () => {
+  it('is not kept alive by a connection that was handed over, which may last for days', async () => {
     const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
     const handOver = (): { socket: Socket; wrapper: WeakRef<VisitorSocket> } => {
       const wrapper = new VisitorSocket(new Socket(), () => undefined, handler);
       return { socket: wrapper.release().socket, wrapper: new WeakRef(wrapper) };
     };
     const handedOver = [handOver(), handOver(), handOver()];
-    // What a reference was made to stays until the turn ends.
+    // The target of a weak reference stays alive until the current iteration of the event loop ends.
     await turn();
     collectGarbage();
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe('VisitorOutput', () => {
   let taken: number;
 
   beforeEach(() => {
-    // Far more than is written here: what counts is not how much Node would queue.
+    // Far more than is written here: the size of Node's own queue must not matter.
     socket = new FakeSocket(64 * 1024);
     taken = 0;
     output = new VisitorOutput(
@@ -48,14 +48,14 @@ describe('VisitorOutput', () => {
     socket.destroy();
   });
 
-  it('is never full for a visitor whose system takes what is sent at once, however much it is', async () => {
+  it('is never full for a visitor whose system accepts everything immediately, however much it is', async () => {
     output.send(Buffer.alloc(1024 * 1024));
     assert.equal(output.isFull, false);
     await settled();
     assert.equal(taken, 0);
   });
 
-  it('is full as long as one byte lies here, and says once that all was taken', async () => {
+  it('is full while any byte is buffered here, and reports once that all was sent', async () => {
     socket.isFast = false;
     output.send(Buffer.from('a'));
     output.send(Buffer.from('b'));
@@ -67,7 +67,7 @@ describe('VisitorOutput', () => {
     assert.deepEqual([output.isFull, taken, socket.text], [false, 1, 'ab']);
   });
 
-  it('says nothing for a visitor who has gone, nor once somebody else writes', async () => {
+  it('reports nothing for a visitor that is gone, or once another writer has taken over', async () => {
     for (const leave of [() => socket.destroy(), () => output.release()]) {
       socket = new FakeSocket();
       output = new VisitorOutput(
@@ -83,7 +83,7 @@ describe('VisitorOutput', () => {
     }
   });
 
-  it('half-closes behind what was sent', async () => {
+  it('half-closes after what was sent', async () => {
     output.send(Buffer.from('last'));
     await new Promise<void>((resolve) => output.end(resolve));
     assert.equal(socket.text, 'last');

@@ -8,15 +8,15 @@ import type { VisitorSink } from './response.ts';
 const NONE = Buffer.alloc(0);
 
 export interface VisitorSocketHandler {
-  /** Bytes have arrived and wait: see {@link VisitorSocket.takeInput}. */
+  /** Bytes have arrived: see {@link VisitorSocket.takeInput}. */
   onInput(): void;
-  /** The visitor has half-closed: everything it sends has come. */
+  /** The visitor has half-closed: everything it sends has arrived. */
   onInputEnd(): void;
   /** Something was sent to a visitor that has half-closed. */
   onOutput(): void;
-  /** Everything that was sent has been taken, after the socket was full. */
+  /** Everything that was sent has been accepted by the system, after the socket was full. */
   onOutputTaken(): void;
-  /** The connection is closed, whoever closed it. */
+  /** The connection is closed, by either side. */
   onClosed(): void;
 }
 
@@ -25,15 +25,15 @@ export class VisitorSocket implements VisitorSink {
   readonly #handler: VisitorSocketHandler;
   readonly #output: VisitorOutput;
   readonly #reads: ScheduledReads;
-  /** Bytes that have arrived and wait for their turn. */
+  /** Bytes that have arrived and wait to be processed. */
   #input: Buffer | undefined;
   #inputEnded = false;
   /** Whether further input is discarded. */
   #discards = false;
 
   /**
-   * @param socket just accepted, half-open allowed
-   * @param group with whom it takes turns when it sends much
+   * @param socket just accepted, with half-open connections allowed
+   * @param group shares its scheduling when the visitor sends much
    */
   constructor(socket: Socket, group: () => unknown, handler: VisitorSocketHandler) {
     this.#socket = socket;
@@ -64,20 +64,20 @@ export class VisitorSocket implements VisitorSink {
     return input;
   }
 
-  /** Puts the rest of what was taken back, to wait before what has come since. */
+  /** Puts back the rest of the input, before anything that has arrived since. */
   returnInput(rest: Buffer): void {
     this.#input = this.#input === undefined ? rest : joined(rest, this.#input);
   }
 
-  /** Bytes that were taken. */
+  /** Bytes that were read. */
   get bytesTaken(): number {
     return this.#socket.bytesRead - (this.#input?.length ?? 0);
   }
 
   /**
-   * Goes on reading, or stops while nobody takes the input.
+   * Resumes reading, or stops while nothing accepts the input.
    *
-   * @param isBlocked whether nothing is taken for now; otherwise reading goes on until as much waits as may wait
+   * @param isBlocked whether nothing is currently accepted; otherwise reading continues until the buffer limit
    */
   updateReading(isBlocked: boolean): void {
     if (isBlocked || (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES) this.#reads.pause();
@@ -102,7 +102,10 @@ export class VisitorSocket implements VisitorSink {
 
   // Endings
 
-  /** Half-closes after what was sent; further input is discarded. `onFlushed`: the visitor's system has taken it all. */
+  /**
+   * Half-closes after what was sent; further input is discarded. `onFlushed`: the visitor's system has accepted
+   * everything.
+   */
   end(onFlushed: () => void): void {
     this.#input = undefined;
     this.#discards = true;
@@ -110,17 +113,17 @@ export class VisitorSocket implements VisitorSink {
     this.updateReading(false);
   }
 
-  /** Closes at once. What was not sent is lost. */
+  /** Closes immediately. Unsent bytes are lost. */
   destroy(): void {
     this.#socket.destroy();
   }
 
-  /** Closes at once, in a way that cannot be mistaken for a clean end. */
+  /** Closes immediately, in a way that cannot be mistaken for a clean end. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }
 
-  /** Hands over the connection, with the bytes that wait; the handler hears nothing more from it. */
+  /** Hands over the connection and its unread bytes; the handler gets no more calls. */
   release(): { readonly socket: Socket; readonly head: Buffer } {
     const socket = this.#socket;
     this.#reads.stop();
@@ -145,12 +148,12 @@ export class VisitorSocket implements VisitorSink {
 }
 
 /**
- * The `close` that follows an error says all there is to say. One for all sockets: it stays with those that are handed over,
- * and a function made beside others that know the visitor would keep all of it for as long.
+ * The `close` that follows an error is sufficient. One function for all sockets: it stays with those that are handed
+ * over, and a closure next to others that reference the visitor would keep all of it alive.
  */
 function ignoreError(): void {}
 
-/* What goes to a visitor, and whether its system takes it. */
+/* Output to a visitor, and whether its system accepts it. */
 
 export class VisitorOutput {
   readonly #socket: Socket;
@@ -159,7 +162,7 @@ export class VisitorOutput {
   #isFull = false;
   #isReleased = false;
 
-  /** @param onTaken told when everything that was sent has been taken, after it was full */
+  /** @param onTaken called when everything that was sent has been accepted, after it was full */
   constructor(socket: Socket, onTaken: () => void) {
     this.#socket = socket;
     this.#stall = new StallGuard(socket);
@@ -167,8 +170,8 @@ export class VisitorOutput {
   }
 
   /**
-   * Whether the visitor's system has not taken all that was sent. Every byte of that lies in this process, so nothing more is to
-   * be asked for meanwhile (docs/protocol.md section 4.5).
+   * Whether the visitor's system has not accepted everything that was sent. The rest is buffered in this process, so
+   * no more should be requested until it is sent (docs/protocol.md section 4.5).
    */
   get isFull(): boolean {
     return this.#isFull;
@@ -181,13 +184,13 @@ export class VisitorOutput {
     this.#stall.watch();
   }
 
-  /** Half-closes behind what was sent. `onFlushed`: the visitor's system has taken it all. */
+  /** Half-closes after what was sent. `onFlushed`: the visitor's system has accepted everything. */
   end(onFlushed: () => void): void {
     this.#stall.watch();
     this.#socket.end(onFlushed);
   }
 
-  /** Somebody else writes from now on. */
+  /** Another writer takes over. */
   release(): void {
     this.#isReleased = true;
     this.#stall.release();
@@ -202,16 +205,16 @@ export class VisitorOutput {
   };
 }
 
-/* Cuts a visitor that takes no bytes while some are waiting for it (docs/protocol.md section 4.5). */
+/* Cuts a visitor that accepts no bytes while some are waiting for it (docs/protocol.md section 4.5). */
 
 /** How often a stalled socket is checked before it is cut. */
 const LOOKS = 6;
 const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
 
 /**
- * A socket's own timeout sees progress inside one write, which nothing else does: it skips an interval in which some bytes
- * were taken. But it also skips the first one, so a single timeout of the whole length would come after twice the time. So
- * there are several short ones, counted as long as none is skipped.
+ * A socket's own timeout is the only thing that sees progress inside one write: it skips an interval in which some
+ * bytes were accepted. But it also skips the first one, so a single timeout of the whole length would fire after twice
+ * the time. So there are several short ones, counted as long as none is skipped.
  */
 export class StallGuard {
   readonly #socket: Socket;
@@ -229,12 +232,12 @@ export class StallGuard {
     this.#socket.setTimeout(LOOK_MS);
   }
 
-  /** No bytes wait any more. */
+  /** No bytes wait. */
   relax(): void {
     this.#socket.setTimeout(0);
   }
 
-  /** Somebody else looks after the socket. */
+  /** Another owner controls the socket. */
   release(): void {
     this.relax();
     this.#socket.off('timeout', this.#onTimeout);
@@ -245,7 +248,7 @@ export class StallGuard {
     const isConsecutive = now - this.#lastLook < 1.5 * LOOK_MS;
     this.#looks = isConsecutive ? this.#looks + 1 : 1;
     this.#lastLook = now;
-    // A reset, because otherwise the system would hold the data for as long as the visitor does not take it.
+    // A reset, because otherwise the system would keep the data for as long as the visitor does not read it.
     if (this.#looks >= LOOKS) this.#socket.resetAndDestroy();
     else this.#socket.setTimeout(LOOK_MS);
   };

@@ -19,7 +19,7 @@ import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connec
 import { boundPort } from './listener.ts';
 import { Visitor } from './visitor.ts';
 
-/** The limits of one connection, with the test's own clock. */
+/** The limits of one connection, with a fake clock. */
 describe('Visitor', () => {
   let fixture: EdgeFixture;
   let server: Server;
@@ -27,7 +27,7 @@ describe('Visitor', () => {
   let visitor: Visitor;
   let peer: TestVisitor;
   let seats: ConnectionSlots;
-  /** times that its owner was told that it is gone */
+  /** number of times that its owner was notified that it is gone */
   let gone: number;
   let from: { address: string; proto: 'http'; trusted: boolean };
 
@@ -66,14 +66,14 @@ describe('Visitor', () => {
     visitor.tick(fixture.now);
   }
 
-  /** Sends bytes and waits until they have come. */
+  /** Sends bytes and waits until they have arrived. */
   async function send(text: string): Promise<void> {
     const before = socket.bytesRead;
     peer.socket.write(text);
     await until(() => socket.bytesRead === before + text.length);
   }
 
-  /** Ends the visitor's side, and waits until that has come. */
+  /** Ends the visitor's side, and waits until that has arrived. */
   async function halfClose(): Promise<void> {
     const ended = once(socket, 'end');
     peer.socket.end();
@@ -86,7 +86,7 @@ describe('Visitor', () => {
     visitor.review(fixture.tunnel);
   }
 
-  /** A request whose response has begun with these bytes; none for one that waits. */
+  /** A request whose response has begun with these bytes; without any, one that waits. */
   async function begin(answer: string, fields = ''): Promise<FakeStream> {
     peer.get('abc.localhost', '/', fields);
     await until(() => fixture.dials.length === 1);
@@ -108,7 +108,7 @@ describe('Visitor', () => {
     assert.equal(peer.text, '');
   });
 
-  it('is recorded in the access log when its request has ended, a WebSocket when it is over', async () => {
+  it('is recorded in the access log when its request has ended, a WebSocket when it has closed', async () => {
     peer.get('abc.localhost', '/socket?x', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -185,7 +185,7 @@ describe('Visitor', () => {
         await until(() => stream.ended === 'abort');
       });
 
-      it(`loses ${what} when the time of its right is over`, async () => {
+      it(`loses ${what} when its right expires`, async () => {
         fixture.entry = { ...ENTRANT, until: 1 };
         const stream = await begin(answer, fields);
         advance(500);
@@ -225,7 +225,7 @@ describe('Visitor', () => {
     });
   });
 
-  it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {
+  it('has 1 s for a request that is on its way when the shutdown begins', async () => {
     visitor.drain();
     advance(DRAIN_IDLE_MS - 1);
     assert.equal(socket.writableEnded, false);
@@ -234,7 +234,7 @@ describe('Visitor', () => {
     await peer.ended;
   });
 
-  describe('of a relay that another one replaces', () => {
+  describe('of a relay that is being replaced', () => {
     let passed: { readonly peer: object; readonly socket: PassThrough }[];
 
     beforeEach(() => {
@@ -247,7 +247,7 @@ describe('Visitor', () => {
       return Promise.resolve(next as unknown as Socket);
     }
 
-    it('waits, and is served when the other does not come', async () => {
+    it('waits, and is served if the new relay does not start', async () => {
       visitor.hold();
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       assert.equal(fixture.dials.length, 0);
@@ -255,7 +255,7 @@ describe('Visitor', () => {
       assert.equal(fixture.dials.length, 1);
     });
 
-    it('is passed on with what it has sent, a part of a head included, and with its address', async () => {
+    it('is passed on with its unread bytes, even part of a head, and with its address', async () => {
       await send('GET / HTTP/1.1\r\nHo');
       visitor.hold();
       await send('st: abc.localhost\r\n\r\n');
@@ -277,7 +277,7 @@ describe('Visitor', () => {
       assert.equal(visitor.ownWork, 'none');
     });
 
-    it('gets the response to a request that its client has, as the last one', async () => {
+    it('gets the response to a request that its client already has, as the last one', async () => {
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       const stream = fixture.openStream();
       visitor.leave(onward);
@@ -287,7 +287,7 @@ describe('Visitor', () => {
       assert.deepEqual(passed, []);
     });
 
-    it('is passed on with a request that comes later, within 10 s', async () => {
+    it('is passed on with a later request, within 10 s', async () => {
       visitor.leave(onward);
       advance(REPLACED_IDLE_MS - 1);
       await send('GET');
@@ -296,7 +296,7 @@ describe('Visitor', () => {
       assert.equal(socket.destroyed, false);
     });
 
-    it('is let go when no request comes for 10 s', async () => {
+    it('is closed if no request arrives for 10 s', async () => {
       visitor.leave(onward);
       advance(REPLACED_IDLE_MS - 1);
       assert.equal(socket.writableEnded, false);
@@ -305,7 +305,7 @@ describe('Visitor', () => {
       await peer.ended;
     });
 
-    it('is cut when the other cannot be reached', async () => {
+    it('is cut if the new relay cannot be reached', async () => {
       await send('GET');
       visitor.leave(() => Promise.reject(new Error('gone')));
       await peer.ended;
@@ -325,7 +325,7 @@ describe('Visitor', () => {
     fixture.given[0]?.destroy();
   });
 
-  it('is told 408 when its head is not complete 15 s after its first byte', async () => {
+  it('gets 408 if its head is incomplete 15 s after its first byte', async () => {
     advance(1000);
     await send('GET / HTTP/1.1\r\n');
     advance(HEAD_TIMEOUT_MS - 1);
@@ -336,7 +336,7 @@ describe('Visitor', () => {
   });
 
   for (const start of ['H', 'HEAD', 'HEAD / HTTP/1.1\r\nHost: abc.localhost\r\n']) {
-    it(`is told 408 without a body when all that came is ${JSON.stringify(start)}`, async () => {
+    it(`gets 408 without a body if all that arrived is ${JSON.stringify(start)}`, async () => {
       await send(start);
       advance(HEAD_TIMEOUT_MS);
       await peer.ended;
@@ -344,7 +344,7 @@ describe('Visitor', () => {
     });
   }
 
-  it('is told 408 after 60 s of silence within a body, but not while its client takes none', async () => {
+  it('gets 408 after 60 s of silence within a body, but not while its client accepts none', async () => {
     await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\n');
     const stream = fixture.openStream();
     advance(BODY_TIMEOUT_MS - 1);
@@ -360,7 +360,7 @@ describe('Visitor', () => {
     assert.equal(stream.ended, 'abort');
   });
 
-  it('has no deadline while the local service takes its time', async () => {
+  it('has no deadline while the local service works', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     const stream = fixture.openStream();
     advance(24 * 3600 * 1000);
@@ -386,7 +386,7 @@ describe('Visitor', () => {
       assert.deepEqual([stream.ended, gone], ['finish', 1]);
     });
 
-    it('is gone when the response has not begun 10 s later, and leaves nothing behind', async () => {
+    it('is gone if the response has not begun 10 s later, and leaves nothing behind', async () => {
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       const stream = fixture.openStream();
       await halfClose();
@@ -401,7 +401,7 @@ describe('Visitor', () => {
       );
     });
 
-    it('is gone when the response pauses for 10 s, and does not take it for complete', async () => {
+    it('is gone if the response pauses for 10 s, and does not see a complete one', async () => {
       const reset = once(peer.socket, 'error');
       await send('GET / HTTP/1.0\r\nHost: abc.localhost\r\n\r\n');
       const stream = fixture.openStream();
@@ -415,7 +415,7 @@ describe('Visitor', () => {
       assert.deepEqual([error.code, stream.ended], ['ECONNRESET', 'abort']);
     });
 
-    it('has its time for what it does not read itself, and 10 s again once it has', async () => {
+    it('has its usual time to read the response, and 10 s again once it has', async () => {
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       const stream = fixture.openStream();
       await halfClose();
@@ -432,7 +432,7 @@ describe('Visitor', () => {
       assert.equal(socket.destroyed, true);
     });
 
-    it('is gone 10 s later when there is no stream for its request yet, its body taken or not', async () => {
+    it('is gone 10 s later if there is no stream for its request yet, whether or not its body was read', async () => {
       await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 4\r\n\r\nbody');
       assert.equal(fixture.dials.length, 1);
       await halfClose();
@@ -443,7 +443,7 @@ describe('Visitor', () => {
       assert.deepEqual([fixture.cancelled, seats.busy, gone], [1, 0, 1]);
     });
 
-    it('gets the responses to all requests that it has sent, each with 10 s of its own', async () => {
+    it('gets the responses to all requests that it has sent, each within 10 s', async () => {
       await send(
         'GET /1 HTTP/1.1\r\nHost: abc.localhost\r\n\r\nGET /2 HTTP/1.1\r\nHost: abc.localhost\r\n\r\n',
       );
@@ -473,7 +473,7 @@ describe('Visitor', () => {
     });
   });
 
-  it('may go on sending for 2 s after its last response', async () => {
+  it('may continue sending for 2 s after its last response', async () => {
     peer.socket.write('nonsense\r\n\r\n');
     await peer.receives('bad-request');
     await peer.ended;
@@ -484,7 +484,7 @@ describe('Visitor', () => {
     assert.equal(socket.destroyed, true);
   });
 
-  it('gets no response to the rest of the body of a request to which the relay has responded', async () => {
+  it('gets no second response to the rest of the body of a refused request', async () => {
     const inside = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
     peer.socket.write(
       `POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${inside.length}\r\n\r\n`,
@@ -495,7 +495,7 @@ describe('Visitor', () => {
     assert.deepEqual([peer.text.match(/HTTP\/1\.1/g)?.length, fixture.dials.length], [1, 0]);
   });
 
-  it('is never given a stream again on which more came than its response', async () => {
+  it('never reuses a stream that delivered more than its response', async () => {
     await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 1\r\n\r\n');
     const stream = fixture.openStream();
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
@@ -511,7 +511,7 @@ describe('Visitor', () => {
       ['chunks', 'Transfer-Encoding: chunked'],
       ['its connection', 'Connection: close'],
     ] as const)
-      it(`sees a response broken that has begun and ends with ${how}`, async () => {
+      it(`sees an incomplete response if it has begun and ends with ${how}`, async () => {
         const broken = once(peer.socket, 'error');
         peer.socket.write('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\nupload');
         await until(() => fixture.dials.length === 1);
@@ -555,7 +555,7 @@ describe('Visitor', () => {
     });
   });
 
-  it('leaves a stream flowing for the next request, even if it took the end of a response late', async () => {
+  it('keeps a stream flowing for the next request, even if it read the end of a response late', async () => {
     peer.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -570,7 +570,7 @@ describe('Visitor', () => {
     assert.equal(stream.isPaused, false);
   });
 
-  it('leaves a WebSocket flowing, even if it took the head of the response late', async () => {
+  it('keeps a WebSocket flowing, even if it read the head of the response late', async () => {
     peer.get('abc.localhost', '/socket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -582,7 +582,7 @@ describe('Visitor', () => {
     assert.equal(stream.isPaused, false);
   });
 
-  it('that is a proxy gets another stream after somebody has logged in as the connection', async () => {
+  it('that is a proxy gets another stream after a visitor has authenticated the connection', async () => {
     from.trusted = true;
     const text = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: NTLM abc\r\n\r\n';
     for (const which of ['first', 'second']) {
@@ -595,11 +595,11 @@ describe('Visitor', () => {
     }
   });
 
-  it('is not read from while more than 64 KiB wait for their turn', async () => {
+  it('is not read from while more than 64 KiB wait to be processed', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     peer.socket.write('x'.repeat(10 * 1024 * 1024));
     await until(() => socket.isPaused());
-    // What one read brings, at most 64 KiB, may be added to that.
+    // One more read, of at most 64 KiB, may be added to that.
     const waiting = socket.bytesRead;
     assert.ok(waiting >= BACKLOG_MAX_BYTES && waiting < 2 * BACKLOG_MAX_BYTES + 100, `${waiting} bytes`);
   });

@@ -1,6 +1,6 @@
 /**
- * One inbound connection: collects request heads, gets one request after the other served, and ends cleanly. The same
- * connection may go from tunnel to tunnel and to the API.
+ * One inbound connection: reads request heads, serves one request after the other, and ends cleanly. A connection may
+ * switch between tunnels and the API.
  */
 import type { Socket } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
@@ -29,18 +29,18 @@ import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
 import { VisitorOutput, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 /**
- * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
- * relay's own sockets is being decided. `lingering`: served for the last time, further input is discarded. `piped`: a
- * WebSocket, out of this class's hands except for its end. `passed`: the same for a connection that another relay serves. `gone`:
- * closed, or given away.
+ * `head`: between requests or inside a head. `exchange`: a request is in progress. `upgrading`: an upgrade to one of
+ * the relay's own sockets is being decided. `lingering`: the last response was sent, further input is discarded.
+ * `piped`: a WebSocket, no longer controlled by this class except for its end. `passed`: the same for a connection
+ * that another relay serves. `gone`: closed, or given away.
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering' | 'gone';
 
-/** What a connection asks of the edge that holds it. */
+/** Callbacks of a connection to the edge. */
 export interface VisitorOwner {
-  /** Says for each of its requests whether it is let in. */
+  /** Returns the limiter that decides on each of its requests. */
   enter(visitor: Visitor): ConnectionLimiter;
-  /** Told once, when the connection is closed or given away. */
+  /** Called once, when the connection is closed or given away. */
   gone(visitor: Visitor): void;
 }
 
@@ -57,11 +57,11 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   #draining = false;
   /** whether requests wait until it is known which relay serves them */
   #isHeld = false;
-  /** the relay that serves requests in place of this one */
+  /** the relay that serves requests instead of this one */
   #onward: Onward | undefined;
-  /** whether it comes from the relay that this one has replaced */
+  /** whether it was passed on by the relay that this one has replaced */
   readonly #isPassed: boolean;
-  /** Monotonic ms at which its current time limit ends. */
+  /** Monotonic ms when its current time limit ends. */
   #deadline: number;
 
   constructor(socket: Socket, peer: Peer, origins: Upstreams, owner: VisitorOwner, isPassed = false) {
@@ -74,13 +74,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
   }
 
-  // What the edge asks
+  // For the edge
 
   /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     this.#requests.tick(now);
     if (now < this.#deadline) return;
-    // A reset: what it was sent, if it still reads, must not pass for a whole response.
+    // A reset: if the visitor still reads, it must not see a complete response.
     if (this.#mayHaveLeft) return this.#socket.reset();
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
     const head = this.#state === 'head' ? this.#reader.text : undefined;
@@ -91,8 +91,8 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   /**
-   * The relay is shutting down: the next response that can say so is the connection's last. If none is due, a request that
-   * may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   * The relay is shutting down: the next response that can announce it is the connection's last. If none is due, a
+   * request that may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
    */
   drain(): void {
     this.#draining = true;
@@ -100,7 +100,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
   }
 
-  /** Requests that come now wait, and those to the relay itself whose turn has not come. */
+  /** New requests wait, as do those to the relay itself that are not yet scheduled. */
   hold(): void {
     this.#isHeld = true;
     if (this.#requests.isOwn && this.#requests.exchange?.hasStream !== true) this.#recall();
@@ -112,7 +112,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#process();
   }
 
-  /** Another relay serves from now on; what has been handed to a tunnel or the API is finished here. */
+  /** Another relay serves from now on; requests already sent to a tunnel or the API are completed here. */
   leave(onward: Onward): void {
     this.#onward = onward;
     this.#recall();
@@ -122,7 +122,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     else this.#deadline = this.#origins.now() + REPLACED_IDLE_MS;
   }
 
-  /** Takes a request back of which nobody has got anything. */
+  /** Cancels a request that was not sent anywhere yet. */
   #recall(): void {
     const head = this.#requests.recall();
     if (head === undefined) return;
@@ -130,13 +130,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#socket.returnInput(head);
   }
 
-  /** Whether the relay itself is at work on a request. `unread`: one whose body has not come to its end. */
+  /** Whether the relay itself is processing a request. `unread`: one whose body has not ended. */
   get ownWork(): 'none' | 'unread' | 'read' {
     if (!this.#requests.isOwn) return 'none';
     return this.#requests.exchange?.requestDone === true ? 'read' : 'unread';
   }
 
-  /** Responds to a request whose body does not come to its end while the relay waits for it. */
+  /** Responds to a request whose body does not end while the relay waits for it. */
   refuseUnread(): void {
     this.#requests.refuse('relay-busy');
   }
@@ -147,7 +147,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
   }
 
-  /** Others may come into a tunnel than before. */
+  /** The access policy of a tunnel changed. */
   review(tunnel: LiveTunnel): void {
     this.#requests.review(tunnel);
   }
@@ -156,7 +156,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
   }
 
-  /** A visitor in the middle of a head is told why. */
+  /** A visitor in the middle of a head gets a response. */
   giveWay(): void {
     if (this.#state !== 'head') return;
     if (this.#reader.partial) this.#requests.refuse('relay-busy', this.#reader.text);
@@ -168,13 +168,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#socket.destroy();
   }
 
-  // What comes in
+  // Input
 
   onInput(): void {
     this.#process();
   }
 
-  /** Takes as much of the input as its state allows. */
+  /** Reads as much of the input as its state allows. */
   #process(): void {
     if (this.#processing) return;
     if (this.#onward !== undefined && this.#state === 'head' && this.#socket.hasInput)
@@ -194,7 +194,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   #takesInput(): boolean {
-    // A visitor that does not take its responses is not read on.
+    // No input is read from a visitor that does not read its responses.
     if (this.#state === 'head') return !this.#isHeld && !this.#socket.isFull;
     return this.#state === 'exchange' && this.#requests.exchange?.takesBody === true;
   }
@@ -221,7 +221,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#watchBody();
   }
 
-  /** A request body may be silent for this long, unless it is the other side that does not take it. */
+  /** A request body may be silent for this long, unless the other side does not accept it. */
   #watchBody(): void {
     const { exchange } = this.#requests;
     if (exchange === undefined || this.#inputEnded) return;
@@ -231,26 +231,26 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
 
   onInputEnd(): void {
     this.#inputEnded = true;
-    // A WebSocket has no half: a peer that ends its side before it has one wants none.
+    // A WebSocket cannot be half-open: a peer that ends its side before it is open does not want one.
     if (this.#state === 'upgrading') return this.#socket.destroy();
     this.#deadline = this.#mayHaveLeft ? this.#leaveBy : this.#deadline;
     this.#process();
   }
 
   /**
-   * Whether the visitor has closed its side while a request is under way. It may wait for the response, or be gone. Only a write
-   * tells which: Node stops watching a socket after the end of its input.
+   * Whether the visitor has closed its side during a request. It may wait for the response, or be gone. Only a write
+   * reveals which: Node stops watching a socket after the end of its input.
    */
   get #mayHaveLeft(): boolean {
     return this.#inputEnded && this.#state === 'exchange';
   }
 
-  /** When such a visitor counts as gone unless it is sent something. A full socket has a time limit of its own. */
+  /** When such a visitor counts as gone unless it is sent something. A full socket has its own time limit. */
   get #leaveBy(): number {
     return this.#socket.isFull ? Infinity : this.#origins.now() + LEAVE_TIMEOUT_MS;
   }
 
-  /** The visitor has half-closed and everything it sent has been taken. */
+  /** The visitor has half-closed and everything it sent has been read. */
   #inputIsOver(): void {
     if (this.#state === 'head') this.#end();
     else if (this.#requests.exchange?.requestDone === false) this.#socket.destroy();
@@ -266,7 +266,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#process();
   }
 
-  // What its requests report
+  // Callbacks of its requests
 
   flowChanged(): void {
     this.#watchBody();
@@ -281,7 +281,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   upgradeAsked(plan: ParsedRequest, target: string): void {
-    // Its connection would end with the relay before.
+    // Its connection would end with the previous relay.
     if (this.#isPassed)
       return this.#requests.refuseUpgrade(
         upgradeRefusal(new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' })),
@@ -317,7 +317,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     if (this.#inputEnded) socket.emit('end');
   }
 
-  /** The rest of the connection is for another relay. */
+  /** Another relay serves the rest of the connection. */
   #passOn(onward: Onward): void {
     this.#state = 'passed';
     this.#deadline = Infinity;
@@ -357,13 +357,14 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 }
 
-/* Joins a visitor's connection and a stream once both speak WebSocket and there is nothing left to follow. */
+/* Joins a visitor's connection and a stream once both speak WebSocket, with nothing left to parse. */
 
 /**
- * Passes bytes on in both directions until one side ends; then the other is ended too (docs/protocol.md section 6.3).
+ * Passes bytes on in both directions until one side ends; then the other is ended as well (docs/protocol.md section
+ * 6.3).
  *
- * @param socket with nothing listening to it but for errors
- * @param group with whom it takes turns when it sends much
+ * @param socket without listeners, except for errors
+ * @param group shares its scheduling when the visitor sends much
  * @param onClosed called once, when the visitor's connection is closed
  */
 export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
@@ -402,24 +403,24 @@ export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClose
 /* The rest of a visitor's connection, for the relay that has replaced this one. */
 
 /**
- * Opens a connection to the relay that serves in place of this one.
+ * Opens a connection to the relay that serves instead of this one.
  *
- * @param onReset called when the visitor is to be cut in a way that cannot be mistaken for a clean end
+ * @param onReset called when the visitor must be cut in a way that cannot be mistaken for a clean end
  */
 export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
 
-/** A visitor's connection with nothing under way on it. */
+/** A visitor's connection without a request in progress. */
 export interface Rest {
   readonly socket: Socket;
-  /** what the visitor has sent, and nobody has read */
+  /** unread bytes of the visitor */
   readonly bytes: Buffer;
   /** whether that is all the visitor will send */
   readonly hasEnded: boolean;
 }
 
 /**
- * Joins both until they end, each direction for itself. Where the other relay cannot be reached or breaks off, the visitor is
- * cut.
+ * Joins both until they end, each direction separately. If the other relay cannot be reached or breaks off, the
+ * visitor is cut.
  *
  * @param onClosed called once, when the visitor's connection is closed
  */

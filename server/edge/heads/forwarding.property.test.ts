@@ -26,7 +26,7 @@ const context: EdgeContext = {
 const PEER: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };
 
 const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH');
-// Bytes from 0x80 up in a target are passed on, and Node refuses them: openly, so nothing is read in two ways.
+// Bytes from 0x80 up in a target are passed on, and Node refuses them: openly, so nothing is interpreted in two ways.
 const target = fc.oneof(
   fc.constantFrom(
     '/',
@@ -107,7 +107,7 @@ interface Seen {
   readonly body: string;
 }
 
-describe('a request that is forwarded, read by Node', () => {
+describe('a forwarded request, parsed by Node', () => {
   it('is exactly the request that was accepted, and the next one begins after it', async () => {
     let forwarded = 0;
     await fc.assert(
@@ -116,8 +116,7 @@ describe('a request that is forwarded, read by Node', () => {
         const text = `${given.method} ${given.target} HTTP/${given.version}\r\n${lines}\r\n`;
         const plan = parseRequest(Buffer.from(text, 'latin1'), context);
         if (typeof plan === 'string' || plan.route.kind !== 'tunnel') return;
-        // After an upgrade request the relay sends nothing before the response, and Node says nothing about what comes
-        // there.
+        // After an upgrade request the relay sends nothing before the response, and Node does not report what follows.
         if (plan.upgrade) return;
         forwarded += 1;
         const { target: path, prefix } = plan.route;
@@ -165,8 +164,7 @@ function bodyFor({ framing }: ParsedRequest, wanted: string): [string, string] {
 }
 
 /**
- * Every field that is not about the connection arrives as sent and in order, and only the relay sets the fields that are its
- * own.
+ * Every field that is not about the connection arrives unchanged and in order, and only the relay sets its own fields.
  */
 function assertFields(fields: Seen['fields'], plan: ParsedRequest, prefix: string): void {
   const named = new Set(
