@@ -1,6 +1,6 @@
 /**
- * What a relay that is alone (standalone-tunnels.ts) does differently with its tunnels than one of several on a database
- * (shared-tunnels.ts).
+ * What differs between the tunnels of a standalone relay (standalone-tunnels.ts) and those of a relay that shares its
+ * database with others (shared-tunnels.ts).
  */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -19,23 +19,23 @@ export interface CoordinationDeps {
   readonly sync: StoreSync;
   readonly clock: Clock;
   readonly log: Log;
-  /** how long the name of an ended tunnel stays with its account, in seconds */
+  /** how long the name of an ended tunnel is reserved for its account, in seconds */
   readonly nameHold: number;
-  /** told when others may come into a tunnel than before, or ask to */
+  /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
-  /** told when a tunnel has left the registry */
+  /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
 export interface Coordination {
   readonly lifecycle: Lifecycle;
   /**
-   * Brings those tunnels to life that nobody has to ask for.
+   * Loads the tunnels that are not loaded on demand.
    *
    * @throws StoreError
    */
   start(): Promise<void>;
-  /** Nothing expires after this, and nothing is asked of the store. */
+  /** After this nothing expires, and the store is not queried. */
   stop(): void;
   /**
    * Learns what other relays have done to an account's tunnels.
@@ -50,8 +50,8 @@ export interface Coordination {
    */
   followTunnel(id: string): Promise<void>;
   /**
-   * Looks in the store for a tunnel that this relay has not met, by its slug; rejects with StoreError. `undefined` if it has
-   * met all there are.
+   * Looks up a tunnel that this relay does not know yet in the store, by its slug; rejects with StoreError.
+   * `undefined` if it knows all tunnels.
    */
   readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
   /** The same by its domain, which must be verified. */
@@ -59,29 +59,29 @@ export interface Coordination {
   /**
    * Ends a tunnel that is closed here, first in the store.
    *
-   * @param closed what the store is told
-   * @returns false if somebody else ended it first, here or on another relay
+   * @param closed the record for the store
+   * @returns false if it was already ended, here or on another relay
    * @throws StoreError
    */
   close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean>;
   /**
    * Makes the store move an expiry later by `by` ms, to no later than `max` ms from now.
    *
-   * @returns the new one; `undefined` when other relays have ended the tunnel or extended it too far meanwhile
+   * @returns the new one; `undefined` if other relays have ended the tunnel or extended it too far
    * @throws StoreError
    */
   storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined>;
   /**
-   * What operators have done to accounts and tunnels was applied to all that live here. What was read from the store before is
-   * older than that.
+   * Admin actions on accounts and tunnels have been applied to all live tunnels. Anything read from the store earlier
+   * is older than that.
    */
   ordersFollowed(): void;
-  /** Ends tunnels that the store has removed with their domain, here and elsewhere. */
+  /** Ends tunnels that the store has removed together with their domain, here and on other relays. */
   displace(ids: readonly string[]): void;
-  /** Tells other relays what happened to a tunnel here. */
+  /** Notifies other relays of a change to a tunnel here. */
   tell(news: TunnelNews): void;
-  /** Another relay has done something to a tunnel. */
+  /** Another relay has changed a tunnel. */
   hear(news: TunnelNews): void;
-  /** Makes up, in the background, for news that may have been missed. */
+  /** Catches up, in the background, on notifications that may have been missed. */
   review(): void;
 }

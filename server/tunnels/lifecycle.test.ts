@@ -38,7 +38,7 @@ describe('Expiry', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('ends a tunnel that was prolonged later, without another timer meanwhile', () => {
+  it('ends a tunnel that was prolonged at its later deadline, with a single timer', () => {
     const tunnel = watched(1000);
     tunnel.prolong(tunnel.expiresAt + 500);
     assert.equal(clock.pending, 1);
@@ -82,7 +82,7 @@ describe('Expiry', () => {
     assert.deepEqual(expired, [tunnel]);
   });
 
-  it('forgets what was closed', () => {
+  it('forgets closed tunnels', () => {
     expiry.forget(watched(1000));
     watched(1000);
     expiry.stop();

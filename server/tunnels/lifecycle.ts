@@ -1,4 +1,4 @@
-/** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
+/** How tunnels come to life on this relay and how they end: keeps the registry, the expiry and the store consistent. */
 import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
@@ -21,15 +21,15 @@ export interface LifecycleDeps {
   readonly sync: StoreSync;
   readonly clock: Clock;
   readonly log: Log;
-  /** how long the name of an ended tunnel stays with its account, in seconds */
+  /** how long the name of an ended tunnel is reserved for its account, in seconds */
   readonly nameHold: number;
-  /** told when a tunnel has traffic that the store does not know */
+  /** called when a tunnel has traffic that is not stored yet */
   readonly onTraffic: (tunnel: LiveTunnel) => void;
-  /** told when the time of a tunnel is over */
+  /** called when a tunnel's deadline has passed */
   readonly onExpired: (tunnel: LiveTunnel) => void;
-  /** told when others may come into a tunnel than before, or ask to */
+  /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
-  /** told when a tunnel has left the registry */
+  /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
@@ -62,7 +62,7 @@ export class Lifecycle {
     this.#expiry.stop();
   }
 
-  /** Tunnels expire again, those whose time was over meanwhile at once. */
+  /** Tunnels expire again; those whose deadline has passed do so immediately. */
   resume(): void {
     for (const tunnel of this.#registry.all()) this.#expiry.watch(tunnel);
   }
@@ -71,21 +71,21 @@ export class Lifecycle {
     const tunnel = new LiveTunnel(owned, this.#clock, this.#onTraffic);
     this.#registry.add(tunnel);
     this.#expiry.watch(tunnel);
-    // They have knocked at another relay, or before this one was started again.
+    // Visitors have asked for approval on another relay, or before this one was restarted.
     if (owned.tunnel.knocks !== null) this.#onAccess(tunnel);
     return tunnel;
   }
 
   /**
-   * Does not wait for the store: what has expired is gone even while the store is down.
+   * Does not wait for the store: an expired tunnel is gone even while the store is down.
    *
-   * @param released what the store is then told
+   * @param released the record for the store
    */
   endExpired(tunnel: LiveTunnel, released = this.expired(tunnel)): void {
     if (this.end(tunnel, 'expired')) this.#sync.noteGone(released);
   }
 
-  /** @returns false when the tunnel was gone already */
+  /** @returns false if the tunnel was already gone */
   end(tunnel: LiveTunnel, reason: EndReason): boolean {
     if (!this.#registry.remove(tunnel)) return false;
     this.#expiry.forget(tunnel);
@@ -96,12 +96,12 @@ export class Lifecycle {
     return true;
   }
 
-  /** Links of a tunnel let nobody in any more: see {@link RevokedLinks.add}. */
+  /** Revokes links of a tunnel: see {@link RevokedLinks.add}. */
   revokeLinks(tunnel: LiveTunnel, links: readonly RevokedLink[]): void {
     if (tunnel.revokedLinks.add(links, this.#clock.now())) this.#onAccess(tunnel);
   }
 
-  /** Says who may come into a tunnel from now on: see {@link LiveTunnel.setAccess}. */
+  /** Changes the access policy of a tunnel: see {@link LiveTunnel.setAccess}. */
   setAccess(tunnel: LiveTunnel, access: StoredAccess | null, revision: number): void {
     const before = tunnel.access;
     tunnel.setAccess(access, revision);
@@ -113,12 +113,12 @@ export class Lifecycle {
     if (tunnel.setTerms(terms, revision)) this.#expiry.watch(tunnel);
   }
 
-  /** Says who knocks at a tunnel from now on: see {@link LiveTunnel.setKnocks}. */
+  /** Updates the approval requests at a tunnel: see {@link LiveTunnel.setKnocks}. */
   setKnocks(tunnel: LiveTunnel, knocks: StoredKnocks | null, revision: number): void {
     if (tunnel.setKnocks(knocks, revision)) this.#onAccess(tunnel);
   }
 
-  /** Keeps visitors away from a tunnel, or lets them in again. */
+  /** Suspends a tunnel, or lifts its suspension. */
   suspend(tunnel: LiveTunnel, reason: string | null): void {
     if (tunnel.suspended === reason) return;
     tunnel.suspended = reason;
@@ -126,7 +126,7 @@ export class Lifecycle {
     this.#onAccess(tunnel);
   }
 
-  /** Takes over what the store now has of a suspension: of the tunnel itself, or of its account. */
+  /** Applies the stored suspension of the tunnel itself, or of its account. */
   followSuspension(tunnel: LiveTunnel, { tunnel: { suspended }, account }: OwnedTunnel): void {
     this.setAccount(tunnel, account);
     this.suspend(tunnel, suspended);
@@ -139,7 +139,7 @@ export class Lifecycle {
     if (wasSuspended !== (account.suspended !== null)) this.#onAccess(tunnel);
   }
 
-  /** Takes over what the store now has of a tunnel. */
+  /** Applies the stored state of a tunnel. */
   follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
     this.setTerms(tunnel, stored, stored.termsRevision);
     tunnel.follow(stored);
@@ -148,7 +148,7 @@ export class Lifecycle {
     this.setKnocks(tunnel, stored.knocks, stored.knocksRevision);
   }
 
-  /** Its time was over, and no longer is. */
+  /** The tunnel had expired, but was extended. */
   goOn(tunnel: LiveTunnel): void {
     this.#expiry.watch(tunnel);
   }
@@ -161,12 +161,12 @@ export class Lifecycle {
     return tunnel.deadline <= this.#clock.monotonic();
   }
 
-  /** What the store is told about a tunnel that has expired, whatever it knows about it. */
+  /** The record for the store of a tunnel that has expired, even if the store has another expiry. */
   expired(tunnel: LiveTunnel): ReleasedTunnel {
     return this.released(tunnel, tunnel.account, tunnel.expiresAt);
   }
 
-  /** @param at wall time in ms at which it ended */
+  /** @param at when it ended, wall time in ms */
   released(
     { id, slug }: { readonly id: string; readonly slug: string },
     { id: accountId }: AccountRecord,
@@ -189,7 +189,7 @@ export class Expiry {
     this.#onExpired = onExpired;
   }
 
-  /** Again where its deadline has moved to an earlier time. */
+  /** Repeat the call when its deadline has moved to an earlier time. */
   watch(tunnel: LiveTunnel): void {
     this.#timers.get(tunnel)?.cancel();
     const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
@@ -207,7 +207,7 @@ export class Expiry {
     this.#timers.clear();
   }
 
-  /** Of a deadline that has moved to a later time nobody is told, so a timer may fire too early. */
+  /** Nothing reports that a deadline has moved to a later time, so a timer may fire too early. */
   #check(tunnel: LiveTunnel): void {
     if (tunnel.deadline > this.#clock.monotonic()) {
       this.watch(tunnel);

@@ -21,7 +21,7 @@ describe('LiveTunnel', () => {
     return new LiveTunnel({ tunnel, account }, clock, () => (notes += 1));
   }
 
-  it('takes no word for who may come in that is older than what it knows', () => {
+  it('ignores an access policy that is older than the one it has', () => {
     const tunnel = live();
     const locked = {
       version: 'v',
@@ -42,7 +42,7 @@ describe('LiveTunnel', () => {
   });
 
   describe('counters', () => {
-    it('go on from what was stored', () => {
+    it('continue from the stored values', () => {
       const tunnel = live();
       tunnel.countIn(10);
       tunnel.countOut(20);
@@ -50,7 +50,7 @@ describe('LiveTunnel', () => {
       assert.deepEqual([tunnel.bytesIn, tunnel.bytesOut, tunnel.requests], [15, 26, 8]);
     });
 
-    it('tell what the store does not know yet, until it does', () => {
+    it('report what is not stored yet, until it is', () => {
       const tunnel = live();
       const unstored = () => {
         const { bytesIn, bytesOut, requests } = tunnel.unstored();
@@ -69,7 +69,7 @@ describe('LiveTunnel', () => {
       assert.deepEqual(unstored(), [0, 0, 0]);
     });
 
-    it('note the first traffic only, and again after it was collected', () => {
+    it('notify of the first traffic only, and again after it was collected', () => {
       const tunnel = live();
       for (let i = 0; i < 3; i += 1) tunnel.countIn(1);
       assert.equal(notes, 1);
@@ -123,7 +123,7 @@ describe('LiveTunnel', () => {
     });
 
     for (const jump of [HOUR, -HOUR, 30 * 24 * HOUR]) {
-      it(`is moved by the time that has passed in idle mode, not by a wall clock set by ${jump / HOUR} h`, () => {
+      it(`is moved by the elapsed time in idle mode, not by a wall clock set by ${jump / HOUR} h`, () => {
         const tunnel = live(true);
         const { expiresAt } = tunnel;
         clock.jump(jump);
@@ -149,14 +149,14 @@ describe('tunnelUrls', () => {
     pathForm: true,
   };
 
-  it('hands out the subdomain, with the port of the relay', () => {
+  it('returns the subdomain, with the port of the relay', () => {
     assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount(), domain: null }, local), {
       public_url: 'http://web.localhost:8080',
       urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
     });
   });
 
-  it('has no address below the relay without the path form', () => {
+  it('returns no address below the relay without the path form', () => {
     const addresses = { ...local, pathForm: false };
     assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount(), domain: null }, addresses), {
       public_url: 'http://web.localhost:8080',
@@ -164,7 +164,7 @@ describe('tunnelUrls', () => {
     });
   });
 
-  it('hands out the address below the account if there is one', () => {
+  it('returns the address below the account if there is one', () => {
     assert.deepEqual(
       tunnelUrls({ slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null }, hosted),
       {
@@ -178,7 +178,7 @@ describe('tunnelUrls', () => {
     );
   });
 
-  it("hands out the tunnel's domain if there is one, with the port of the relay", () => {
+  it("returns the tunnel's domain if there is one, with the port of the relay", () => {
     const account = anAccount({ subdomain: 'acme' });
     const tunnel = { slug: 'web', account, domain: 'app.shop.example' };
     const { public_url, urls } = tunnelUrls(tunnel, local);

@@ -1,5 +1,5 @@
-/** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
-import type { Tunnel } from '../../shared/tunnel.ts';
+/** One live tunnel: its state in memory for routing, counting and the API. */
+import type { TunnelUrls } from '../../shared/tunnel.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
@@ -20,10 +20,10 @@ export class LiveTunnel {
   readonly name: string;
   /** its owner, replaced when the owner's plan has changed */
   account: AccountRecord;
-  /** why it was suspended; `null` for one that was not */
+  /** why it was suspended; `null` if it is not */
   suspended: string | null;
   readonly revokedLinks: RevokedLinks;
-  /** of its account, in the one spelling that is kept; `null` for none */
+  /** domain of its account, normalized; `null` for none */
   readonly domain: string | null;
   /** wall time in ms */
   readonly createdAt: number;
@@ -35,7 +35,7 @@ export class LiveTunnel {
   #idle: boolean;
   #termsRevision: number;
   #deadline: number;
-  /** how far the wall clock was ahead of the monotonic one when the tunnel came to life */
+  /** difference between the wall clock and the monotonic one when the tunnel came to life */
   readonly #wallAhead: number;
   #bytesIn: number;
   #bytesOut: number;
@@ -47,12 +47,12 @@ export class LiveTunnel {
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
-  /** Whether the store is being told of traffic, and may or may not have counted it by now. */
+  /** Whether a write of traffic is in progress, which the store may or may not have counted yet. */
   #storing = false;
 
   /**
-   * @param owned the tunnel as it was stored just now or at the last run
-   * @param onTraffic called for the first traffic after the tunnel was made and after each `unstored()`
+   * @param owned the tunnel as it was stored just now or in a previous run
+   * @param onTraffic called for the first traffic after the tunnel was created and after each `unstored()`
    */
   constructor(owned: OwnedTunnel, clock: Clock, onTraffic: (tunnel: LiveTunnel) => void) {
     const { tunnel, account } = owned;
@@ -92,17 +92,17 @@ export class LiveTunnel {
     return this.#ttl;
   }
 
-  /** Whether traffic prolongs its life. */
+  /** Whether traffic prolongs the tunnel. */
   get idle(): boolean {
     return this.#idle;
   }
 
-  /** Wall time in ms at which it expires, as shown and stored. */
+  /** When it expires, wall time in ms, as shown and stored. */
   get expiresAt(): number {
     return Math.round(this.#deadline + this.#wallAhead);
   }
 
-  /** The same as the store has it, which is all that other relays know. */
+  /** The stored expiry, the only one that other relays know. */
   get storedExpiresAt(): number {
     return this.#storedExpiresAt;
   }
@@ -112,22 +112,22 @@ export class LiveTunnel {
     return this.#deadline;
   }
 
-  /** The wall time at which it would expire, as {@link expiresAt} shows it, if it had `ms` left. */
+  /** When it would expire with `ms` left, wall time in ms, as {@link expiresAt} shows it. */
   expiryAfter(ms: number): number {
     return Math.round(this.#clock.monotonic() + ms + this.#wallAhead);
   }
 
-  /** Bytes from visitors handed to the client, heads included. */
+  /** Bytes from visitors sent to the client, heads included. */
   get bytesIn(): number {
     return this.#bytesIn;
   }
 
-  /** Bytes from the client to visitors, heads included. */
+  /** Bytes from the client sent to visitors, heads included. */
   get bytesOut(): number {
     return this.#bytesOut;
   }
 
-  /** Requests handed to the client. */
+  /** Requests sent to the client. */
   get requests(): number {
     return this.#requests;
   }
@@ -137,32 +137,32 @@ export class LiveTunnel {
     this.#noteTraffic();
   }
 
-  /** @param bytes from a visitor, handed to the client */
+  /** @param bytes from a visitor, sent to the client */
   countIn(bytes: number): void {
     this.#bytesIn += bytes;
     this.#noteTraffic();
   }
 
-  /** @param bytes from the client, handed to a visitor */
+  /** @param bytes from the client, sent to a visitor */
   countOut(bytes: number): void {
     this.#bytesOut += bytes;
     this.#noteTraffic();
   }
 
-  /** Whether whoever runs the relay keeps visitors away from it, or from all of its owner. */
+  /** Whether an operator has suspended the tunnel or its owner's account. */
   get isSuspended(): boolean {
     return this.suspended !== null || this.account.suspended !== null;
   }
 
-  /** Who may come in; `undefined`: everybody. Another object after each change. */
+  /** The access policy; `undefined`: none. A different object after each change. */
   get access(): AccessPolicy | undefined {
     return this.#access;
   }
 
   /**
-   * Says who may come in from now on.
+   * Changes the access policy.
    *
-   * @param revision how often that has changed; what was read earlier changes nothing
+   * @param revision number of changes so far; older data is ignored
    */
   setAccess(access: StoredAccess | null, revision: number): void {
     if (revision <= this.#accessRevision) return;
@@ -170,20 +170,20 @@ export class LiveTunnel {
     this.#access = held(access);
   }
 
-  /** Who knocks, at the door that there is now. */
+  /** The approval requests under the current access policy. */
   get knocks(): ApprovalRequests {
     return this.#knocks.version === this.#access?.version ? this.#knocks : NO_APPROVALS;
   }
 
-  /** Of who may come in and who knocks, as the store has them. */
+  /** Stored revisions of the access policy and the approval requests. */
   get revisions(): KnockRevisions {
     return { accessRevision: this.#accessRevision, knocksRevision: this.#knocksRevision };
   }
 
   /**
-   * Says who knocks from now on.
+   * Updates the approval requests.
    *
-   * @param revision how often that has changed; what was read earlier changes nothing
+   * @param revision number of changes so far; older data is ignored
    * @returns whether it has changed
    */
   setKnocks(knocks: StoredKnocks | null, revision: number): boolean {
@@ -194,9 +194,9 @@ export class LiveTunnel {
   }
 
   /**
-   * A client has taken the tunnel over, with a port and a life of its own; the expiry may move to an earlier time.
+   * A client has taken the tunnel over, with its own port and lifetime; the expiry may move to an earlier time.
    *
-   * @param revision how often that has happened; what was read earlier changes nothing
+   * @param revision number of takeovers so far; older data is ignored
    * @returns whether anything has changed
    */
   setTerms({ localPort, ttl, idle, expiresAt }: Omit<TunnelTerms, 'access'>, revision: number): boolean {
@@ -210,14 +210,14 @@ export class LiveTunnel {
     return true;
   }
 
-  /** Moves the expiry to a later wall time; an earlier one changes nothing. */
+  /** Moves the expiry to a later wall time; an earlier one is ignored. */
   prolong(expiresAt: number): void {
     const by = expiresAt - this.expiresAt;
     if (by <= 0) return;
     this.#deadline += by;
   }
 
-  /** What the store does not know yet; given to {@link markStored} once it does. */
+  /** Traffic that is not stored yet; to be passed to {@link markStored} once it is. */
   unstored(): TrafficDelta {
     this.#trafficNoted = false;
     this.#storing = true;
@@ -231,12 +231,12 @@ export class LiveTunnel {
     };
   }
 
-  /** The store could not be told. */
+  /** The write failed. */
   markUnstored(): void {
     this.#storing = false;
   }
 
-  /** Takes over what the store now has of this tunnel, from other relays too, but for who may come in. */
+  /** Applies the stored state of this tunnel, including changes by other relays, except for the access policy. */
   follow(stored: TunnelRecord): void {
     if (stored.termsRevision >= this.#termsRevision) {
       this.prolong(stored.expiresAt);
@@ -281,7 +281,7 @@ export class LiveTunnel {
     this.#onTraffic(this);
   }
 
-  /** The expiry moves to now + ttl, never earlier than it is (docs/protocol.md section 3.5). */
+  /** Moves the expiry to now + ttl, never to an earlier time (docs/protocol.md section 3.5). */
   #restartLife(): void {
     this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.#ttl * 1000);
   }
@@ -295,24 +295,24 @@ function heldKnocks(knocks: StoredKnocks | null): ApprovalRequests {
   return knocks === null ? NO_APPROVALS : new ApprovalRequests(knocks);
 }
 
-/** How the log names a tunnel. */
+/** Log fields that identify a tunnel. */
 export function tunnelFields({ id, slug, account }: LiveTunnel): LogFields {
   return { tunnel: id, slug, account: account.id };
 }
 
 /* The public addresses of a tunnel (docs/protocol.md section 4.1). */
 
-/** What addresses are made of. */
+/** Configuration that determines addresses. */
 export interface Addresses {
-  /** The relay's own address, without a path; its scheme and port are those of all tunnels. */
+  /** The relay's own address, without a path; all tunnels use its scheme and port. */
   readonly publicUrl: URL;
   readonly tunnelDomain: string;
   readonly serviceDomain: string;
-  /** whether tunnels have an address below the relay's own, too */
+  /** whether tunnels also have an address below the relay's own */
   readonly pathForm: boolean;
 }
 
-/** @returns all addresses of a tunnel, and the one to hand out */
+/** @returns all addresses of a tunnel, and the preferred one */
 export function tunnelUrls(
   tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'>,
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,

@@ -16,7 +16,7 @@ describe('NameLookup', () => {
   const account = anAccount();
   const web = { tunnel: aTunnel(account.id, { slug: 'web' }), account };
   let clock: FakeClock;
-  /** how many slugs were in each question */
+  /** number of slugs in each query */
   let asked: string[];
   let questions: number[];
   let answer: (slugs: readonly string[]) => Promise<OwnedTunnel[]>;
@@ -39,17 +39,17 @@ describe('NameLookup', () => {
     lookup = new NameLookup(bySlug({ findTunnelsBySlug }), clock);
   });
 
-  it('asks the store once for all who want to know at the same time', async () => {
+  it('queries the store once for simultaneous lookups', async () => {
     const found = await Promise.all([lookup.find('web'), lookup.find('web'), lookup.find('web')]);
     assert.deepEqual([found, asked], [[web, web, web], ['web']]);
   });
 
-  it('does not ask for what cannot be a slug', async () => {
+  it('does not query the store for an invalid slug', async () => {
     for (const slug of ['', 'A', 'x', '..', 'a'.repeat(64)]) assert.equal(await lookup.find(slug), undefined);
     assert.deepEqual(asked, []);
   });
 
-  it('believes for 5 s that there is no such tunnel, unless it is told of one', async () => {
+  it('remembers for 5 s that there is no such tunnel, unless notified of one', async () => {
     for (let time = 0; time < 3; time += 1) await lookup.find('none');
     assert.equal(asked.length, 1);
     lookup.forget('none');
@@ -60,7 +60,7 @@ describe('NameLookup', () => {
     assert.equal(asked.length, 3);
   });
 
-  it('does not believe an answer that is older than the news of a new tunnel', async () => {
+  it('ignores an answer that is older than the notification of a new tunnel', async () => {
     const late = Promise.withResolvers<OwnedTunnel[]>();
     answer = () => late.promise;
     const early = lookup.find('new');
@@ -72,7 +72,7 @@ describe('NameLookup', () => {
     assert.equal(await lookup.find('new'), made);
   });
 
-  it('remembers no more names than the limit, the latest', async () => {
+  it('remembers the latest names up to the limit', async () => {
     for (let name = 0; name <= LOOKUP_MISSES_MAX; name += 1) await lookup.find(`name-${name}`);
     asked = [];
     await lookup.find('name-0');
@@ -80,7 +80,7 @@ describe('NameLookup', () => {
     assert.deepEqual(asked, ['name-0']);
   });
 
-  /** Keeps the store busy with as many questions as it may have. */
+  /** Occupies the store with as many queries as allowed. */
   function occupy(): () => void {
     const free = Promise.withResolvers<OwnedTunnel[]>();
     answer = () => free.promise;
@@ -89,7 +89,7 @@ describe('NameLookup', () => {
     return () => free.resolve([]);
   }
 
-  it('asks no more questions at a time than the limit, and combines what comes meanwhile', async () => {
+  it('limits concurrent queries, and combines new lookups in the meantime', async () => {
     const release = occupy();
     const found = Promise.all(['a1', 'web', 'b1', 'web'].map((slug) => lookup.find(slug)));
     assert.equal(questions.length, LOOKUPS_MAX);
@@ -98,7 +98,7 @@ describe('NameLookup', () => {
     assert.deepEqual(questions.slice(LOOKUPS_MAX), [3]);
   });
 
-  it('answers those who ask after a flood of names that do not exist, within as many questions as the flood fills', async () => {
+  it('answers lookups after a flood of nonexistent names, within as many queries as the flood needs', async () => {
     const release = occupy();
     for (let name = 0; name < 3 * LOOKUP_BATCH; name += 1) void lookup.find(`flood-${name}`);
     const found = lookup.find('web');
@@ -107,7 +107,7 @@ describe('NameLookup', () => {
     assert.deepEqual(questions.slice(LOOKUPS_MAX), [LOOKUP_BATCH, LOOKUP_BATCH, LOOKUP_BATCH, 1]);
   });
 
-  it('lets no more names wait than the limit', async () => {
+  it('limits the number of waiting names', async () => {
     const release = occupy();
     const waiting: Promise<unknown>[] = [];
     for (let name = 0; name < LOOKUPS_WAITING_MAX; name += 1) waiting.push(lookup.find(`name-${name}`));
@@ -117,7 +117,7 @@ describe('NameLookup', () => {
     assert.equal(await lookup.find('web'), web);
   });
 
-  it('tells all who wait if the store fails, and asks again for the next', async () => {
+  it('fails all waiting lookups if the store fails, and queries it again for the next', async () => {
     answer = () => Promise.reject(new StoreError(new Error('gone')));
     await assert.rejects(Promise.all([lookup.find('web'), lookup.find('web')]), StoreError);
     answer = known;

@@ -1,4 +1,6 @@
-/** Asks the store for tunnels that visitors name and this relay has not met, without letting visitors overload it. */
+/**
+ * Looks up tunnels that visitors name and this relay does not know yet, without letting visitors overload the store.
+ */
 import { NAME_PATTERN } from '../../shared/constraints.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -14,11 +16,11 @@ import type { Store } from '../store/store.ts';
 
 type Lookup = PromiseWithResolvers<OwnedTunnel | undefined>;
 
-/** One kind of names that tunnels have. */
+/** One kind of tunnel name: slugs or domains. */
 export interface Naming {
   /** Whether a tunnel may have such a name. */
   readonly isName: (text: string) => boolean;
-  /** Those of the names' tunnels that exist, in any order; rejects with StoreError. */
+  /** The existing tunnels with these names, in any order; rejects with StoreError. */
   readonly ask: (names: readonly string[]) => Promise<OwnedTunnel[]>;
   readonly nameOf: (owned: OwnedTunnel) => string;
 }
@@ -31,7 +33,7 @@ export function bySlug(store: Pick<Store, 'findTunnelsBySlug'>): Naming {
   };
 }
 
-/** Only verified domains are asked for, of which the relay knows all. */
+/** Only verified domains are looked up, and the relay knows all of those. */
 export function byDomain(store: Pick<Store, 'findTunnelsByDomain'>): Naming {
   return {
     isName: () => true,
@@ -41,20 +43,19 @@ export function byDomain(store: Pick<Store, 'findTunnelsByDomain'>): Naming {
 }
 
 /**
- * Names that are asked for while the store is busy are combined into one question, in the order in which they came. So
- * whoever asks for thousands of names that do not exist makes the questions longer, but keeps nobody else from getting an
- * answer.
+ * Names that are requested while the store is busy are combined into one query, in order of arrival. So a sender who
+ * requests thousands of nonexistent names makes the queries longer, but does not keep others from getting an answer.
  */
 export class NameLookup {
   readonly #naming: Naming;
   readonly #clock: Clock;
-  /** by name, not asked for yet */
+  /** by name, not queried yet */
   readonly #waiting = new Map<string, Lookup>();
-  /** by name, asked for */
+  /** by name, being queried */
   readonly #asked = new Map<string, Lookup>();
-  /** questions the store has not answered */
+  /** queries that the store has not answered */
   #underWay = 0;
-  /** names that no tunnel has, with the monotonic ms until which that is believed; oldest first */
+  /** names without a tunnel, and until when that is assumed, monotonic ms; oldest first */
   readonly #misses = new Map<string, number>();
 
   constructor(naming: Naming, clock: Clock) {
@@ -77,13 +78,13 @@ export class NameLookup {
     return await lookup.promise;
   }
 
-  /** A tunnel has the name now. */
+  /** A tunnel now has the name. */
   forget(name: string): void {
     this.#misses.delete(name);
     this.#asked.delete(name);
   }
 
-  /** A tunnel that was not there may be there now. */
+  /** Tunnels may exist now that did not before. */
   clear(): void {
     this.#misses.clear();
     this.#asked.clear();
@@ -110,7 +111,7 @@ export class NameLookup {
       const found = await this.#naming.ask([...batch.keys()]);
       const byName = new Map(found.map((owned) => [this.#naming.nameOf(owned), owned]));
       for (const [name, lookup] of batch) {
-        // A tunnel created meanwhile has taken the lookup's place.
+        // A tunnel created in the meantime has replaced the lookup.
         if (!byName.has(name) && this.#asked.get(name) === lookup) this.#remember(name);
         lookup.resolve(byName.get(name));
       }

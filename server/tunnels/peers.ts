@@ -1,29 +1,29 @@
-/** What relays on one database tell each other about tunnels (docs/decisions/0009-cluster.md). */
+/** Notifications about tunnels between relays on one database (docs/decisions/0009-cluster.md). */
 
 /** Why a tunnel ended. */
 export type EndReason =
   | 'closed'
   | 'expired'
-  /** its account is gone */
+  /** its account was deleted */
   | 'removed'
-  /** its domain is not its account's any more */
+  /** its domain no longer belongs to its account */
   | 'displaced';
 
 export type TunnelNews =
   /** `domain` is empty for none */
   | { readonly kind: 'created'; readonly slug: string; readonly domain: string }
-  /** others may come in than before, or a client has taken it over */
+  /** the access policy, links or approval requests have changed, or a client has taken the tunnel over */
   | { readonly kind: 'access'; readonly id: string }
   | { readonly kind: 'extended'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'ended'; readonly id: string; readonly reason: EndReason };
 
-/** Whose a domain is has changed. */
+/** The owner of a domain has changed. */
 export interface DomainNews {
   readonly kind: 'domain';
   readonly domain: string;
 }
 
-/** The other relays. What they miss they find out from the store. */
+/** The other relays. Notifications may be lost; their content is in the store. */
 export interface Peers<News = TunnelNews> {
   tell(news: News): void;
 }

@@ -49,7 +49,7 @@ describe('TunnelRegistry', () => {
     assert.equal(registry.bySlug('web'), undefined);
   });
 
-  it('reserves no slug that is in use, and frees it when its tunnel goes', () => {
+  it('reserves no slug that is in use, and frees it when its tunnel ends', () => {
     const tunnel = live('web');
     registry.reserve('web', account.id);
     registry.add(tunnel);

@@ -7,11 +7,11 @@ export class TunnelRegistry {
   readonly #byDomain = new Map<string, LiveTunnel>();
   readonly #byId = new Map<string, LiveTunnel>();
   readonly #byAccount = new Map<string, Set<LiveTunnel>>();
-  /** slugs of tunnels that are being made, with the ids of their accounts */
+  /** slugs of tunnels that are being created, with the ids of their accounts */
   readonly #reserved = new Map<string, string>();
   readonly #reservedNames: ReadonlySet<string>;
 
-  /** @param reservedNames slugs that no tunnel gets */
+  /** @param reservedNames slugs that no tunnel may have */
   constructor(reservedNames: ReadonlySet<string>) {
     this.#reservedNames = reservedNames;
   }
@@ -51,20 +51,23 @@ export class TunnelRegistry {
     return count;
   }
 
-  /** Ids of the accounts that have a tunnel. */
+  /** Ids of the accounts with a tunnel. */
   accountIds(): string[] {
     return [...this.#byAccount.keys()];
   }
 
-  /** Whether no tunnel may have the slug, whoever asks: one that looks like an id would be taken for another's. */
+  /**
+   * Whether no tunnel may have the slug: besides reserved names, a slug that looks like an id, which could be mistaken
+   * for another tunnel's.
+   */
   isReserved(slug: string): boolean {
     return this.#reservedNames.has(slug) || looksLikeId(slug);
   }
 
   /**
-   * Keeps a slug for a tunnel that an account is about to make, until {@link add} or {@link release}.
+   * Reserves a slug for a tunnel that an account is about to create, until {@link add} or {@link release}.
    *
-   * @returns false when it is in use or no tunnel may have it
+   * @returns false if it is in use or no tunnel may have it
    */
   reserve(slug: string, accountId: string): boolean {
     if (this.isReserved(slug) || this.#bySlug.has(slug) || this.#reserved.has(slug)) return false;
@@ -72,7 +75,7 @@ export class TunnelRegistry {
     return true;
   }
 
-  /** Gives a slug back whose tunnel was not made. */
+  /** Releases a slug whose tunnel was not created. */
   release(slug: string): void {
     this.#reserved.delete(slug);
   }
@@ -87,11 +90,11 @@ export class TunnelRegistry {
     else siblings.add(tunnel);
   }
 
-  /** @returns false when the tunnel was gone already */
+  /** @returns false if the tunnel was already gone */
   remove(tunnel: LiveTunnel): boolean {
     if (!this.#byId.delete(tunnel.id)) return false;
     this.#bySlug.delete(tunnel.slug);
-    // Another account's tunnel may have it by now.
+    // Another account's tunnel may have the domain by now.
     if (tunnel.domain !== null && this.#byDomain.get(tunnel.domain) === tunnel)
       this.#byDomain.delete(tunnel.domain);
     const siblings = this.#byAccount.get(tunnel.account.id);

@@ -7,7 +7,7 @@ import { OverdueSweep } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;
 
-/** Lets what the store was asked arrive. */
+/** Waits for the answers of the store. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -16,7 +16,7 @@ describe('OverdueSweep', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
-  /** the times at which the store was asked to remove some */
+  /** limits of the removals requested from the store */
   let limits: number[];
   let sweep: OverdueSweep;
 
@@ -52,7 +52,7 @@ describe('OverdueSweep', () => {
     return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.slug);
   }
 
-  it('looks every 60 s, and removes what nobody has ended a minute after its time', async () => {
+  it('runs every 60 s, and removes tunnels that nobody has ended a minute after their expiry', async () => {
     await pass(1);
     clock.advance(SWEEP_INTERVAL_MS - EXPIRED_GRACE_MS + 1);
     await leave('web');
@@ -64,7 +64,7 @@ describe('OverdueSweep', () => {
     assert.equal(await test.store.nameHolder('web', clock.now()), account.id);
   });
 
-  it('leaves relays a minute to store what they could not while the store was away', async () => {
+  it('gives relays a minute to store what they could not while the store was down', async () => {
     await pass(1);
     await leave('web');
     test.down = true;
@@ -76,14 +76,14 @@ describe('OverdueSweep', () => {
     assert.deepEqual(await slugs(), []);
   });
 
-  it('removes 500 at a time, as many as there are', async () => {
+  it('removes 500 at a time until none is left', async () => {
     for (let left = 2 * SWEEP_BATCH + 1; left > 0; left -= 1) await leave(`web-${left}`);
     await pass(2);
     assert.deepEqual(await slugs(), []);
     assert.deepEqual(limits, [500, 500, 500]);
   });
 
-  it('ends when it is stopped', async () => {
+  it('stops on request', async () => {
     await leave('web');
     sweep.stop();
     await pass(3);

@@ -1,4 +1,4 @@
-/** Ends tunnels whose time is over when other relays may have extended them: the store decides. */
+/** Ends expired tunnels that other relays may have extended: the store decides. */
 import type { Clock, Timer } from '../clock.ts';
 import { EXPIRED_GRACE_MS, FOLLOW_BATCH, IDLE_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
@@ -11,7 +11,7 @@ export interface SharedExpiryDeps {
   readonly store: Pick<Store, 'releaseTunnels'>;
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
-  /** brings tunnels in line with the store; rejects with StoreError */
+  /** updates tunnels from the store; rejects with StoreError */
   readonly compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export class SharedExpiry {
   readonly #clock: Clock;
   readonly #lifecycle: Lifecycle;
   readonly #compare: SharedExpiryDeps['compare'];
-  /** tunnels whose time is over, unless another relay has extended them or has traffic for them */
+  /** expired tunnels, unless another relay has extended them or has traffic for them */
   readonly #due = new Set<LiveTunnel>();
   #checking = false;
 
@@ -31,7 +31,7 @@ export class SharedExpiry {
     this.#compare = compare;
   }
 
-  /** The time of a tunnel is over as far as this relay knows. */
+  /** A tunnel has expired as far as this relay knows. */
   expired(tunnel: LiveTunnel): void {
     if (tunnel.idle) this.#clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
     else this.#check(tunnel);
@@ -77,13 +77,13 @@ export class SharedExpiry {
     }
   }
 
-  /** So that an extension that another relay has acknowledged is not lost. */
+  /** Lets the store decide, so that an extension that another relay has acknowledged is not lost. */
   async #endExpired(over: readonly LiveTunnel[]): Promise<void> {
     const released = over.map((tunnel) => this.#unlessExtended(tunnel));
     const removed = await this.#store.releaseTunnels(released, this.#clock.now());
     for (const tunnel of over) {
       if (removed.has(tunnel.id)) this.#lifecycle.end(tunnel, 'expired');
-      // Another relay was faster, to end it or to extend it.
+      // Another relay has already ended or extended it.
       else this.#due.add(tunnel);
     }
   }
@@ -97,7 +97,9 @@ export class SharedExpiry {
   }
 }
 
-/* Removes tunnels that nobody has ended, because every relay that knew them has died: their names are free again. */
+/*
+ * Removes expired tunnels that nobody has ended because every relay that knew them has died; their names become free.
+ */
 
 export class OverdueSweep {
   readonly #store: Pick<Store, 'ping' | 'releaseOverdue'>;
@@ -105,17 +107,17 @@ export class OverdueSweep {
   readonly #nameHold: number;
   #timer: Timer | undefined;
   #stopped = false;
-  /** Whether the store answered the last time. */
+  /** Whether the store answered the last ping. */
   #answered = false;
 
-  /** @param nameHold ms for which the name of an ended tunnel stays with its account */
+  /** @param nameHold ms that the name of an ended tunnel is reserved for its account */
   constructor(store: Pick<Store, 'ping' | 'releaseOverdue'>, clock: Clock, nameHold: number) {
     this.#store = store;
     this.#clock = clock;
     this.#nameHold = nameHold;
   }
 
-  /** Looks every {@link SWEEP_INTERVAL_MS} from now on. */
+  /** Runs every {@link SWEEP_INTERVAL_MS} from now on. */
   start(): void {
     this.#timer = this.#clock.setTimeout(() => void this.#lookAndGoOn(), SWEEP_INTERVAL_MS);
   }
@@ -127,7 +129,7 @@ export class OverdueSweep {
 
   async #lookAndGoOn(): Promise<void> {
     try {
-      // Lives that traffic has prolonged while the store was away have an interval to be stored.
+      // If traffic has prolonged tunnels while the store was down, relays have one interval to store that.
       if (this.#answered) await this.#sweep();
       else await this.#store.ping();
       this.#answered = true;

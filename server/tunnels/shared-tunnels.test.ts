@@ -12,27 +12,27 @@ import { TunnelService } from './tunnel-service.ts';
 
 const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: null, domain: '' };
 
-/** Lets what the store was asked arrive. */
+/** Waits for the answers of the store. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One relay of several, as far as its tunnels are concerned. */
+/** One of several relays, as far as its tunnels are concerned. */
 interface Side {
   readonly service: TunnelService;
   readonly registry: TunnelRegistry;
   readonly ended: EndReason[];
 }
 
-describe('TunnelService, on one database with another', () => {
+describe('TunnelService, sharing its database with another', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
-  /** how many tunnels the store was asked for each time, one by one or in batches */
+  /** number of tunnels in each query to the store, one by one or in batches */
   let asked: number[];
-  /** news on their way */
+  /** notifications in transit */
   let posted: TunnelNews[];
-  /** what answers to lookups of slugs wait for */
+  /** delays the answers to lookups of slugs */
   let held: Promise<void> | undefined;
   let one: Side;
   let two: Side;
@@ -70,7 +70,7 @@ describe('TunnelService, on one database with another', () => {
     return { service, registry, ended };
   }
 
-  /** The store, with every question for tunnels by their ids counted. */
+  /** The store, with all queries for tunnels by id counted. */
   function counted(): Store {
     return new Proxy(test.store, {
       get(target, property: keyof Store) {
@@ -91,7 +91,7 @@ describe('TunnelService, on one database with another', () => {
       for (const { service } of [one, two]) service.coordination.hear(news);
   }
 
-  /** What a side does when a visitor names a slug. */
+  /** Looks up a slug, as for a visitor. */
   async function find({ service }: Side, slug: string): Promise<LiveTunnel | undefined> {
     return await service.coordination.find?.(slug);
   }
@@ -104,7 +104,7 @@ describe('TunnelService, on one database with another', () => {
     }
   }
 
-  it('finds at once what the other has created, by its slug and in the API', async () => {
+  it('finds a new tunnel of the other immediately, by its slug and in the API', async () => {
     assert.equal(await find(two, 'web'), undefined);
     const made = await one.service.create(account, wanted);
     deliver();
@@ -120,7 +120,7 @@ describe('TunnelService, on one database with another', () => {
     await three.service.stop();
   });
 
-  it('has closed a tunnel even if word of that comes before the answer of the store', async () => {
+  it('has closed a tunnel even if the notification arrives before the answer of the store', async () => {
     const { id } = await one.service.create(account, wanted);
     const release = test.store.releaseTunnels.bind(test.store);
     test.store.releaseTunnels = async (...given) => {
@@ -149,7 +149,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
   });
 
-  it('makes a new tunnel of a name whose tunnel another has closed meanwhile', async () => {
+  it('creates a tunnel again if another relay has closed the one of that name', async () => {
     const made = await one.service.create(account, wanted);
     deliver();
     const found = await find(two, 'web');
@@ -159,12 +159,12 @@ describe('TunnelService, on one database with another', () => {
     assert.notEqual((await two.service.create(account, wanted)).id, made.id);
   });
 
-  it('does not take a name that the other has given away', async () => {
+  it('does not use a name that the other has assigned', async () => {
     await one.service.create(account, wanted);
     await assert.rejects(two.service.create(account, wanted), { status: 409 });
   });
 
-  it('closes with the other, and is not brought back by an answer that was on its way', async () => {
+  it('closes with the other, and is not revived by an earlier answer', async () => {
     const { id } = await one.service.create(account, wanted);
     await find(two, 'web');
     const late = two.service.coordination.followAccount(account);
@@ -181,7 +181,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual([one.ended, one.registry.size], [['closed'], 0]);
   });
 
-  it('lives as long as the other has extended it, whether that was heard or not', async () => {
+  it('lives as long as the other has extended it, whether or not the notification arrived', async () => {
     for (const heard of [true, false]) {
       const { id } = await one.service.create(account, { ...wanted, name: `web-${heard}` });
       await find(two, `web-${heard}`);
@@ -194,7 +194,7 @@ describe('TunnelService, on one database with another', () => {
     }
   });
 
-  it('is extended by both at once, each time', async () => {
+  it('is extended by each of two simultaneous requests', async () => {
     const { id, expiresAt } = await one.service.create(account, wanted);
     await Promise.all([one, two].map(({ service }) => service.extend(account, id, 600)));
     deliver();
@@ -202,7 +202,7 @@ describe('TunnelService, on one database with another', () => {
     await assert.rejects(two.service.extend(account, id, 7200), { status: 400 });
   });
 
-  it('is closed by one of both at once, and extended by neither afterwards', async () => {
+  it('is closed by only one of two simultaneous requests, and extended by neither afterwards', async () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     const results = await Promise.allSettled([one, two].map(({ service }) => service.close(account, id)));
@@ -218,13 +218,13 @@ describe('TunnelService, on one database with another', () => {
   it('is not extended while the other closes it', async () => {
     const { id } = await one.service.create(account, wanted);
     const extended = two.service.extend(account, id, 60);
-    // Whatever the store has told the one that extends, the other is faster now.
+    // Even if the store has confirmed the tunnel to the one that extends it, the other closes it first.
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
     await assert.rejects(extended, { status: 404 });
     assert.deepEqual(await allTunnels(test.store), []);
   });
 
-  it('is closed everywhere if the store did not confirm that it has closed it, and it is closed again', async () => {
+  it('is closed everywhere if the store did not confirm the closing, and it is closed again', async () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
@@ -233,11 +233,11 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(two.ended, ['closed']);
   });
 
-  it('does not expire if the other has extended it in the same moment', async () => {
+  it('does not expire if the other has extended it at the same moment', async () => {
     const { id, expiresAt } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     clock.advance(60_000);
-    // Both have asked whether it was extended, and the answer is no.
+    // Both have checked for an extension, and there was none.
     const latest = expiresAt + 3_600_000;
     const extended = await test.store.extendExpiry(id, { by: 60_000, from: expiresAt, latest });
     await pass(5000);
@@ -246,7 +246,7 @@ describe('TunnelService, on one database with another', () => {
     for (const { registry } of [one, two]) assert.equal(registry.byId(id)?.expiresAt, extended);
   });
 
-  it('is shown by nobody once its time is over, whatever it waits for', async () => {
+  it('is not shown once it has expired, whatever it waits for', async () => {
     const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
     clock.advance(60_000);
     assert.throws(() => one.service.get(account, id), { status: 404 });
@@ -275,7 +275,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(await allTunnels(test.store), []);
   });
 
-  it('does not ask the database for something that is not an id', async () => {
+  it('does not query the database for an invalid id', async () => {
     asked = [];
     for (const id of ['', 'x', '\0', "00000000-0000-4000-8000-00000000000'"])
       await one.service.coordination.followTunnel(id);
@@ -293,7 +293,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(await allTunnels(test.store), []);
   });
 
-  it('gives traffic on another relay 500 ms to be known', async () => {
+  it('allows 500 ms for traffic on another relay to be reported', async () => {
     const made = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
     await find(two, 'web');
     clock.advance(59_900);
@@ -327,14 +327,14 @@ describe('TunnelService, on one database with another', () => {
     ['the tunnel', async (id: string) => await test.store.suspendTunnel(id, 'x')],
     ['its account', async () => await test.store.setSuspension(account.name, 'x')],
   ] as const)
-    it(`hears that ${what} was suspended while a lookup was under way`, async () => {
+    it(`learns that ${what} was suspended during a lookup`, async () => {
       const { id } = await one.service.create(account, wanted);
       const { promise, resolve } = Promise.withResolvers<undefined>();
       held = promise;
       const found = find(two, 'web');
       await settled();
       await suspend(id);
-      // All that live there follow; this one does not yet.
+      // The other live tunnels follow; this one does not yet.
       two.service.followOrders(await test.store.tunnelOrders());
       resolve(undefined);
       const tunnel = await found;
@@ -342,7 +342,7 @@ describe('TunnelService, on one database with another', () => {
       assert.equal(tunnel?.isSuspended, true);
     });
 
-  it('believes an operator rather than an answer of the store that is older', async () => {
+  it('gives an admin action precedence over an older answer of the store', async () => {
     const { id } = await one.service.create(account, wanted);
     await find(two, 'web');
     for (const reason of ['x', null]) {
@@ -355,7 +355,7 @@ describe('TunnelService, on one database with another', () => {
     }
   });
 
-  it('makes up for news that was missed', async () => {
+  it('catches up on missed notifications', async () => {
     const { id } = await one.service.create(account, wanted);
     await find(two, 'web');
     await one.service.close(account, id);
@@ -379,7 +379,7 @@ describe('RecentIds', () => {
   });
 });
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 async function storeReviewSettled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -421,7 +421,7 @@ describe('StoreReview', () => {
     await storeReviewSettled();
   }
 
-  it('compares 500 tunnels at a time, with 50 ms between two times', async () => {
+  it('compares 500 tunnels at a time, with 50 ms in between', async () => {
     review.request();
     await pass(REVIEW_PAUSE_MS - 1);
     assert.deepEqual(sizes(), [500]);
@@ -434,7 +434,7 @@ describe('StoreReview', () => {
     assert.equal(compared.length, 3);
   });
 
-  it('begins again, once, if it is asked for meanwhile', async () => {
+  it('starts again, once, if requested during a run', async () => {
     review.request();
     await pass(REVIEW_PAUSE_MS);
     for (let time = 0; time < 9; time += 1) review.request();
@@ -442,7 +442,7 @@ describe('StoreReview', () => {
     assert.deepEqual(sizes(), [500, 500, 1, 500, 500, 1]);
   });
 
-  it('begins again a second after the store has failed, until it has answered everything', async () => {
+  it('starts again a second after the store has failed, until it has answered everything', async () => {
     failures = 2;
     review.request();
     await pass(REVIEW_RETRY_MS - 1);
@@ -456,7 +456,7 @@ describe('StoreReview', () => {
     assert.equal(compared.length, 5);
   });
 
-  it('ends when it is stopped', async () => {
+  it('stops on request', async () => {
     review.request();
     await storeReviewSettled();
     review.stop();

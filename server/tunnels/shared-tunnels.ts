@@ -1,5 +1,5 @@
 /**
- * Tunnels of one relay of several, kept in line with what all relays on the database have done to them
+ * Tunnels of one of several relays, kept consistent with the changes that all relays on the database make
  * (docs/decisions/0009-cluster.md).
  */
 import { looksLikeId } from '../../shared/value-rules.ts';
@@ -31,7 +31,9 @@ export class SharedTunnels implements Coordination {
   readonly #review: StoreReview;
   readonly #sweep: OverdueSweep;
   readonly #expiry: SharedExpiry;
-  /** how often {@link ordersFollowed} was called, and until when, in monotonic ms, an answer of the store may be older */
+  /**
+   * how often {@link ordersFollowed} was called, and until when, in monotonic ms, an answer of the store may be older
+   */
   readonly #orders = { followed: 0, recentUntil: -Infinity };
 
   constructor(deps: CoordinationDeps, peers: Peers) {
@@ -62,7 +64,7 @@ export class SharedTunnels implements Coordination {
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
   }
 
-  /** Begins to look after what other relays have left behind; tunnels are loaded when they are asked for. */
+  /** Starts to clean up after other relays; tunnels are loaded on demand. */
   start(): Promise<void> {
     this.#sweep.start();
     return Promise.resolve();
@@ -85,7 +87,7 @@ export class SharedTunnels implements Coordination {
   }
 
   async followTunnel(id: string): Promise<void> {
-    // Whatever else a caller may send as an id, the database is not asked for it.
+    // Whatever a caller may send as an id, the database is only queried for valid ones.
     if (!looksLikeId(id)) return;
     const known = this.#registry.byId(id);
     const owned = await orUnavailable(this.#store.findTunnel(id));
@@ -93,7 +95,7 @@ export class SharedTunnels implements Coordination {
       this.#meet(owned);
     } else if (known !== undefined && this.lifecycle.isAlive(known)) {
       this.#endMissing(known);
-      // Whoever has closed it may not know it, if the store's answer was lost.
+      // The relay that closed it may not know that it did, if the store's answer was lost.
       this.tell({ kind: 'ended', id, reason: 'closed' });
     }
   }
@@ -115,7 +117,7 @@ export class SharedTunnels implements Coordination {
     }
   }
 
-  /** The store decides who was first: the news from others that the tunnel is gone may be faster than its answer. */
+  /** The store decides who was first: the notification that the tunnel is gone may arrive before its answer. */
   async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
     const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
     this.lifecycle.end(tunnel, 'closed');
@@ -150,17 +152,14 @@ export class SharedTunnels implements Coordination {
     }
   }
 
-  /** Brings every tunnel in line with the store. */
+  /** Updates every tunnel from the store. */
   review(): void {
     this.#lookup.clear();
     this.#domainLookup.clear();
     this.#review.request();
   }
 
-  /**
-   * A tunnel as the store has it. One whose time is over does not come to life any more; one that lives here ends by its own
-   * timer.
-   */
+  /** Loads a stored tunnel. An expired one is not revived; one that is live here ends by its own timer. */
   #meet(owned: OwnedTunnel): LiveTunnel | undefined {
     const { id, expiresAt } = owned.tunnel;
     const known = this.#registry.byId(id);
@@ -171,27 +170,30 @@ export class SharedTunnels implements Coordination {
     const isOver = expiresAt <= this.#clock.now() || this.#recentlyEnded.has(id);
     if (isOver) return undefined;
     const tunnel = this.lifecycle.begin(owned);
-    // What the store has answered may be of before.
+    // The answer of the store may be older than the admin actions.
     const isOld = this.#clock.monotonic() < this.#orders.recentUntil;
     if (isOld || this.#recentlyChanged.has(id)) this.#followAccess(id);
     return tunnel;
   }
 
-  /** Others have ended a tunnel that this relay need not have met. */
+  /** Another relay has ended a tunnel that this relay may not know. */
   #endElsewhere(id: string, reason: EndReason): void {
     this.#recentlyEnded.add(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
   }
 
-  /** Others have said who may come into a tunnel, or have taken it over, which this relay need not have met. */
+  /**
+   * Another relay has changed the access policy of a tunnel, or a client has taken it over there; this relay may not
+   * know the tunnel.
+   */
   #followAccess(id: string): void {
     const tunnel = this.#registry.byId(id);
-    // A store that fails is asked again with the next review.
+    // If the store fails, the next review queries it again.
     if (tunnel !== undefined) this.#compare([tunnel]).catch(() => this.#review.request());
   }
 
-  /** The store does not have the tunnel any more. */
+  /** The store no longer has the tunnel. */
   #endMissing(tunnel: LiveTunnel): void {
     this.lifecycle.end(tunnel, this.lifecycle.isOver(tunnel) ? 'expired' : 'closed');
   }
@@ -212,16 +214,16 @@ export class SharedTunnels implements Coordination {
       this.lifecycle.follow(tunnel, owned.tunnel);
       if (!isOld) this.lifecycle.followSuspension(tunnel, owned);
     }
-    // Operators act rarely, so this ends.
+    // Admin actions are rare, so this terminates.
     if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
   }
 }
 
-/* Tunnels that have just changed: an answer of the store that was on its way must not bring back what was before. */
+/* Tunnels that have just changed: an answer that the store gave before must not restore the previous state. */
 
 export class RecentIds {
   readonly #clock: Clock;
-  /** by id, monotonic ms until which they are remembered; oldest first */
+  /** by id, until when they are remembered, monotonic ms; oldest first */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -245,7 +247,7 @@ export class RecentIds {
 
 /*
  * Compares the tunnels of this relay with the store, in the background: in batches with pauses between them, so that a
- * hundred thousand tunnels become neither one huge query nor a storm.
+ * hundred thousand tunnels become neither one huge query nor a storm of queries.
  */
 
 export class StoreReview {
@@ -257,8 +259,8 @@ export class StoreReview {
   #stopped = false;
 
   /**
-   * @param all the tunnels there are
-   * @param compare brings some of them in line with the store; rejects with StoreError
+   * @param all all live tunnels
+   * @param compare updates some of them from the store; rejects with StoreError
    */
   constructor(
     clock: Clock,
@@ -270,13 +272,13 @@ export class StoreReview {
     this.#compare = compare;
   }
 
-  /** Everything that has happened until now will be noticed: by a review that begins now, or after the one under way. */
+  /** All changes up to now will be noticed: by a review that starts now, or after the current one. */
   request(): void {
     this.#wanted = true;
     if (!this.#running) void this.#run();
   }
 
-  /** Stops for good. A batch that is under way is the last. */
+  /** Stops for good. The current batch is the last. */
   stop(): void {
     this.#stopped = true;
   }

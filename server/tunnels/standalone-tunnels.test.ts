@@ -3,7 +3,7 @@ import { LOAD_BATCH } from '../limits.ts';
 import { allTunnels, anAccount, aStore, aTunnel } from '../testing/fixtures.ts';
 
 describe('storedTunnels', () => {
-  it('reads all tunnels, oldest first, a batch at a time, without those that end meanwhile', async () => {
+  it('reads all tunnels, oldest first, in batches, without those that end during the read', async () => {
     const owner = anAccount();
     const { store } = await aStore(owner);
     const tunnels = Array.from({ length: LOAD_BATCH + 2 }, (_, index) =>

@@ -1,4 +1,4 @@
-/** Tunnels of a relay that has its database for itself: it knows all of them. */
+/** Tunnels of a relay with exclusive use of its database: it knows all of them. */
 import type { Clock } from '../clock.ts';
 import { LOAD_BATCH } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
@@ -31,7 +31,7 @@ export class StandaloneTunnels implements Coordination {
     });
   }
 
-  /** Brings the stored tunnels back to life, except those that expired meanwhile. */
+  /** Revives the stored tunnels, except those that have expired. */
   async start(): Promise<void> {
     for await (const owned of storedTunnels(this.#store)) this.#restore(owned);
     await this.#sync.flush();
@@ -82,11 +82,11 @@ export class StandaloneTunnels implements Coordination {
   }
 }
 
-/* The tunnels that a database has. */
+/* Reading the tunnels of a database. */
 
 /**
- * Reads all tunnels, oldest first, a few at a time: memory that all of them take at once on the way from the database, neither
- * thread of the relay gives back.
+ * Reads all tunnels, oldest first, in batches: memory allocated for all of them on the way from the database would
+ * never be returned by either thread of the relay.
  *
  * @throws StoreError
  */

@@ -34,7 +34,7 @@ describe('StoreSync', () => {
     return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.requests);
   }
 
-  it('stores traffic as what was added since the last time', async () => {
+  it('stores the traffic since the last time', async () => {
     const tunnel = await live();
     for (let i = 1; i <= 3; i += 1) {
       tunnel.countRequest();
@@ -43,7 +43,7 @@ describe('StoreSync', () => {
     }
   });
 
-  it('stores traffic within 50 ms if other relays would take an idle tunnel to be over in 2 s, and only then', async () => {
+  it('stores traffic within 50 ms if other relays would otherwise end an idle tunnel within 2 s, and only then', async () => {
     for (const [shared, idle, left, wait] of [
       [true, true, FLUSH_URGENT_MS, FLUSH_SOON_MS],
       [true, true, FLUSH_URGENT_MS + 1, FLUSH_INTERVAL_MS],
@@ -76,7 +76,7 @@ describe('StoreSync', () => {
     }
   });
 
-  it('counts everything exactly once when traffic comes while it stores', async () => {
+  it('counts everything exactly once if traffic arrives during a write', async () => {
     const tunnel = await live();
     tunnel.countRequest();
     const flushed = sync.flush();
@@ -86,7 +86,7 @@ describe('StoreSync', () => {
     assert.deepEqual(await storedRequests(), [2]);
   });
 
-  it('keeps what could not be stored for the next time', async () => {
+  it('retries what could not be stored', async () => {
     const tunnel = await live();
     test.down = true;
     tunnel.countRequest();
@@ -132,7 +132,7 @@ describe('StoreSync', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('says at the end what was lost', async () => {
+  it('logs what was lost at the end', async () => {
     const tunnel = await live();
     sync.start();
     tunnel.countRequest();
@@ -141,7 +141,7 @@ describe('StoreSync', () => {
     assert.deepEqual(logged, [['traffic not stored', { tunnels: 1 }]]);
   });
 
-  it('removes the records of tunnels that are gone, even if the store was down then', async () => {
+  it('removes the records of ended tunnels, even if the store was down at that time', async () => {
     const tunnel = await live();
     test.down = true;
     sync.noteGone(ended(tunnel));
@@ -152,7 +152,7 @@ describe('StoreSync', () => {
     assert.deepEqual(await storedRequests(), []);
   });
 
-  it('makes room for a slug at once', async () => {
+  it('frees a slug immediately', async () => {
     sync.noteGone(ended(await live('web')));
     await sync.clear('web');
     assert.deepEqual(await storedRequests(), []);
@@ -164,7 +164,7 @@ function ended({ id, slug, account }: LiveTunnel): ReleasedTunnel {
   return { id, slug, accountId: account.id, heldUntil: 0 };
 }
 
-/** Lets the flush that a timer began finish: it has when nothing of it is queued any more. */
+/** Waits for the flush that a timer began: it is done when nothing of it is queued. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
 /**
- * Tells the store what happened in memory first: traffic, and tunnels that expired. A store that is down is told later,
+ * Stores what happened in memory first: traffic, and expired tunnels. If the store is down, it is written later,
  * because neither visitors nor expiry wait for it.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
@@ -17,16 +17,16 @@ export class StoreSync {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** tunnels with traffic the store does not know */
+  /** tunnels with traffic that is not stored yet */
   readonly #busy = new Set<LiveTunnel>();
-  /** by slug, tunnels that are gone here but not yet in the store; a slug can be in it only once, see `clear` */
+  /** by slug, ended tunnels that are still in the store; a slug can be in it only once, see `clear` */
   readonly #gone = new Map<string, ReleasedTunnel>();
   #timer: Timer | undefined;
   /** whether other relays have to know soon */
   #urgent = false;
   #flushing = false;
   #running: Promise<void> = Promise.resolve();
-  /** told what has been stored of traffic */
+  /** called with the traffic that has been stored */
   onStored: (deltas: readonly TrafficDelta[]) => void = () => {};
 
   constructor(store: Store, clock: Clock, log: Log) {
@@ -40,7 +40,7 @@ export class StoreSync {
     this.#busy.add(tunnel);
   };
 
-  /** Other relays must hear of traffic that prolongs a tunnel's life before they take it to be over. */
+  /** Other relays must learn of traffic that prolongs a tunnel before they end it. */
   hurryFor(tunnel: LiveTunnel): void {
     if (this.#urgent || tunnel.storedExpiresAt - this.#clock.now() > FLUSH_URGENT_MS) return;
     this.#urgent = true;
@@ -49,18 +49,18 @@ export class StoreSync {
     this.start();
   }
 
-  /** The tunnel is gone, and its record, if there is one, has to go too. */
+  /** The tunnel has ended, and its record, if there is one, must be removed. */
   noteGone(tunnel: ReleasedTunnel): void {
     this.#gone.set(tunnel.slug, tunnel);
   }
 
-  /** The tunnel is gone, and so is its record. */
+  /** The tunnel has ended, and its record is already removed. */
   forget(tunnel: LiveTunnel): void {
     this.#busy.delete(tunnel);
   }
 
   /**
-   * Makes room in the store for a new tunnel with this slug.
+   * Frees this slug in the store for a new tunnel.
    *
    * @throws StoreError
    */
@@ -69,7 +69,7 @@ export class StoreSync {
     if (tunnel !== undefined) await this.#remove([tunnel]);
   }
 
-  /** Begins to flush, every {@link FLUSH_INTERVAL_MS} or sooner. */
+  /** Starts to flush, every {@link FLUSH_INTERVAL_MS} or sooner. */
   start(): void {
     this.#timer = this.#clock.setTimeout(
       () => {
@@ -79,7 +79,7 @@ export class StoreSync {
     );
   }
 
-  /** Flushes what is left, and then no more until {@link start}. */
+  /** Flushes the rest, and then pauses until {@link start}. */
   async pause(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -87,13 +87,13 @@ export class StoreSync {
     await this.flush();
   }
 
-  /** Flushes what is left and ends. What cannot be stored now is lost, and the log says so. */
+  /** Flushes the rest and ends. What cannot be stored now is lost, which is logged. */
   async stop(): Promise<void> {
     await this.pause();
     if (this.#busy.size > 0) this.#log('traffic not stored', { tunnels: this.#busy.size });
   }
 
-  /** Stores everything that waits; what fails stays for the next time. Rejects only because of a bug. */
+  /** Stores everything that is pending; what fails is retried the next time. Rejects only because of a bug. */
   async flush(): Promise<void> {
     try {
       for (const batch of batches([...this.#gone.values()], FLUSH_BATCH)) await this.#remove(batch);

@@ -1,33 +1,33 @@
 /**
- * The seam between visitors and tunnel clients: the edge asks for a byte stream to a tunnel and knows nothing of
- * sockets; the link offers streams and knows nothing of HTTP.
+ * The interface between visitors and tunnel clients: the edge requests a byte stream to a tunnel and knows nothing of
+ * sockets; the hub provides streams and knows nothing of HTTP.
  */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export interface StreamHandler {
-  /** It only keeps the stream for later; nothing is under way on it. */
+  /** The stream is only kept for later; nothing is in progress on it. */
   readonly rests?: true;
   onBytes(piece: Buffer): void;
-  /** After a `write` that returned `false`: there is room again. */
+  /** After a `write` that returned `false`: more bytes are accepted again. */
   onRoom(): void;
-  /** The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without a word. */
+  /** The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without notice. */
   onEnded(clean: boolean, lost?: boolean): void;
-  /** The stream must serve nothing more than it does now. Called at once for a handler that comes later. */
+  /** The stream must serve nothing after its current use. Called immediately for a handler that is attached later. */
   onRetired?(): void;
 }
 
-/** A byte stream to whatever serves one inbound connection. */
+/** A byte stream to the upstream of one inbound connection. */
 export interface ByteStream {
   /** Starts the flow, or hands it to another handler. */
   attach(handler: StreamHandler): void;
-  /** Takes bytes, which belong to the stream from then on; `false`: wait for `onRoom`. */
+  /** Sends bytes, which belong to the stream from then on; `false`: wait for `onRoom`. */
   write(chunk: Buffer): boolean;
   pause(): void;
   resume(): void;
-  /** Ends the stream after what was written. The handler is not called any more. */
+  /** Ends the stream after what was written. The handler is no longer called. */
   finish(): void;
-  /** Ends the stream because the visitor is gone or broke its request. The handler is not called any more. */
+  /** Ends the stream because the visitor is gone or its request is malformed. The handler is no longer called. */
   abort(): void;
 }
 
@@ -38,13 +38,13 @@ export type DialFault = Extract<
 >;
 
 export interface DialHandler {
-  /** @param wasWarm it was open before it was needed, and may have been lost without anybody noticing yet */
+  /** @param wasWarm it was opened in advance, and may have been lost unnoticed */
   opened(stream: ByteStream, wasWarm?: boolean): void;
-  /** @param text says more than the catalogue's text */
+  /** @param text replaces the catalogue's text */
   failed(fault: DialFault, text?: string): void;
 }
 
-/** A stream on its way. After `cancel` the handler is not called any more. */
+/** A stream that is being opened. After `cancel` the handler is no longer called. */
 export interface Dial {
   cancel(): void;
 }

@@ -20,15 +20,15 @@ const WANTED = {
   domain: '',
 };
 
-/** A relay, as far as knocks are concerned. */
+/** A relay, as far as approval requests are concerned. */
 interface Side {
   readonly service: TunnelService;
   readonly knocks: TunnelApprovals;
-  /** who waits, each time that somebody was told */
+  /** numbers of waiting visitors, one for each notification */
   readonly told: number[];
 }
 
-describe('TunnelKnocks', () => {
+describe('TunnelApprovals', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
@@ -46,7 +46,7 @@ describe('TunnelKnocks', () => {
     for (const { service } of sides) await service.stop();
   });
 
-  /** @param shared whether it has its database with others */
+  /** @param shared whether it shares its database */
   async function start(shared = true, store: Store = test.store): Promise<Side> {
     const told: number[] = [];
     const service = new TunnelService({
@@ -70,13 +70,13 @@ describe('TunnelKnocks', () => {
     return side;
   }
 
-  /** The tunnel as that relay has it. */
+  /** The tunnel as known to that relay. */
   async function on({ service }: Side, { id }: LiveTunnel): Promise<LiveTunnel> {
     await service.coordination.followTunnel(id);
     return service.get(account, id);
   }
 
-  it('knock on one relay, are answered on another, and known to the third', async () => {
+  it('records a request on one relay, an answer on another, and shows both on a third', async () => {
     const [one, two, three] = [await start(), await start(), await start()];
     const tunnel = await one.service.create(account, WANTED);
     const [there, elsewhere] = [await on(two, tunnel), await on(three, tunnel)];
@@ -90,7 +90,7 @@ describe('TunnelKnocks', () => {
     assert.deepEqual([one.told, two.told, three.told], [[1, 0], [1, 0], [0]]);
   });
 
-  it('lose nothing when two relays write at once', async () => {
+  it('loses nothing when two relays write at the same time', async () => {
     const [one, two] = [await start(), await start()];
     const tunnel = await one.service.create(account, WANTED);
     const there = await on(two, tunnel);
@@ -116,7 +116,7 @@ describe('TunnelKnocks', () => {
     assert.equal(tried.length, KNOCK_WRITE_ATTEMPTS);
   });
 
-  it('go on after a write whose answer was lost, also on a relay of its own', async () => {
+  it('continues after a write whose answer was lost, also on a standalone relay', async () => {
     const { store } = test;
     let isLost = true;
     const setKnocks: Store['setKnocks'] = async (...given) => {
@@ -134,7 +134,7 @@ describe('TunnelKnocks', () => {
     assert.equal((await one.knocks.list(account, tunnel.id)).length, 2);
   });
 
-  it('are there after a restart, and whoever is to be told is', async () => {
+  it('keeps requests across a restart, and notifies of them', async () => {
     const one = await start(false);
     const tunnel = await one.service.create(account, WANTED);
     const { id } = await one.knocks.knock(tunnel, '192.0.2.1', 'a');
@@ -156,7 +156,7 @@ function aTunnel(...answers: (number | false | null)[]): LiveTunnel {
   return { id: 'one', knocks: new ApprovalRequests({ version: '', knocks }) } as unknown as LiveTunnel;
 }
 
-describe('AdmissionEnds', () => {
+describe('ApprovalExpiry', () => {
   let clock: FakeClock;
   let ends: ApprovalExpiry;
   let told: number[];
@@ -167,14 +167,14 @@ describe('AdmissionEnds', () => {
     ends = new ApprovalExpiry(clock, () => told.push(clock.now()));
   });
 
-  it('tells of each who is out again, at that moment', () => {
+  it('reports each visitor whose approval ends, at that moment', () => {
     ends.watch(aTunnel(3000, null, 1000, false));
     clock.advance(5000);
     assert.deepEqual(told, [1000, 3000]);
     assert.equal(clock.pending, 0);
   });
 
-  it('begins anew with those who are in now, and ends with the tunnel', () => {
+  it('starts over with the currently approved visitors, and ends with the tunnel', () => {
     ends.watch(aTunnel(1000));
     ends.watch(aTunnel(2000));
     clock.advance(1500);

@@ -1,4 +1,4 @@
-/** What can be done with knocks at tunnels (docs/protocol.md section 11.3): the store is told first. */
+/** Operations on approval requests at tunnels (docs/protocol.md section 11.3): the store is updated first. */
 import { randomBytes } from 'node:crypto';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
 import { API_ERRORS, ApiError, tooManyAdmitted } from '../../shared/errors.ts';
@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
 
-/** More than can be guessed, though nobody comes in for an id alone. */
+/** Too many to guess, though an id alone gives no access. */
 const ID_BYTES = 8;
 
 export interface TunnelApprovalsDeps {
@@ -24,9 +24,9 @@ export interface TunnelApprovalsDeps {
   readonly log: Log;
 }
 
-/** As many knock as may. */
+/** The maximum number of approval requests is reached. */
 export class TooManyApprovalRequestsError extends Error {
-  /** until there may be room */
+  /** until one more may be accepted */
   readonly ms: number;
 
   constructor(ms: number) {
@@ -36,14 +36,14 @@ export class TooManyApprovalRequestsError extends Error {
   }
 }
 
-/** What is to be stored in place of what a tunnel has; what it throws refuses the change. */
+/** Returns what to store instead of the tunnel's present requests; refuses the change by throwing. */
 type Change = (knocks: ApprovalRequests, now: number) => StoredKnock;
 
 export class TunnelApprovals {
   readonly #deps: TunnelApprovalsDeps;
-  /** the last write of a tunnel that is under way */
+  /** the last write of a tunnel that is in progress */
   readonly #writes = new WeakMap<LiveTunnel, Promise<unknown>>();
-  /** addresses of those whose knock is being stored */
+  /** addresses of requests that are being stored */
   readonly #arriving = new WeakMap<LiveTunnel, string[]>();
 
   constructor(deps: TunnelApprovalsDeps) {
@@ -51,10 +51,10 @@ export class TunnelApprovals {
   }
 
   /**
-   * Somebody knocks. With as many as may wait, the store is not asked.
+   * A visitor asks for approval. If too many already wait, the store is not queried.
    *
-   * @param agent his `User-Agent`
-   * @throws TooManyKnocksError; ApiError 404 if the tunnel is gone, 503
+   * @param agent the visitor's `User-Agent`
+   * @throws TooManyApprovalRequestsError; ApiError 404 if the tunnel is gone, 503
    */
   async knock(tunnel: LiveTunnel, address: string, agent: string): Promise<StoredKnock> {
     const { clock, log } = this.#deps;
@@ -81,7 +81,7 @@ export class TunnelApprovals {
   }
 
   /**
-   * @returns those who wait, are in, or were refused lately, oldest first
+   * @returns waiting, approved and recently denied visitors, oldest first
    * @throws ApiError 404; 503
    */
   async list(account: AccountRecord, tunnelId: string): Promise<StoredKnock[]> {
@@ -90,9 +90,9 @@ export class TunnelApprovals {
   }
 
   /**
-   * Lets a visitor in, or does not; or sends him out, who was let in before.
+   * Approves or denies a visitor, or revokes an earlier approval.
    *
-   * @throws ApiError 404, also for a knock that is over; 409 for more visitors than may be in; 503
+   * @throws ApiError 404, also for an expired request; 409 if too many visitors are approved; 503
    */
   async answer(
     account: AccountRecord,
@@ -118,7 +118,7 @@ export class TunnelApprovals {
     return tunnels.get(account, tunnelId);
   }
 
-  /** One after the other: each begins with what the one before has left. */
+  /** One after the other: each starts with the result of the previous one. */
   async #write(tunnel: LiveTunnel, change: Change): Promise<StoredKnock> {
     const write = (): Promise<StoredKnock> => this.#writeNow(tunnel, change);
     const written = (this.#writes.get(tunnel) ?? Promise.resolve()).then(write, write);
@@ -140,7 +140,7 @@ export class TunnelApprovals {
         tunnels.coordination.tell({ kind: 'access', id });
         return changed;
       }
-      // Another relay was faster, or a write of before has taken effect though its answer was lost.
+      // Another relay was faster, or a previous write has taken effect although its answer was lost.
       const owned = await orUnavailable(store.findTunnel(id));
       if (owned === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
       lifecycle.follow(tunnel, owned.tunnel);
@@ -156,21 +156,21 @@ function assertCapacity(knocks: ApprovalRequests, { id }: StoredKnock, now: numb
   throw new ApiError(tooManyAdmitted(APPROVED_MAX, new Date(endOf(first)).toISOString()));
 }
 
-/* Visitors who were let in by their knock are out again at a time; whoever is in a WebSocket then has to be told. */
+/* Reports when a visitor's approval ends, so that the visitor's WebSockets can be closed. */
 
 export class ApprovalExpiry {
   readonly #clock: Clock;
   readonly #onEnd: (tunnel: LiveTunnel) => void;
-  /** by the tunnel's id: tunnels with somebody who was let in */
+  /** by the tunnel's id: tunnels with approved visitors */
   readonly #timers = new Map<string, Timer>();
 
-  /** @param onEnd told when one of them is out */
+  /** @param onEnd called when an approval ends */
   constructor(clock: Clock, onEnd: (tunnel: LiveTunnel) => void) {
     this.#clock = clock;
     this.#onEnd = onEnd;
   }
 
-  /** Those who are in may be others than before. */
+  /** The approved visitors may have changed. */
   watch(tunnel: LiveTunnel): void {
     this.forget(tunnel);
     const now = this.#clock.now();
@@ -188,7 +188,7 @@ export class ApprovalExpiry {
     );
   }
 
-  /** The tunnel is gone. */
+  /** The tunnel has ended. */
   forget({ id }: LiveTunnel): void {
     this.#timers.get(id)?.cancel();
     this.#timers.delete(id);

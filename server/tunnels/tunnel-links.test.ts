@@ -21,7 +21,7 @@ const WANTED = {
 };
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
 
-/** Lets what the store was asked arrive. */
+/** Waits for the answers of the store. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -31,7 +31,7 @@ interface Side {
   readonly service: TunnelService;
   readonly links: TunnelLinks;
   readonly registry: TunnelRegistry;
-  /** slugs of tunnels whose visitors were looked at */
+  /** slugs of tunnels whose visitors were reviewed */
   readonly reviewed: string[];
 }
 
@@ -78,7 +78,7 @@ describe('TunnelLinks', () => {
     return { service, links, registry, reviewed };
   }
 
-  it('makes links that their tokens tell about', async () => {
+  it('creates links that are described by their tokens', async () => {
     const { service, links } = await start();
     const { id } = await service.create(account, WANTED);
     const { link, token } = await links.create(account, id, LINK);
@@ -90,7 +90,7 @@ describe('TunnelLinks', () => {
     });
   });
 
-  it('makes no more than 256 at a time, and says when the next one ends', async () => {
+  it('creates no more than 256, and reports when the next one ends', async () => {
     const { service, links } = await start();
     const { id } = await service.create(account, WANTED);
     const createdAt = clock.now();
@@ -106,7 +106,7 @@ describe('TunnelLinks', () => {
     await links.create(account, id, LINK);
   });
 
-  it('makes none while 1,024 are known that were revoked before their end', async () => {
+  it('creates none while 1,024 are known that were revoked before their end', async () => {
     const expiresAt = clock.now() + 60_000;
     const revokedLinks = Array.from(
       { length: REVOKED_LINKS_MAX },
@@ -121,7 +121,7 @@ describe('TunnelLinks', () => {
     await links.create(account, tunnel.id, LINK);
   });
 
-  it('lets its visitors be looked at when one is revoked, and knows it after a restart', async () => {
+  it('has visitors reviewed when a link is revoked, and knows it after a restart', async () => {
     const { service, links, reviewed, registry } = await start();
     const { id } = await service.create(account, WANTED);
     const { link } = await links.create(account, id, LINK);
@@ -132,7 +132,7 @@ describe('TunnelLinks', () => {
     assert.equal(again.registry.byId(id)?.revokedLinks.has(link.id), true);
   });
 
-  it('knows of a revocation whose answer was lost as soon as somebody tries again', async () => {
+  it('learns of a revocation whose answer was lost on the next attempt', async () => {
     const { store } = test;
     let isLost = true;
     const lossy: Store = {
@@ -152,7 +152,7 @@ describe('TunnelLinks', () => {
     assert.equal(registry.byId(id)?.revokedLinks.has(link.id), true);
   });
 
-  it('tells other relays, which ask the store', async () => {
+  it('notifies other relays, which query the store', async () => {
     let other: Side | undefined = undefined as Side | undefined;
     const one = await start({ tell: (news) => other?.service.coordination.hear(news) });
     other = await start({ tell: () => {} });

@@ -1,4 +1,4 @@
-/** What can be done with the signed links of tunnels (docs/protocol.md section 11.2): the store is told first. */
+/** Operations on the signed links of tunnels (docs/protocol.md section 11.2): the store is updated first. */
 import { randomBytes } from 'node:crypto';
 import { API_ERRORS, ApiError, tooManyLinks } from '../../shared/errors.ts';
 import type { CreateLink } from '../../shared/links.ts';
@@ -13,7 +13,7 @@ import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
 
 const RULES = { maxLinks: LINKS_MAX, maxRevoked: REVOKED_LINKS_MAX };
-/** More than can be guessed, though a link is not good for its id alone. */
+/** Too many to guess, though the id alone gives no access. */
 const ID_BYTES = 8;
 
 export interface TunnelLinksDeps {
@@ -24,7 +24,7 @@ export interface TunnelLinksDeps {
   readonly tokens: LinkTokens;
 }
 
-/** A link that was just made. */
+/** A new link. */
 export interface MadeLink {
   readonly tunnel: LiveTunnel;
   readonly link: LinkRecord;
@@ -39,7 +39,7 @@ export class TunnelLinks {
     this.#deps = deps;
   }
 
-  /** @throws ApiError 404; 409 where links let nobody in, or there are too many; 503 */
+  /** @throws ApiError 404; 409 if the tunnel allows no links, or there are too many; 503 */
   async create(account: AccountRecord, tunnelId: string, wanted: CreateLink): Promise<MadeLink> {
     const { store, clock, log, tokens } = this.#deps;
     const tunnel = await this.#get(account, tunnelId);
@@ -51,7 +51,7 @@ export class TunnelLinks {
       note: wanted.note,
       path: wanted.path ?? null,
       createdAt,
-      // Passes end with whole seconds.
+      // Passes end at whole seconds.
       expiresAt: Math.ceil(createdAt / 1000 + wanted.ttl) * 1000,
     };
     const isStored = await orUnavailable(store.insertLink(link, RULES)).catch(refuseFull);
@@ -67,7 +67,7 @@ export class TunnelLinks {
   }
 
   /**
-   * @returns those that have neither ended nor been revoked, newest first
+   * @returns links that have neither ended nor been revoked, newest first
    * @throws ApiError 404; 503
    */
   async list(account: AccountRecord, tunnelId: string): Promise<LinkRecord[]> {
@@ -77,7 +77,7 @@ export class TunnelLinks {
   }
 
   /**
-   * Lets nobody in with a link any more, nor anybody who has come with it.
+   * Revokes a link, and the access of visitors who have used it.
    *
    * @throws ApiError 404, also for one that has ended; 503
    */
@@ -87,7 +87,7 @@ export class TunnelLinks {
     const revocation = await orUnavailable(store.revokeLink(tunnel.id, id, clock.now()));
     if (revocation === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     const { coordination } = tunnels;
-    // Another attempt may have done it whose answer was lost.
+    // An earlier attempt may have done it, but lost the answer.
     coordination.lifecycle.revokeLinks(tunnel, revocation.revoked);
     coordination.tell({ kind: 'access', id: tunnel.id });
     if (!revocation.isFirst) throw new ApiError(API_ERRORS.linkNotFound);

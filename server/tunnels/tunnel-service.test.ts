@@ -34,7 +34,7 @@ describe('TunnelService', () => {
 
   afterEach(() => service.stop());
 
-  /** What a new process would do with the same store. */
+  /** Simulates a new process with the same store. */
   async function startAgain(nameHold = 0): Promise<void> {
     registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
@@ -65,7 +65,7 @@ describe('TunnelService', () => {
   }
 
   describe('create', () => {
-    it('creates a tunnel that routing finds and the store knows', async () => {
+    it('creates a tunnel that routing finds and that is stored', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: null }));
       assert.equal(registry.bySlug('web'), tunnel);
       assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
@@ -74,7 +74,7 @@ describe('TunnelService', () => {
       assert.deepEqual(await storedSlugs(), ['web']);
     });
 
-    it('follows what becomes of the account while the tunnel is being stored', async () => {
+    it('applies changes of the account that happen while the tunnel is being stored', async () => {
       const creating = service.create(account, wanted());
       assert.ok(new Set(service.accountIds()).has(account.id));
       service.updateAccount({ ...account, suspended: 'spam' });
@@ -97,7 +97,7 @@ describe('TunnelService', () => {
       assert.equal(draws, SLUG_ATTEMPTS);
     });
 
-    it('gives a name to one of two that ask at once', async () => {
+    it('gives a name to only one of two simultaneous requests', async () => {
       const results = await Promise.allSettled([
         service.create(account, wanted({ name: 'web' })),
         service.create(stranger, wanted({ name: 'web' })),
@@ -114,7 +114,7 @@ describe('TunnelService', () => {
       });
     });
 
-    it("refuses a name that is an account's subdomain, and keeps nothing of it", async () => {
+    it("refuses a name that is an account's subdomain, and does not reserve it", async () => {
       await test.store.insertAccount(anAccount({ subdomain: 'acme' }));
       const wish = wanted({ name: 'acme' });
       await assert.rejects(service.create(account, wish), { status: 409, message: 'name already in use' });
@@ -129,7 +129,7 @@ describe('TunnelService', () => {
       await service.create(account, wanted({ name: 'web' }));
     });
 
-    it('takes back a tunnel if the store did not confirm that it has stored it', async () => {
+    it('removes the tunnel again if the store did not confirm it', async () => {
       const insert = test.store.insertTunnel.bind(test.store);
       const unanswered = new StoreError(new UnansweredError(new Error('connection lost')));
       const store = new Proxy(test.store, {
@@ -156,7 +156,7 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('refuses a tunnel for which other relays have left no room', async () => {
+    it('refuses a tunnel if other relays have used up the plan', async () => {
       const free = anAccount({ plan: 'free' });
       await test.store.insertAccount(free);
       for (let left = FREE_TUNNELS; left > 0; left -= 1) {
@@ -181,7 +181,7 @@ describe('TunnelService', () => {
       assert.deepEqual(names, ['three', 'two', 'one']);
     });
 
-    it('do not tell an unknown tunnel from that of somebody else', async () => {
+    it("do not distinguish an unknown tunnel from another account's", async () => {
       const { id } = await service.create(stranger, wanted());
       for (const asked of [id, 'unknown', '']) {
         assert.throws(() => service.get(account, asked), { status: 404, message: 'tunnel not found' });
@@ -199,7 +199,7 @@ describe('TunnelService', () => {
       await service.create(account, wanted({ name: 'web' }));
     });
 
-    it('leaves the tunnel of somebody else alone', async () => {
+    it("does not close another account's tunnel", async () => {
       const { id } = await service.create(stranger, wanted());
       await assert.rejects(service.close(account, id), { status: 404 });
       assert.equal(registry.size, 1);
@@ -213,7 +213,7 @@ describe('TunnelService', () => {
       assert.deepEqual(ended, []);
     });
 
-    it('succeeds for one of two that close at once', async () => {
+    it('succeeds for only one of two simultaneous requests', async () => {
       const { id } = await service.create(account, wanted());
       const results = await Promise.allSettled([service.close(account, id), service.close(account, id)]);
       // Either may be first if the store has several connections.
@@ -223,7 +223,7 @@ describe('TunnelService', () => {
   });
 
   describe('takeOver', () => {
-    it('gives the tunnel the port and the life that are asked for, an earlier end too', async () => {
+    it('gives the tunnel the requested port and lifetime, even an earlier end', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web', ttl: 4 * 3600 }));
       clock.advance(HOUR);
       assert.equal(await service.takeOver(tunnel, wanted({ localPort: 4000, ttl: 60, idleTtl: true })), true);
@@ -233,7 +233,7 @@ describe('TunnelService', () => {
       assert.deepEqual(ended, [['web', 'expired']]);
     });
 
-    it('is what a restarted relay knows', async () => {
+    it('is known to a restarted relay', async () => {
       const { id, createdAt } = await service.create(account, wanted({ name: 'web' }));
       clock.advance(1000);
       await service.takeOver(service.get(account, id), wanted({ localPort: 4000, ttl: 7200 }));
@@ -244,7 +244,7 @@ describe('TunnelService', () => {
       assert.equal(tunnel.expiresAt, clock.now() + 2 * HOUR);
     });
 
-    it('says who may come in from now on', async () => {
+    it('replaces the access policy', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web' }));
       await service.takeOver(tunnel, wanted({ access: anAccess({ links: true }) }));
       assert.deepEqual(tunnel.access?.view(), { links: true });
@@ -252,7 +252,7 @@ describe('TunnelService', () => {
       assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
     });
 
-    it('is of no tunnel of somebody else, none whose time is over, and none that nobody named', async () => {
+    it('applies to no tunnel of another account, no expired one, and none without a requested name', async () => {
       const want = (name: string) => ({ ...wanted({ name }), takeOver: true });
       const tunnel = await service.create(account, wanted({ name: 'web' }));
       const random = await service.create(account, wanted());
@@ -282,7 +282,7 @@ describe('TunnelService', () => {
       assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
     });
 
-    it('loses none of several at once', async () => {
+    it('loses none of several simultaneous extensions', async () => {
       const { id, expiresAt } = await service.create(account, wanted());
       await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl)));
       assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
@@ -315,7 +315,7 @@ describe('TunnelService', () => {
       assert.equal(service.get(account, id).expiresAt, expiresAt);
     });
 
-    it('does not bring back a tunnel that is closed meanwhile', async () => {
+    it('does not revive a tunnel that was closed at the same time', async () => {
       const { id } = await service.create(account, wanted());
       const closed = service.close(account, id);
       await assert.rejects(service.extend(account, id, 60), { status: 404 });
@@ -333,7 +333,7 @@ describe('TunnelService', () => {
       assert.throws(() => service.get(account, id), { status: 404 });
     });
 
-    it('frees the name at once', async () => {
+    it('frees the name immediately', async () => {
       await service.create(account, wanted({ name: 'web' }));
       clock.advance(HOUR);
       const again = await service.create(stranger, wanted({ name: 'web' }));
@@ -347,7 +347,7 @@ describe('TunnelService', () => {
 
     beforeEach(() => test.store.insertAccount(free));
 
-    it('allows so many tunnels at a time, including those that are being created', async () => {
+    it('limits the number of tunnels, including those that are being created', async () => {
       const made: Promise<LiveTunnel>[] = [];
       for (let count = 0; count < FREE_TUNNELS; count += 1) {
         service.assertCapacity(free);
@@ -375,14 +375,14 @@ describe('TunnelService', () => {
       await service.extend({ ...free, plan: 'dev' }, id, 24 * 3600);
     });
 
-    it('that is changed reaches the tunnels of the account', async () => {
+    it("applies to the account's tunnels when it changes", async () => {
       const tunnel = await service.create(account, wanted());
       service.updateAccount({ ...account, plan: 'team' });
       assert.equal(tunnel.account.plan, 'team');
     });
   });
 
-  it('ends the tunnels of an account that is gone, and no other', async () => {
+  it('ends the tunnels of a deleted account, and no others', async () => {
     await service.create(account, wanted({ name: 'one' }));
     await service.create(stranger, wanted({ name: 'other' }));
     assert.deepEqual(new Set(service.accountIds()), new Set([account.id, stranger.id]));
@@ -399,7 +399,7 @@ describe('TunnelService', () => {
       await startAgain(HOLD);
     });
 
-    it('stays with its account after a close, also after a restart', async () => {
+    it('is reserved for its account after a close, also after a restart', async () => {
       await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
       await takenForStranger();
       await service.stop();
@@ -410,7 +410,7 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('stays with its account after an expiry, counted from then', async () => {
+    it('is reserved for its account after an expiry, counted from then', async () => {
       await service.create(account, wanted({ name: 'web' }));
       clock.advance(HOUR);
       await takenForStranger();
@@ -420,7 +420,7 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('stays with its account if it expired while no relay ran', async () => {
+    it('is reserved for its account if it expired while no relay was running', async () => {
       await service.create(account, wanted({ name: 'web' }));
       await service.stop();
       clock.advance(2 * HOUR);
@@ -430,25 +430,25 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('is free for its own account at once', async () => {
+    it('is immediately available to its own account', async () => {
       await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
       assert.equal((await service.create(account, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('is held even if nobody asked for it', async () => {
+    it('is reserved even if it was generated', async () => {
       const { id, slug } = await service.create(account, wanted());
       await service.close(account, id);
       await assert.rejects(service.create(stranger, wanted({ name: slug })), { status: 409 });
     });
 
-    it('is not given away while the store fails', async () => {
+    it('is not assigned while the store fails', async () => {
       test.down = true;
       await assert.rejects(service.create(stranger, wanted({ name: 'web' })), { status: 503 });
     });
   });
 
   describe('start', () => {
-    it('brings back what was acknowledged, with its counters and its end', async () => {
+    it('restores acknowledged tunnels, with their counters and deadlines', async () => {
       const before = await service.create(account, wanted({ name: 'web' }));
       before.countIn(10);
       await service.stop();
@@ -463,7 +463,7 @@ describe('TunnelService', () => {
       assert.deepEqual(ended, [['web', 'expired']]);
     });
 
-    it('removes what has expired meanwhile', async () => {
+    it('removes tunnels that have expired', async () => {
       await service.create(account, wanted({ name: 'web' }));
       await service.stop();
       clock.advance(HOUR);
@@ -472,7 +472,7 @@ describe('TunnelService', () => {
     });
   });
 
-  describe('a wall clock that is set', () => {
+  describe('a change of the wall clock', () => {
     for (const jump of [HOUR, -HOUR, 720 * HOUR]) {
       const by = `by ${jump / HOUR} h`;
 
@@ -512,7 +512,7 @@ describe('TunnelService', () => {
       });
     }
 
-    it('decides at the next start, when no other clock has measured: what it says is over does not come back', async () => {
+    it('counts at the next start, because no other clock has measured the time: an expired tunnel is not revived', async () => {
       await service.create(account, wanted({ name: 'web' }));
       clock.jump(720 * HOUR);
       await service.stop();
@@ -524,7 +524,7 @@ describe('TunnelService', () => {
       assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
     });
 
-    it('does not bring back at the next start what has expired before it was set', async () => {
+    it('does not revive at the next start what expired before it', async () => {
       await service.create(account, wanted({ name: 'web' }));
       clock.advance(HOUR);
       await service.stop();
@@ -564,7 +564,7 @@ describe('randomSlug', () => {
         slugs.add(slug);
       }
     }
-    // 8 times 79 values other than 0, and the one of zeros only.
+    // 8 times 79 values other than 0, and the one of all zeros.
     assert.equal(slugs.size, 8 * 79 + 1);
   });
 

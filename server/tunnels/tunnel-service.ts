@@ -1,5 +1,6 @@
 /**
- * What can be done with tunnels (docs/protocol.md section 3): the store is told first, then the registry, then the caller.
+ * Operations on tunnels (docs/protocol.md section 3): they update the store first, then the registry, then return to
+ * the caller.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
@@ -33,30 +34,33 @@ export interface TunnelServiceDeps {
   readonly registry: TunnelRegistry;
   readonly clock: Clock;
   readonly log: Log;
-  /** what the relay allows everybody; a plan may allow less */
+  /** limits of the relay for every account; a plan may have lower ones */
   readonly ttl: TtlLimits;
-  /** how long the name of an ended tunnel stays with its account, in seconds (docs/protocol.md section 3.5) */
+  /** how long the name of an ended tunnel is reserved for its account, in seconds (docs/protocol.md section 3.5) */
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;
-  /** told when others may come into a tunnel than before; who is still in it must then be looked at */
+  /**
+   * called when the access policy, links or approval requests of a tunnel change; connections that are no longer
+   * allowed must be closed
+   */
   readonly onAccess: (tunnel: LiveTunnel) => void;
-  /** told when a tunnel has left the registry; its connections must then be ended */
+  /** called when a tunnel has left the registry; its connections must then be closed */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
 /**
- * A tunnel as it is to be, with passwords hashed: nothing of the service waits for that, because its callers hold one of the few
- * places for writes.
+ * A requested tunnel, with passwords already hashed: the service does not wait for that, because its callers occupy
+ * one of the few write slots.
  */
 export interface NewTunnel extends Omit<CreateTunnel, 'access'> {
-  /** `null`: open to everybody */
+  /** `null`: no access policy */
   readonly access: StoredAccess | null;
 }
 
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
   domain: API_ERRORS.domainInUse,
-  // It was verified when the request came.
+  // The domain was verified when the request arrived.
   claim: API_ERRORS.domainNotVerified,
 };
 
@@ -71,9 +75,9 @@ export class TunnelService {
   readonly #nameHold: number;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
-  /** owners of tunnels that are being stored, as they are by now: they may be changed meanwhile */
+  /** current owners of tunnels that are being stored: their accounts may change during that time */
   readonly #inserting = new Set<{ account: AccountRecord }>();
-  /** the last change of a tunnel's life that is under way */
+  /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
   constructor({ ttl, peers, ...given }: TunnelServiceDeps) {
@@ -91,7 +95,7 @@ export class TunnelService {
   }
 
   /**
-   * Brings stored tunnels to life.
+   * Loads stored tunnels.
    *
    * @throws StoreError
    */
@@ -100,7 +104,9 @@ export class TunnelService {
     this.#sync.start();
   }
 
-  /** Nothing expires, and nothing is stored, until {@link resume}. What there is to store has been. */
+  /**
+   * Nothing expires and nothing is stored until {@link resume}. Everything pending has been stored when this returns.
+   */
   async pause(): Promise<void> {
     this.#lifecycle.stop();
     await this.#sync.pause();
@@ -113,16 +119,16 @@ export class TunnelService {
   }
 
   /**
-   * Another relay has taken over all tunnels: this one counts what its connections still carry.
+   * Another relay has taken over all tunnels: this one only counts the traffic of its remaining connections.
    *
-   * @param onStored told what was stored of that
+   * @param onStored called with the traffic that was stored
    */
   leave(onStored: (deltas: readonly TrafficDelta[]) => void): void {
     this.#sync.onStored = onStored;
     this.#sync.start();
   }
 
-  /** The relay before this one has stored traffic. */
+  /** The previous relay has stored traffic. */
   countElsewhere(deltas: readonly TrafficDelta[]): void {
     for (const delta of deltas) this.#registry.byId(delta.id)?.countElsewhere(delta);
   }
@@ -142,14 +148,15 @@ export class TunnelService {
     this.#lifecycle.followSuspension(tunnel, owned);
   }
 
-  /** Stops expiry and stores the last of the traffic. */
+  /** Stops expiry and stores the remaining traffic. */
   async stop(): Promise<void> {
     this.coordination.stop();
     await this.#sync.stop();
   }
 
   /**
-   * Checks whether the account may have one more tunnel. A {@link create} that begins in the same turn has its place.
+   * Checks whether the account may have one more tunnel. A {@link create} that starts synchronously afterwards may use
+   * it.
    *
    * @throws ApiError 403 with the limit and when the next tunnel expires
    */
@@ -162,11 +169,12 @@ export class TunnelService {
   }
 
   /**
-   * @param wanted checked already: fields, plan, rate
-   * @throws ApiError 409 when the name is taken, reserved or held for another account, or another tunnel has the domain; 503
+   * @param wanted already validated: fields, plan, rate
+   * @throws ApiError 409 if the name is taken, reserved or held for another account, or another tunnel has the domain;
+   *   503
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
-    // Before the first await, so that of two creates of one name only one continues.
+    // Before the first await, so that of two requests for one name only one continues.
     const slug = this.#reserveSlug(account, wanted.name);
     const birth = { account };
     this.#inserting.add(birth);
@@ -191,9 +199,10 @@ export class TunnelService {
   }
 
   /**
-   * The tunnel that a create takes over. In a cluster, {@link Coordination.followAccount} must have been asked.
+   * The tunnel that a create request takes over. In a cluster, {@link Coordination.followAccount} must be called
+   * first.
    *
-   * @returns the account's own live tunnel of that name, `undefined` where a new one is wanted
+   * @returns the account's own live tunnel of that name, `undefined` if a new one is requested
    */
   findExisting(
     account: AccountRecord,
@@ -206,10 +215,10 @@ export class TunnelService {
   }
 
   /**
-   * Gives a tunnel the port, the life and the rules for visitors that its client now asks for. Its id, its addresses and its
-   * counters stay, and so do its sockets.
+   * Gives a tunnel the port, the lifetime and the access policy that its client now requests. Its id, addresses,
+   * counters and sockets stay the same.
    *
-   * @returns false if it has ended meanwhile
+   * @returns false if it has ended
    * @throws ApiError 409 for another domain than it has; 503 with nothing changed
    */
   async takeOver(tunnel: LiveTunnel, wanted: NewTunnel): Promise<boolean> {
@@ -223,7 +232,7 @@ export class TunnelService {
     return tunnels.filter((tunnel) => !this.#lifecycle.isOver(tunnel));
   }
 
-  /** @throws ApiError 404, the same for a tunnel of somebody else */
+  /** @throws ApiError 404, the same for another account's tunnel */
   get(account: AccountRecord, id: string): LiveTunnel {
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== account.id || this.#lifecycle.isOver(tunnel))
@@ -231,7 +240,7 @@ export class TunnelService {
     return tunnel;
   }
 
-  /** Ids of the accounts that have a tunnel, or are about to. */
+  /** Ids of the accounts with a tunnel, or with one being created. */
   accountIds(): Iterable<string> {
     return new Set([
       ...this.#registry.accountIds(),
@@ -239,7 +248,7 @@ export class TunnelService {
     ]);
   }
 
-  /** An account has changed: its tunnels follow. */
+  /** Updates the tunnels of an account that has changed. */
   updateAccount(account: AccountRecord): void {
     const tunnels = this.#registry.forAccount(account.id);
     const { id, plan, suspended } = account;
@@ -252,7 +261,7 @@ export class TunnelService {
     this.coordination.ordersFollowed();
   }
 
-  /** Whoever runs the relay has closed or suspended tunnels. */
+  /** Operators have closed or suspended tunnels. */
   followOrders({ closed, suspended }: TunnelOrders): void {
     for (const id of closed) {
       const tunnel = this.#registry.byId(id);
@@ -264,17 +273,17 @@ export class TunnelService {
     this.coordination.ordersFollowed();
   }
 
-  /** An account is gone, and so are the records of its tunnels. */
+  /** An account was deleted, along with the records of its tunnels. */
   endAccount(accountId: string): void {
     for (const tunnel of this.#registry.forAccount(accountId)) this.#lifecycle.end(tunnel, 'removed');
   }
 
-  /** @throws ApiError 404; 503 with the tunnel still alive */
+  /** @throws ApiError 404; 503 with the tunnel still live */
   async close(account: AccountRecord, id: string): Promise<void> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const closed = this.#lifecycle.released(tunnel, account, this.#clock.now());
-    // It may have expired, or another close may have been faster.
+    // It may have expired, or another request may have closed it first.
     const isFirst = await orUnavailable(this.coordination.close(tunnel, closed));
     if (!isFirst) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.coordination.tell({ kind: 'ended', id, reason: 'closed' });
@@ -283,7 +292,7 @@ export class TunnelService {
   /**
    * Moves the expiry later by `ttl` seconds, or by the tunnel's own ttl.
    *
-   * @throws ApiError 400 when it would be later than now plus the maximum; 404; 503
+   * @throws ApiError 400 if it would be later than now plus the maximum; 404; 503
    */
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
@@ -294,9 +303,9 @@ export class TunnelService {
   }
 
   /**
-   * Says who may come in from now on, in place of what was said before.
+   * Replaces the access policy.
    *
-   * @param access `null`: everybody
+   * @param access `null`: none
    * @throws ApiError 404; 503 with nothing changed
    */
   async setAccess(account: AccountRecord, id: string, access: StoredAccess | null): Promise<LiveTunnel> {
@@ -310,7 +319,7 @@ export class TunnelService {
     return tunnel;
   }
 
-  /** One after the other: each counts from where the previous one has moved the expiry to. */
+  /** One after the other: each starts from the expiry that the previous one has set. */
   #inTurn<T>(tunnel: LiveTunnel, change: () => Promise<T>): Promise<T> {
     const changed = (this.#lifeChanges.get(tunnel) ?? Promise.resolve()).then(change, change);
     this.#lifeChanges.set(tunnel, changed);
@@ -334,7 +343,7 @@ export class TunnelService {
 
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
-    // What is left of its life, which does not depend on a wall clock that was set.
+    // The remaining time, which does not depend on changes of the wall clock.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     const expiresAt = await orUnavailable(
@@ -352,7 +361,7 @@ export class TunnelService {
     if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
   }
 
-  /** @throws ApiError 409 when the name of an ended tunnel is held for another account; 503 */
+  /** @throws ApiError 409 if the name of an ended tunnel is held for another account; 503 */
   async #mustBeFree(account: AccountRecord, name: string): Promise<void> {
     if (this.#nameHold === 0) return;
     const holder = await orUnavailable(this.#store.nameHolder(name, this.#clock.now()));
@@ -360,7 +369,7 @@ export class TunnelService {
   }
 
   /**
-   * @throws ApiError 403 when other relays have used up the account's room; ConflictError; StoreError with nothing left
+   * @throws ApiError 403 if other relays have used up the account's plan; ConflictError; StoreError with nothing left
    *   behind
    */
   async #insert({ account, tunnel }: OwnedTunnel): Promise<void> {
@@ -414,9 +423,9 @@ export class TunnelService {
   }
 }
 
-/* Slugs of tunnels that asked for no name (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
+/* Generated slugs (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
 
-/** Letters that sound different in most languages, and each always the same. */
+/** Letters that sound different from each other in most languages, and always the same. */
 const CONSONANTS = 'bdfghjklmnprstvz';
 const VOWELS = 'aeiou';
 const SYLLABLES = CONSONANTS.length * VOWELS.length;
@@ -427,7 +436,7 @@ const SYLLABLES_PER_GROUP = 2;
 export const SLUG_BITS = GROUPS * SYLLABLES_PER_GROUP * Math.log2(SYLLABLES);
 
 /**
- * @param draw gives a random integer from 0 to below its argument, each as likely as the others
+ * @param draw returns a random integer from 0 to below its argument, uniformly distributed
  * @returns a slug such as `bado-kire-numa-tosi`
  */
 export function randomSlug(draw: (below: number) => number = randomInt): string {
