@@ -4,7 +4,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream } from './client-streams.ts';
 
 describe('DataStream', () => {
-  it('counts what visitors send, and what they get, for its tunnel', () => {
+  it('counts the bytes that visitors send and receive for its tunnel', () => {
     const counted: [direction: 'in' | 'out', bytes: number][] = [];
     const tunnel = {
       countIn: (bytes: number) => counted.push(['in', bytes]),

@@ -1,4 +1,4 @@
-/** The data sockets of one tunnel, and whether there is still a client at their other ends. */
+/** The data sockets of one tunnel, and whether its client is still at their other ends. */
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { MoveTarget } from '../../shared/trunk/dedicated-socket.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
@@ -9,18 +9,18 @@ import { moves, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
-/** Of all tunnels that never had one, which are most: a set takes memory while it is empty. */
+/** For tunnels that never had a data socket, which are most: an empty set would also take memory. */
 const NONE = new Set<DataStream>();
 
 export class TunnelStreams implements DataStreamOwner {
   #open = NONE;
-  /** those that visitors' connections keep for a next request, longest first */
+  /** those that visitors' connections keep for a next request, longest idle first */
   #idle = NONE;
 
-  /** When the signs of life that were asked for are due, monotonic ms. */
+  /** When the requested signs of life are due, monotonic ms. */
   #due = Infinity;
   #clientIsLost = false;
-  /** Whether the client was lost again meanwhile, and with it streams on which it was not asked. */
+  /** Whether the client was lost again, and with it streams that were not probed. */
   #asksAgain = false;
 
   get size(): number {
@@ -37,7 +37,7 @@ export class TunnelStreams implements DataStreamOwner {
   }
 
   /**
-   * Ends the one that has been kept for longest.
+   * Ends the longest idle one.
    *
    * @returns whether there was one
    */
@@ -49,13 +49,13 @@ export class TunnelStreams implements DataStreamOwner {
     return false;
   }
 
-  /** The client that they lead to is online no more: visitors' connections keep none of them. */
+  /** Their client is no longer online: visitors' connections keep none of them. */
   retireAllIdle(): void {
     for (const stream of this.#idle) stream.retire();
   }
 
   /**
-   * A control socket of the client was lost. That may be all that it lost: so it is asked on each stream whether it is there,
+   * A control socket of the client was lost, and perhaps its streams as well: so the client is probed on each stream,
    * and again until it is back.
    *
    * @param now monotonic ms
@@ -71,7 +71,7 @@ export class TunnelStreams implements DataStreamOwner {
   }
 
   /**
-   * Ends the streams on which the client owes a sign of life. To be called about every second.
+   * Ends the streams without the requested sign of life. To be called about every second.
    *
    * @param now monotonic ms
    */
@@ -107,9 +107,9 @@ export class TunnelStreams implements DataStreamOwner {
   }
 }
 
-/* A large stream of a trunk, while it waits for the data socket on which it goes on (docs/protocol.md section 10.3). */
+/* A large stream of a trunk, while it waits to continue on a data socket (docs/protocol.md section 10.3). */
 
-/** A stream of a trunk as it is, and as the byte stream of its visitor. */
+/** A stream of a trunk, and the byte stream that wraps it for its visitor. */
 export interface LargeStream {
   readonly trunk: TrunkStream;
   readonly data: DataStream;
@@ -121,7 +121,7 @@ export interface MoveOptions {
   readonly tunnel: LiveTunnel;
   readonly stream: LargeStream;
   readonly clock: Clock;
-  /** told when the id opens nothing any more */
+  /** called when the id is no longer valid */
   readonly over: () => void;
 }
 
@@ -140,16 +140,16 @@ export class Move {
     stream.trunk.offerMove(id);
   }
 
-  /** Whether there is still a visitor for the data socket. */
+  /** Whether a visitor still needs the data socket. */
   get isOpen(): boolean {
     return this.#stream.data.isOpen;
   }
 
   /**
-   * The data socket is there.
+   * The data socket is connected.
    *
    * @param keyId id of the key it was opened with; without one, that of the trunk
-   * @param via incarnation of the relay through which it comes, if it does
+   * @param via incarnation of the relay that forwards it, if one does
    */
   open(socket: MoveTarget, keyId: string | undefined, via: string | undefined): void {
     const { trunk, data } = this.#stream;
@@ -162,7 +162,9 @@ export class Move {
     trunk.moveTo(socket);
   }
 
-  /** No data socket has come. A client that goes on over it all the same has nowhere to go on. */
+  /**
+   * No data socket has been opened. If the client nevertheless continues on one, its stream has nowhere to continue.
+   */
   #end(): void {
     this.#over();
     if (this.isOpen) moves.timeout += 1;
@@ -170,28 +172,31 @@ export class Move {
   }
 }
 
-/* A data socket, or a stream of a trunk, as the byte stream of one inbound connection, its bytes counted for the tunnel. */
+/*
+ * A data socket, or a stream of a trunk, as the byte stream of one inbound connection; its bytes are counted for the
+ * tunnel.
+ */
 
-/** What carries the bytes: a data socket, or a stream of a trunk. */
+/** The underlying data socket, or stream of a trunk. */
 export type StreamSocket = Pick<
   WebSocketByteStream,
   'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'close' | 'destroy' | 'probe' | 'isSilent'
 >;
 
-/** Who holds all data sockets of a tunnel. */
+/** Manages all data sockets of a tunnel. */
 export interface DataStreamOwner {
-  /** A visitor's connection keeps the stream, and asks nothing of it. */
+  /** A visitor's connection keeps the stream, with no request in progress. */
   rests(stream: DataStream): void;
   /** It is in use again. */
   serves(stream: DataStream): void;
-  /** Told once, when it has ended from either side. */
+  /** Called once, when it has ended from either side. */
   ended(stream: DataStream): void;
 }
 
 export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
   keyId: string;
-  /** incarnation of the relay through which it comes; `undefined` for one that has come straight here */
+  /** incarnation of the relay that forwards it; `undefined` for a direct one */
   via: string | undefined;
   readonly #socket: StreamSocket;
   readonly #tunnel: LiveTunnel;
@@ -200,7 +205,7 @@ export class DataStream implements ByteStream {
   #open = true;
   #retired = false;
   #rests = false;
-  /** Whether the visitor has kept it from being read since the client was asked for a sign of life. */
+  /** Whether the visitor has kept it from being read since the client was probed. */
   #wasPaused = false;
 
   constructor(socket: StreamSocket, tunnel: LiveTunnel, keyId: string, owner: DataStreamOwner, via?: string) {
@@ -211,7 +216,7 @@ export class DataStream implements ByteStream {
     this.#owner = owner;
   }
 
-  /** Whether neither side has ended the stream. */
+  /** Whether the stream is open at both ends. */
   get isOpen(): boolean {
     return this.#open;
   }
@@ -258,7 +263,7 @@ export class DataStream implements ByteStream {
     this.#end();
   }
 
-  /** What it serves now is its last. */
+  /** Its current use is the last one. */
   retire(): void {
     if (this.#retired) return;
     this.#retired = true;
@@ -271,13 +276,13 @@ export class DataStream implements ByteStream {
     this.#socket.probe();
   }
 
-  /** Whether the client has given one since; `unknown` where the visitor has kept it from being read. */
+  /** Whether the client has given one since; `unknown` if the visitor has kept it from being read. */
   get life(): 'shown' | 'unknown' | 'none' {
     if (!this.#socket.isSilent) return 'shown';
     return this.#wasPaused ? 'unknown' : 'none';
   }
 
-  /** The client is gone without a word. */
+  /** The client is gone without notice. */
   lose(): void {
     this.#socket.destroy();
     this.#closed(false, true);

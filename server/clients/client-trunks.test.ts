@@ -33,7 +33,7 @@ describe('TunnelTrunks', () => {
     return client;
   }
 
-  /** A visitor who has asked for something, through the trunk that was opened with `keyId`. */
+  /** A visitor who has sent a request, through the trunk that was opened with `keyId`. */
   function visit(): KeyedStream {
     const opened = trunks.open() ?? assert.fail('no trunk takes visitors');
     opened.stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
@@ -41,11 +41,11 @@ describe('TunnelTrunks', () => {
     return opened;
   }
 
-  it('have none to give where there is none', () => {
+  it('open no stream without a trunk', () => {
     assert.deepEqual([trunks.open(), trunks.size], [undefined, 0]);
   });
 
-  it('give each visitor the trunk that has the fewest, which ends count for, too', async () => {
+  it('assign each visitor to the trunk with the fewest streams, not counting ended ones', async () => {
     add('one');
     add('two');
     const visitors = [visit(), visit(), visit(), visit()];
@@ -60,7 +60,7 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([visit().keyId, visit().keyId, visit().keyId], ['two', 'two', 'one']);
   });
 
-  it('say with each visitor’s stream when it is large, which one that the client answers fast says for all', async () => {
+  it('report when a visitor’s stream is large; one trunk that is answered fast counts for all', async () => {
     const time = new HeldTime();
     add('slow');
     time.pass(FAR_PATH_MS);
@@ -80,7 +80,7 @@ describe('TunnelTrunks', () => {
     );
   });
 
-  it('give none on which the client owes a sign of life, though it has the fewest', async () => {
+  it('assign no visitors to a trunk that owes a sign of life, even if it has the fewest streams', async () => {
     add('silent', new TrunkClient({ isThere: false }));
     visit();
     add('one');
@@ -95,7 +95,7 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([visit().keyId, visit().keyId, trunks.size], ['one', 'one', 2]);
   });
 
-  it('forget those that end, whoever ends them', async () => {
+  it('forget trunks that end from either side', async () => {
     const first = add('one');
     add('two');
     first.leave();
@@ -106,7 +106,7 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([trunks.size, trunks.open(), [...trunks.keysInUse()]], [0, undefined, []]);
   });
 
-  it('close those that nobody uses', async () => {
+  it('close unused trunks', async () => {
     const [used, unused] = [add('one'), add('two')];
     visit();
     for (let passed = 0; passed <= TRUNK_IDLE_MS; passed += 1000) {
@@ -117,7 +117,7 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([used.closed, unused.closed, trunks.size], [[], [CloseCode.normal], 1]);
   });
 
-  it('serve whom they serve when their control socket has ended, and nobody else', async () => {
+  it('serve only their current visitors once their control socket has ended', async () => {
     const [used, unused] = [add('one'), add('two')];
     const { stream } = visit();
     await settled();
@@ -134,7 +134,7 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([...trunks.keysInUse()], ['three']);
   });
 
-  it('are eight at most that serve on after their control sockets, and the oldest ends for the next', async () => {
+  it('keep at most eight trunks of earlier control sockets, and close the oldest first', async () => {
     const retired: TrunkClient[] = [];
     for (let count = 0; count <= RETIRED_TRUNKS_MAX; count += 1) {
       assert.ok(retired.every(({ closed }) => closed.length === 0));
@@ -149,7 +149,7 @@ describe('TunnelTrunks', () => {
     assert.ok(others.every((closed) => closed.length === 0));
   });
 
-  it('end with their keys, those that are retired, too', async () => {
+  it('end with their keys, including retired ones', async () => {
     const [retired, other] = [add('one'), add('two')];
     visit();
     visit();
@@ -164,7 +164,7 @@ describe('TunnelTrunks', () => {
     );
   });
 
-  it('end all at once with their tunnel, those that are retired, too', async () => {
+  it('end immediately with their tunnel, including retired ones', async () => {
     const retired = add('one');
     visit();
     await settled();
@@ -194,7 +194,7 @@ describe('HeldTrunk', () => {
     });
   }
 
-  /** A visitor who has asked for something; how his stream ended. */
+  /** A visitor who has sent a request, and how the visitor's stream ended. */
   function visit(): { stream: TrunkStream; ends: number[] } {
     const stream = trunk.open();
     const ends: number[] = [];
@@ -203,7 +203,7 @@ describe('HeldTrunk', () => {
     return { stream, ends };
   }
 
-  /** Lets time pass, with a look at the trunk every second and time for what is under way. */
+  /** Lets ms pass, with a tick every second and time for everything in progress. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
       clock.advance(Math.min(1000, left));
@@ -212,7 +212,7 @@ describe('HeldTrunk', () => {
     }
   }
 
-  it('keeps what is before the end of a stream for 60 s for a client that takes nothing of it', async () => {
+  it('keeps the data before the end of a stream for 60 s for a client that accepts none of it', async () => {
     const client = new TrunkClient({ isThere: false });
     client.listen();
     hold(client);
@@ -231,7 +231,7 @@ describe('HeldTrunk', () => {
     assert.equal(stream.hasSentEnd, true);
   });
 
-  it('gives a client a stream, with the bytes it begins with', async () => {
+  it('gives a client a stream together with its first bytes', async () => {
     const client = new TrunkClient();
     hold(client);
     visit();
@@ -240,7 +240,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual(client.received, ['GET']);
   });
 
-  describe('that nobody uses', () => {
+  describe('that is unused', () => {
     it('closes after 60 s, with 1000, and not before', async () => {
       const client = new TrunkClient();
       hold(client);
@@ -268,7 +268,7 @@ describe('HeldTrunk', () => {
       assert.deepEqual(client.closed, [CloseCode.normal]);
     });
 
-    it('is used by a visitor between two looks', async () => {
+    it('counts as used by a visitor between two ticks', async () => {
       const client = new TrunkClient();
       hold(client);
       await pass(TRUNK_IDLE_MS);
@@ -279,8 +279,8 @@ describe('HeldTrunk', () => {
     });
   });
 
-  describe('of a client that says nothing', () => {
-    it('takes visitors for 2 s, and ends 8 s later, with the streams it has', async () => {
+  describe('of a client that is silent', () => {
+    it('accepts visitors for 2 s, and ends 8 s later, with its streams', async () => {
       const client = new TrunkClient({ isThere: false });
       hold(client);
       const { ends } = visit();
@@ -297,13 +297,13 @@ describe('HeldTrunk', () => {
       assert.equal(trunk.size, 0);
     });
 
-    it('is not in doubt while there is nothing to answer', async () => {
+    it('is not in doubt while nothing has to be answered', async () => {
       hold(new TrunkClient({ isThere: false }));
       await pass(TRUNK_IDLE_MS);
       assert.ok(trunk.takesVisitors);
     });
 
-    it('takes visitors again as soon as it has answered', async () => {
+    it('accepts visitors again as soon as the client has answered', async () => {
       const client = new TrunkClient({ isThere: false });
       hold(client);
       const { ends } = visit();
@@ -318,7 +318,7 @@ describe('HeldTrunk', () => {
     });
   });
 
-  it('that waits long for a response takes visitors all the time', async () => {
+  it('accepts visitors all the time while a response is awaited', async () => {
     const client = new TrunkClient();
     hold(client);
     const { ends } = visit();
@@ -329,7 +329,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual([ends, ended], [[], []]);
   });
 
-  it('counts as a word what the client sends, though it never answers all of it', async () => {
+  it('treats any data of the client as a sign of life, though it never answers all pings', async () => {
     const client = new TrunkClient();
     hold(client);
     const { ends } = visit();
@@ -344,7 +344,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual(ends, []);
   });
 
-  describe('of a client that answers pings, and no ends', () => {
+  describe('of a client that answers pings, but not the ends of streams', () => {
     let client: TrunkClient;
 
     beforeEach(async () => {
@@ -358,7 +358,7 @@ describe('HeldTrunk', () => {
       assert.equal(trunk.size, 1);
     });
 
-    it('ends with a protocol error, though others still come, and gives the client time before', async () => {
+    it('ends with a protocol error after some time, though other data still arrives', async () => {
       const { ends } = visit();
       await pass(TRUNK_ANSWER_MS);
       assert.deepEqual([trunk.takesVisitors, ended], [true, []]);
@@ -368,14 +368,14 @@ describe('HeldTrunk', () => {
       assert.deepEqual([ended, trunk.size], [[trunk], 0]);
     });
 
-    it('closes at once when it is retired', async () => {
+    it('closes immediately when it is retired', async () => {
       trunk.retire();
       await settled();
       assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
     });
   });
 
-  it('that is retired takes no visitors, and closes behind the last one that it has', async () => {
+  it('accepts no visitors once retired, and closes after its last one', async () => {
     const client = new TrunkClient();
     hold(client);
     const { stream } = visit();
@@ -389,7 +389,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
   });
 
-  it('that is closed breaks its streams off, and tells the client why', async () => {
+  it('breaks its streams off when it is closed, and reports the reason to the client', async () => {
     const client = new TrunkClient();
     hold(client);
     const { ends } = visit();
@@ -399,7 +399,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual([ends, client.closed, ended], [[CloseCode.abnormal], [CloseCode.tunnelClosed], [trunk]]);
   });
 
-  describe('knows how far the client is', () => {
+  describe('classifies the client as', () => {
     let time: HeldTime;
 
     beforeEach(() => {
@@ -432,7 +432,7 @@ describe('HeldTrunk', () => {
       assert.equal(trunk.isNear, true);
     });
 
-    it('asks ten times, a second apart: one that is busy, or was just started, takes its time to answer', async () => {
+    it('far only after ten pings, a second apart: a client that is busy or starting takes longer to answer', async () => {
       const client = new TrunkClient();
       let asked = 0;
       mock.method(client.socket, 'measureRoundTrip', () => (asked += 1));
@@ -444,7 +444,7 @@ describe('HeldTrunk', () => {
       assert.equal(asked, 10);
     });
 
-    it('asks no more once it has found one nearby', async () => {
+    it('nearby after one fast answer, and then stops measuring', async () => {
       const client = new TrunkClient();
       hold(client);
       await settled();
@@ -455,12 +455,12 @@ describe('HeldTrunk', () => {
     });
   });
 
-  it('on which the client begins a stream ends', async () => {
+  it('ends when the client opens a stream on it', async () => {
     const client = new TrunkClient();
     hold(client);
     const { ends } = visit();
     await settled();
-    // OPEN of stream 2, in a frame of its own.
+    // OPEN of stream 2, in its own frame.
     client.write(Buffer.from([0, 0, 0, 0, 2, 0, 0, 0, 0]));
     await settled();
     assert.deepEqual([ends, client.closed], [[CloseCode.abnormal], [CloseCode.protocolError]]);

@@ -1,4 +1,4 @@
-/** The trunks of one tunnel: which of them takes the next visitor, and how they end. */
+/** The trunks of one tunnel: which of them gets the next visitor, and how they end. */
 import { CloseCode, type KeyEnd } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../shared/trunk/trunk.ts';
@@ -16,7 +16,10 @@ import {
   TRUNK_IDLE_MS,
 } from '../limits.ts';
 
-/** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is better off on a data socket. */
+/**
+ * A stream to the client, the key of its trunk, and the number of bytes in one direction that justify a data socket of
+ * its own.
+ */
 export interface KeyedStream {
   readonly stream: TrunkStream;
   readonly keyId: string;
@@ -24,17 +27,17 @@ export interface KeyedStream {
 }
 
 export class TunnelTrunks {
-  /** those of the client's present control socket */
+  /** those of the client's current control socket */
   readonly #current = new Set<HeldTrunk>();
-  /** those of earlier ones, oldest first, which carry the visitors that they had */
+  /** those of earlier ones, oldest first, which only keep their present visitors */
   readonly #retired = new Set<HeldTrunk>();
 
-  /** Trunks that visitors can be sent through. */
+  /** Number of trunks that accept visitors. */
   get size(): number {
     return this.#current.size;
   }
 
-  /** Streams that all of them carry, those of an earlier control socket included. */
+  /** Streams of all trunks, including those of earlier control sockets. */
   get streams(): number {
     return this.#all().reduce((sum, trunk) => sum + trunk.size, 0);
   }
@@ -47,7 +50,7 @@ export class TunnelTrunks {
     this.#current.add(new HeldTrunk({ socket, keyId, ended }));
   }
 
-  /** Begins a stream on the trunk that has the fewest; `undefined` where none takes any. */
+  /** Opens a stream on the trunk with the fewest streams; `undefined` if none accepts any. */
   open(): KeyedStream | undefined {
     let least: HeldTrunk | undefined;
     for (const trunk of this.#current) {
@@ -58,34 +61,34 @@ export class TunnelTrunks {
   }
 
   /**
-   * All of them lead to one client, and the second is opened with the first visitors: where these are many, the answer to its
-   * ping waits behind them, and says nothing of the path.
+   * All trunks connect to the same client, and the second is opened with the first visitors: if these are many, the
+   * answer to its ping waits behind them and does not reflect the distance.
    */
   get #largeBytes(): number {
     for (const trunk of this.#current) if (trunk.isNear) return LARGE_BYTES;
     return LARGE_FROM_FAR_BYTES;
   }
 
-  /** The control socket that they belong to has ended: they serve whom they serve now. */
+  /** Their control socket has ended: they only keep their present visitors. */
   retire(): void {
     for (const trunk of this.#current) {
       this.#current.delete(trunk);
       this.#retired.add(trunk);
       trunk.retire();
     }
-    // A client that comes again and again must not pile up what its visitors have left behind.
+    // A client that reconnects again and again must not accumulate trunks with old visitors.
     for (const trunk of this.#retired) {
       if (this.#retired.size <= RETIRED_TRUNKS_MAX) break;
       trunk.close(CloseCode.goingAway);
     }
   }
 
-  /** Ends all of them at once. */
+  /** Ends all of them immediately. */
   close(code: number): void {
     for (const trunk of this.#all()) trunk.close(code);
   }
 
-  /** Ends those that were opened with keys that are no longer valid. */
+  /** Ends those whose keys are no longer valid. */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void {
     for (const trunk of this.#all()) if (keys.has(trunk.keyId)) trunk.close(CloseCode.keyRevoked);
   }
@@ -111,7 +114,7 @@ export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
   /** id of the key that it was opened with */
   readonly keyId: string;
-  /** told once, when it has ended from either side */
+  /** called once, when it has ended from either side */
   readonly ended: (trunk: HeldTrunk) => void;
 }
 
@@ -119,16 +122,16 @@ export class HeldTrunk {
   readonly keyId: string;
   readonly #socket: WebSocketByteStream;
   readonly #trunk: Trunk;
-  /** how often the round trip was asked for */
+  /** number of round-trip measurements */
   #pathPings = 0;
-  /** since when it carries no stream, monotonic ms, as far as {@link tick} has seen */
+  /** since when it has no stream, monotonic ms, as seen by {@link tick} */
   #unusedSince: number | undefined;
-  /** how often the client had said something, and since when it has not although there was reason to, monotonic ms */
+  /** number of times that the client had sent something, and since when it has not although it should, monotonic ms */
   #words = 0;
   #quietSince: number | undefined;
-  /** since when it owes a sign of life that it was asked for, monotonic ms */
+  /** when the pending sign of life was requested, monotonic ms */
   #askedAt: number | undefined;
-  /** when ends of streams were to be answered last, monotonic ms */
+  /** when the ends of streams last had to be answered, monotonic ms */
   #answeredAt: number | undefined;
 
   constructor({ socket, keyId, ended }: HeldTrunkOptions) {
@@ -138,7 +141,7 @@ export class HeldTrunk {
       begins: 'this',
       flushMs: TRUNK_FLUSH_MS,
       owner: {
-        // The client does neither: `Trunk` ends with a protocol error.
+        // No client may open streams: `Trunk` ends with a protocol error.
         begun: (stream) => stream.destroy(),
         moveAsked: (stream) => stream.destroy(),
         closed: () => ended(this),
@@ -147,7 +150,7 @@ export class HeldTrunk {
     this.#measurePath();
   }
 
-  /** Whether the client has answered a ping like one that is nearby. */
+  /** Whether the client has answered a ping as fast as a nearby one. */
   get isNear(): boolean {
     return this.#socket.roundTripMs < FAR_PATH_MS;
   }
@@ -157,7 +160,7 @@ export class HeldTrunk {
     return this.#trunk.size;
   }
 
-  /** Whether a visitor may be sent through it: not while the client owes a sign of life. */
+  /** Whether it accepts visitors: not while the client owes a sign of life. */
   get takesVisitors(): boolean {
     return this.#trunk.takesStreams && (this.#askedAt === undefined || !this.#socket.isSilent);
   }
@@ -167,7 +170,7 @@ export class HeldTrunk {
     return this.#trunk.open();
   }
 
-  /** It takes no visitors any more, and closes behind the last one that it has. */
+  /** It accepts no more visitors, and closes after its last one. */
   retire(): void {
     this.#trunk.retire();
   }
@@ -178,9 +181,10 @@ export class HeldTrunk {
   }
 
   /**
-   * Closes what nobody has used for {@link TRUNK_IDLE_MS}, and looks after the client, who may be gone without a word: one
-   * that has said nothing to what it was sent is asked for a sign of life, and gets no visitors until it has given one;
-   * without one, the trunk ends. So it does where the client never answers the end of a stream, which would be counted for ever.
+   * Closes the trunk if it was unused for {@link TRUNK_IDLE_MS}, and checks that the client is still there: a client
+   * that does not react to what it was sent is asked for a sign of life, and gets no visitors until it gives one;
+   * without one, the trunk ends. It also ends if the client never answers the end of a stream, which would otherwise
+   * be counted forever.
    *
    * @param now monotonic ms; to be called about every second
    */

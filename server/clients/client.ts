@@ -1,4 +1,4 @@
-/** One tunnel's side of its client: the control socket, the data sockets, and the visitors who wait for one. */
+/** The client of one tunnel: its control socket, its data sockets, and the visitors who wait for one. */
 import { CloseCode, closeReason, KEY_ENDS, type KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
@@ -12,29 +12,29 @@ import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { HeldControl, Ownership } from './ownership.ts';
 import { type ConnectionIds, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
-/** The client's control socket on another relay, as this one has found it. */
+/** The client's control socket on another relay, as reported to this one. */
 interface RemoteControl {
   readonly fence: number;
   /** the owner's key, with which the client opens trunks here */
   readonly key: SocketKey;
-  /** until when it counts, monotonic ms: a relay that dies says nothing */
+  /** until when this is assumed, monotonic ms: a relay that dies does not report it */
   readonly until: number;
 }
 
 export interface ConnectedClientOptions {
   readonly clock: Clock;
-  /** since when the client is missed, monotonic ms */
+  /** since when the client is away, monotonic ms */
   readonly leftAt: number;
-  /** where the client may be instead */
+  /** which other relay may have the client */
   readonly presence: Ownership;
   readonly owner: TunnelLinkOwner;
 }
 
-/** Who holds the links of all tunnels. */
+/** Manages the clients of all tunnels. */
 export interface TunnelLinkOwner extends ConnectionIds {
   /** The client has a newer control socket on another relay. */
   moved(tunnel: LiveTunnel): void;
-  /** A stream of a trunk may be better off on a data socket of its own. */
+  /** A stream of a trunk may perform better on its own data socket. */
   large(tunnel: LiveTunnel, stream: LargeStream): void;
 }
 
@@ -44,14 +44,14 @@ export class ConnectedClient {
   readonly #presence: Ownership;
   readonly #owner: TunnelLinkOwner;
   #control: ControlSocket | undefined;
-  /** The control socket as other relays know it. */
+  /** The control socket as published to other relays. */
   #held: HeldControl | undefined;
   #remote: RemoteControl | undefined;
-  /** The one before, while it closes. */
+  /** The previous one, while it closes. */
   #replaced: ControlSocket | undefined;
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
-  /** `undefined` before there is one: most tunnels rest */
+  /** `undefined` before there is one: most tunnels are idle */
   #trunks: TunnelTrunks | undefined;
 
   constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: ConnectedClientOptions) {
@@ -69,51 +69,51 @@ export class ConnectedClient {
     });
   }
 
-  /** The client's control socket, if it holds one. */
+  /** The client's control socket, if it has one. */
   get control(): ControlSocket | undefined {
     return this.#control;
   }
 
-  /** Whether the client holds a control socket. */
+  /** Whether the client has a control socket. */
   get isOnline(): boolean {
     return this.#control !== undefined;
   }
 
-  /** ms since the client has left; 0 while it is here, Infinity for one that has never been there. */
+  /** ms since the client has left; 0 while it is connected, Infinity for one that never was. */
   get awayMs(): number {
     return this.isOnline ? 0 : this.#waiting.awayMs;
   }
 
-  /** The key with which the client opens trunks; `undefined` where it is not known to be on any relay. */
+  /** The key that the client opens trunks with; `undefined` if it is not known to be on any relay. */
   get offerKey(): SocketKey | undefined {
     if (this.#control !== undefined) return this.#control.key;
     const remote = this.#remote;
     return remote !== undefined && this.#clock.monotonic() < remote.until ? remote.key : undefined;
   }
 
-  /** How many trunks visitors can still be sent through. */
+  /** Number of trunks that accept visitors. */
   get trunks(): number {
     return this.#trunks?.size ?? 0;
   }
 
-  /** How many data sockets, and streams of trunks, serve a visitor. */
+  /** Number of data sockets, and streams of trunks, with a visitor. */
   get streams(): number {
     return this.#streams.size;
   }
 
-  /** How many streams its trunks carry. */
+  /** Number of streams on its trunks. */
   get trunkStreams(): number {
     return this.#trunks?.streams ?? 0;
   }
 
-  /** How many visitors wait for a data socket, or for the client. */
+  /** Number of visitors that wait for a data socket, or for the client. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Takes a client's new control socket; the one before it is replaced (docs/protocol.md section 5.3). */
+  /** Adds a client's new control socket; the previous one is replaced (docs/protocol.md section 5.3). */
   attach(control: ControlSocket): void {
-    // A client that comes again and again and never answers a Close frame must not pile up sockets.
+    // A client that reconnects again and again and never answers a Close frame must not accumulate sockets.
     this.#replaced?.cut();
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
@@ -123,16 +123,16 @@ export class ConnectedClient {
     this.#remote = undefined;
     this.#control = control;
     this.#hold(control);
-    // The socket before may have taken announcements along; an id is good for one data socket either way.
+    // The previous socket may have lost announcements; an id is only valid for one data socket anyway.
     this.#waiting.seekAgain();
   }
 
-  /** Says who knocks: see {@link ControlSocket.tellKnocks}. */
+  /** Announces approval requests: see {@link ControlSocket.tellKnocks}. */
   tellKnocks(waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
     this.#control?.tellKnocks(waiting);
   }
 
-  /** A control socket has ended, with the code; its trunks take no more visitors. */
+  /** A control socket has ended, with the code; its trunks accept no more visitors. */
   detach(control: ControlSocket, code: number): void {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     const isCurrent = this.#control === control;
@@ -146,19 +146,19 @@ export class ConnectedClient {
     this.#trunks?.retire();
   }
 
-  /** The client lets visitors share a connection. */
+  /** Adds a connection that visitors share. */
   addTrunk(socket: WebSocketByteStream, keyId: string): void {
     this.#trunks ??= new TunnelTrunks();
     this.#trunks.add(socket, keyId);
   }
 
-  /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
+  /** Lets an inbound connection wait for its data socket, or for a client that has just disconnected. */
   wait(pending: Pending): void {
-    // One that waits again, because its trunk has just ended, has its place.
+    // One that waits again, because its trunk has just ended, is already counted.
     if (!this.#waiting.has(pending) && this.#isFull())
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
-    // What was here may be elsewhere by now; it is found out at this moment.
+    // The client may be on another relay by now, which is just being checked.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const stream = this.#openOnTrunk();
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
@@ -166,12 +166,12 @@ export class ConnectedClient {
     this.#waiting.seek(pending);
   }
 
-  /** What waits is announced where the client is now. */
+  /** Announces all waiting connections on the relay where the client is now. */
   seekAgain(): void {
     this.#waiting.seekAgain();
   }
 
-  /** What others hold may have changed unheard. */
+  /** Clients may have moved between other relays unnoticed. */
   resume(): void {
     if (this.#control === undefined) this.#forgetRemote();
     this.seekAgain();
@@ -183,22 +183,25 @@ export class ConnectedClient {
     this.#remote = { fence, key, until: this.#clock.monotonic() + RELAY_LEASE_MS };
   }
 
-  /** The client has come to a relay; what was announced on this very control socket is not announced on it again. */
+  /**
+   * The client has connected to a relay; connections that were already announced on this very control socket are not
+   * announced on it again.
+   */
   cameElsewhere(fence: number): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
-    // It may be another client, where one before has gone without a word.
+    // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#clock.monotonic(), true);
-    // Its trunks belong to the control socket before.
+    // Its trunks belong to the previous control socket.
     if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote();
     this.#waiting.cameElsewhere(fence);
   }
 
-  /** The client has left another relay, which may have announced what waits here. */
+  /** The client has left another relay, which may have announced connections that wait here. */
   leftElsewhere(): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
-    // Whether it was lost there is not told.
+    // The other relay does not report whether the client was lost there.
     this.#streams.clientLost(this.#clock.monotonic(), false);
     this.#forgetRemote();
     this.#waiting.holdOver();
@@ -209,41 +212,44 @@ export class ConnectedClient {
     if (this.#presence.isSure) this.#control?.announce(connectionId);
   }
 
-  /** The inbound connection waits no longer. */
+  /** The inbound connection no longer waits. */
   release(pending: Pending): void {
     this.#waiting.release(pending);
   }
 
   /**
-   * The data socket of a pending connection is there.
+   * The data socket of a pending connection is open.
    *
-   * @param keyId id of the key it was opened with; without one, it came by the announcement alone
-   * @param via incarnation of the relay through which it comes
+   * @param keyId id of the key it was opened with; without one, it was authorized by the announcement alone
+   * @param via incarnation of the relay that forwards it
    */
   open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
     traffic.dataSockets += 1;
     this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? '', via), false);
   }
 
-  /** A relay shuts down, through which streams may come. */
+  /** A relay that may forward streams shuts down. */
   leavesHop(incarnation: string): void {
     for (const stream of this.#streams) if (stream.via === incarnation) stream.retire();
   }
 
-  /** Ids of the keys that hold something open here. */
+  /** Ids of the keys that something was opened with here. */
   *keysInUse(): Generator<string> {
     const key = this.offerKey;
     if (key !== undefined) yield key.keyId;
     if (this.#trunks !== undefined) yield* this.#trunks.keysInUse();
     yield* this.#waiting.keysInUse();
-    // One that was faster than the word of which key had been told is not known by any.
+    // For a data socket that was opened before the key of its announcement was reported, the key is unknown.
     for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
   }
 
-  /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
+  /**
+   * Cuts everything that was opened or announced through keys that are no longer valid. Another key can continue to
+   * use the tunnel.
+   */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void {
     for (const stream of this.#streams) if (keys.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
-    // Before their control socket, whose end would close those that nobody uses in order.
+    // Before their control socket, whose end would close unused trunks normally.
     this.#trunks?.revoke(keys);
     const control = this.#control;
     const end = control === undefined ? undefined : keys.get(control.key.keyId);
@@ -252,7 +258,7 @@ export class ConnectedClient {
     this.#waiting.revoke(keys);
   }
 
-  /** Cuts all that was opened through any key: the account is suspended, and visitors are told so before they get here. */
+  /** Cuts everything that was opened through any key: the account is suspended, and visitors are told so earlier. */
   suspend(reason: string): void {
     const code = CloseCode.accountSuspended;
     for (const stream of this.#streams) stream.cut(code);
@@ -271,7 +277,7 @@ export class ConnectedClient {
     this.detach(control, code);
   }
 
-  /** The tunnel has ended: everything of it is cut. */
+  /** The tunnel has ended: all of its connections are cut. */
   end(code: number, reason?: string): void {
     this.#control?.close(code, reason);
     this.#letGo(code);
@@ -280,17 +286,17 @@ export class ConnectedClient {
     this.#trunks?.close(code);
   }
 
-  /** The relay is going to shut down: the client is asked to go to another one, and served until it has. */
+  /** The relay is about to shut down: the client is asked to move to another one, and served until it has. */
   askToMove(): void {
     this.#control?.askToMove();
   }
 
-  /** Whether the client has been asked to go to another relay, and is still here. */
+  /** Whether the client has been asked to move to another relay, and is still here. */
   get isMoving(): boolean {
     return this.#control?.wasAskedToMove === true;
   }
 
-  /** The relay shuts down: the client is told; open streams go on. */
+  /** The relay shuts down: the client is notified; open streams continue. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
     this.#trunks?.retire();
@@ -304,8 +310,8 @@ export class ConnectedClient {
   }
 
   /**
-   * Whether as many inbound connections are open, or wait for it, as the owner's plan allows. Those that wait for a next
-   * request give their streams to whoever needs one.
+   * Whether as many inbound connections are open or waiting as the owner's plan allows. Connections that wait for a
+   * next request give up their streams for others.
    */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
@@ -363,7 +369,7 @@ export class ConnectedClient {
     this.#held = undefined;
   }
 
-  /** The newest control socket wins, over all relays (docs/protocol.md section 5.3). */
+  /** The newest control socket across all relays wins (docs/protocol.md section 5.3). */
   #moved(control: ControlSocket): void {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);

@@ -60,7 +60,7 @@ describe('ControlSocket', () => {
     });
   });
 
-  /** Lets seconds pass up to one, ticking each. */
+  /** Lets seconds pass, ticking each. */
   function tickUntil(from: number, to: number): void {
     for (let second = from; second <= to; second += 1) control.tick(second * 1000);
   }
@@ -74,7 +74,7 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, ['ping', 'ping']);
   });
 
-  it('is dead 60 seconds after a ping that no pong followed', () => {
+  it('is cut 60 seconds after a ping without a pong', () => {
     tickUntil(1, 89);
     assert.ok(!socket.calls.includes('terminate'));
     tickUntil(90, 90);
@@ -82,7 +82,7 @@ describe('ControlSocket', () => {
     assert.equal(closed, 1);
   });
 
-  it('lives on with any pong', () => {
+  it('stays open with any pong', () => {
     tickUntil(1, 85);
     socket.emit('pong');
     tickUntil(86, 149);
@@ -91,12 +91,12 @@ describe('ControlSocket', () => {
     assert.ok(socket.calls.includes('terminate'));
   });
 
-  it('announces a connection as the specification says', () => {
+  it('announces a connection as the protocol specifies', () => {
     control.announce('an-id');
     assert.deepEqual(socket.calls, ['{"type":"connection","id":"an-id"}']);
   });
 
-  it('asks a client that takes such a message for a socket on another relay, once', () => {
+  it('asks a client that accepts such messages to move to another relay, once', () => {
     control.askToMove();
     assert.deepEqual([socket.calls, control.wasAskedToMove], [[], false]);
     const open = controlOn(socket, true, () => {});
@@ -105,7 +105,7 @@ describe('ControlSocket', () => {
     assert.deepEqual([socket.calls, open.wasAskedToMove], [['{"type":"drain"}'], true]);
   });
 
-  it('tells a client that takes such a message who knocks, each once', () => {
+  it('announces each approval request once to a client that accepts such messages', () => {
     const [one, two] = ['1', '2'].map((id) => ({ id, address: '192.0.2.1', agent: 'a', at: 'now' }));
     assert.ok(one !== undefined && two !== undefined);
     control.tellKnocks([one]);
@@ -123,7 +123,7 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, ['pong hi']);
   });
 
-  it('has one pong on its way at a time, and answers only the latest of the pings that come meanwhile', () => {
+  it('has one pong in progress at a time, and answers only the latest ping received in that time', () => {
     for (const ping of ['one', 'two', 'three']) socket.emit('ping', Buffer.from(ping));
     assert.deepEqual(socket.calls, ['pong one']);
     socket.onPongSent();
@@ -133,13 +133,13 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls.slice(2), ['pong four']);
   });
 
-  it('keeps nothing of what came with a ping until it is answered', () => {
+  it('does not keep the buffer that a ping arrived in until it is answered', () => {
     socket.emit('ping', Buffer.alloc(65_536, 'culvert').subarray(100, 107));
     assert.equal(socket.pongBytes?.toString(), 'lvertcu');
     assert.equal(socket.pongBytes.buffer.byteLength, 7);
   });
 
-  describe('of a client that pings all the time', () => {
+  describe('of a client that pings constantly', () => {
     beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
     afterEach(() => mock.timers.reset());
 
@@ -151,26 +151,26 @@ describe('ControlSocket', () => {
       assert.deepEqual(socket.calls, Array(3 * PINGS_MAX).fill('pong hi'));
     });
 
-    it('is closed with 1008, once, at the first ping beyond that', () => {
+    it('is closed with 1008, once, at the first ping above the limit', () => {
       pingFast(socket, PINGS_MAX + 10);
       assert.deepEqual(socket.calls.slice(PINGS_MAX), ['close 1008 too many pings', 'terminate']);
     });
   });
 
-  it('lets go of a client that pings and reads nothing', () => {
+  it('is cut if the client pings and reads nothing', () => {
     socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
     socket.emit('ping', Buffer.from('hi'));
     assert.deepEqual(socket.calls, ['terminate']);
   });
 
-  it('lets go of a client that reads nothing', () => {
+  it('is cut if the client reads nothing', () => {
     socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
     control.announce('an-id');
     assert.deepEqual(socket.calls, ['terminate']);
   });
 });
 
-/** Sends pings, each as soon as the one before is answered. */
+/** Sends pings, each as soon as the previous one is answered. */
 function pingFast(socket: FakeSocket, times: number): void {
   for (let count = 0; count < times; count += 1) {
     socket.emit('ping', Buffer.from('hi'));

@@ -13,10 +13,10 @@ import {
 import { PingLimit } from '../../shared/websocket/ping-limit.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
-/** The key that a socket was opened with. */
+/** The key used to open a socket. */
 export interface SocketKey {
   readonly keyId: string;
-  /** as it is stored */
+  /** as stored */
   readonly hash: string;
 }
 
@@ -26,7 +26,7 @@ export interface ControlSocketOptions {
   readonly key: SocketKey;
   /** monotonic ms */
   readonly now: number;
-  /** whether the client takes other messages than `connection` (docs/protocol.md section 5.1) */
+  /** whether the client accepts messages other than `connection` (docs/protocol.md section 5.1) */
   readonly takesEvents: boolean;
 }
 
@@ -34,20 +34,20 @@ export class ControlSocket {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
   #wasAskedToMove = false;
-  /** those who waited when the client was told last */
+  /** waiting approval requests that the client was last told about */
   #knocks: ReadonlySet<string> = new Set();
   readonly #socket: WebSocket;
   readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
   readonly #pings = new PingLimit();
-  /** The latest ping that came while a pong was on its way. */
+  /** The latest ping that arrived while a pong was in progress. */
   #lastPing: Buffer | undefined;
   #pongUnderWay = false;
   #nextPing: number;
-  /** When the oldest ping without a pong was sent. */
+  /** When the oldest unanswered ping was sent. */
   #unanswered: number | undefined;
 
-  /** @param onClose told once, when the connection has ended from either side, with its close code */
+  /** @param onClose called once, when the connection has ended from either side, with its close code */
   constructor(
     socket: WebSocket,
     { connection, key, now, takesEvents }: ControlSocketOptions,
@@ -72,12 +72,12 @@ export class ControlSocket {
     this.#send(() => this.#socket.send(connectionMessage(id)));
   }
 
-  /** Whether the client has been asked for a control socket on another relay. */
+  /** Whether the client has been asked to open a control socket on another relay. */
   get wasAskedToMove(): boolean {
     return this.#wasAskedToMove;
   }
 
-  /** Asks for a control socket on another relay, if the client takes such a message. */
+  /** Asks the client to open a control socket on another relay, if it accepts such a message. */
   askToMove(): void {
     if (!this.#takesEvents || this.#wasAskedToMove) return;
     this.#wasAskedToMove = true;
@@ -85,9 +85,9 @@ export class ControlSocket {
   }
 
   /**
-   * Says who knocks, if the client takes such a message and has not been told.
+   * Announces approval requests, if the client accepts such a message and does not know them yet.
    *
-   * @param waiting all who wait for an answer
+   * @param waiting all approval requests that wait for an answer
    */
   tellKnocks(waiting: readonly Omit<KnockMessage, 'type'>[]): void {
     if (!this.#takesEvents) return;
@@ -97,7 +97,10 @@ export class ControlSocket {
       if (!told.has(knock.id)) this.#send(() => this.#socket.send(knockMessage(knock)));
   }
 
-  /** What is announced in one turn of the event loop leaves in one write: under load many visitors come in each. */
+  /**
+   * All announcements of one iteration of the event loop are sent in one write: under load, many visitors arrive in
+   * each.
+   */
   #corkForThisTurn(): void {
     if (this.#corked) return;
     this.#corked = true;
@@ -109,7 +112,7 @@ export class ControlSocket {
   }
 
   /**
-   * Pings when it is time, and cuts a connection that is dead. To be called about every second.
+   * Pings when due, and cuts a dead connection. To be called about every second.
    *
    * @param now monotonic ms
    */
@@ -125,7 +128,7 @@ export class ControlSocket {
 
   /**
    * @param code one of {@link CloseCode}
-   * @param reason what else there is to say, up to 123 bytes
+   * @param reason additional text, up to 123 bytes
    */
   close(code: number, reason?: string): void {
     this.#socket.close(code, reason);
@@ -138,10 +141,10 @@ export class ControlSocket {
   }
 
   #pinged(payload: Buffer): void {
-    // What has come with it is still read after the end.
+    // Frames received in the same chunk are still read after the end.
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#pings.admits()) {
-      // A copy of its own: what came with it is not to stay for as long as its answer waits.
+      // A copy, because the payload is a slice of a larger buffer that would be kept until the answer is sent.
       this.#answerPing(Buffer.alloc(payload.length, payload));
       return;
     }
@@ -149,7 +152,9 @@ export class ControlSocket {
     this.#socket.terminate();
   }
 
-  /** One pong at a time: of the pings that come meanwhile only the latest is to be answered (RFC 6455 section 5.5.3). */
+  /**
+   * One pong at a time: of the pings that arrive in that time, only the latest is answered (RFC 6455 section 5.5.3).
+   */
   #answerPing(payload: Buffer): void {
     if (this.#pongUnderWay) {
       this.#lastPing = payload;
@@ -165,7 +170,7 @@ export class ControlSocket {
     if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
   }
 
-  /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
+  /** A client that reads nothing counts as gone, and unsent data must not accumulate. */
   #send(send: () => void): void {
     if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();
     else send();

@@ -21,13 +21,13 @@ const tunnel = {
   countOut() {},
 } as unknown as LiveTunnel;
 
-/** What is counted for ever: data sockets, visitors brought through trunks, moves. */
+/** Monotonic counters: data sockets, visitors served through trunks, moves. */
 function counted(): Record<string, number> {
   const { dataSockets, trunkStreams } = traffic;
   return { dataSockets, trunkStreams, ...moves };
 }
 
-/** The relay's end of one. */
+/** The relay's end of a data socket. */
 function dataSocket(): WebSocketByteStream {
   const [near, far] = duplexPair();
   new WebSocketByteStream(near, 'client', Buffer.alloc(0)).attach({
@@ -47,7 +47,7 @@ async function grow(stream: ByteStream, trunk: TrunkClient): Promise<string> {
   return trunk.moves[0]?.[1] ?? assert.fail('the client was not asked');
 }
 
-describe('Hub, as the operator sees it', () => {
+describe('Hub, in its metrics', () => {
   let time: HeldTime;
   let clock: FakeClock;
   let hub: Hub;
@@ -75,7 +75,7 @@ describe('Hub, as the operator sees it', () => {
     hub.attach(tunnel, control as unknown as ControlSocket);
   }
 
-  /** A trunk from far away. */
+  /** A trunk of a client that is far away. */
   async function offerTrunk(): Promise<TrunkClient> {
     const trunk = new TrunkClient();
     hub.addTrunk(tunnel, trunk.socket, 'key');
@@ -84,7 +84,7 @@ describe('Hub, as the operator sees it', () => {
     return trunk;
   }
 
-  /** A visitor who has sent a request, once there is a way to the client. */
+  /** A visitor who has sent a request, once there is a stream to the client. */
   async function visit(): Promise<ByteStream> {
     const stream = await new Promise<ByteStream>((opened, failed) => {
       hub.dial(tunnel, { opened, failed: (fault) => failed(new Error(fault)) });
@@ -109,7 +109,7 @@ describe('Hub, as the operator sees it', () => {
     assertGrown({ dataSockets: 2 });
   });
 
-  it('counts visitors who are brought through trunks, and shows the streams that trunks carry', async () => {
+  it('counts visitors served through trunks, and shows the streams on trunks', async () => {
     await offerTrunk();
     const streams = [await visit(), await visit()];
     assertGrown({ trunkStreams: 2 });
@@ -129,7 +129,7 @@ describe('Hub, as the operator sees it', () => {
     assertGrown({ trunkStreams: 1, dataSockets: 1, moved: 1 });
   });
 
-  it('counts a stream whose data socket does not come in time, but not one that is over by then', async () => {
+  it('counts a stream whose data socket is late, but not one that has ended by then', async () => {
     const trunk = await offerTrunk();
     await grow(await visit(), trunk);
     clock.advance(PENDING_TIMEOUT_MS);
@@ -142,7 +142,7 @@ describe('Hub, as the operator sees it', () => {
     assertGrown({ trunkStreams: 2, timeout: 1 });
   });
 
-  it('shows no stream of a trunk that has moved to a data socket', async () => {
+  it('does not show a stream of a trunk that has moved to a data socket', async () => {
     const trunk = await offerTrunk();
     const id = await grow(await visit(), trunk);
     const [near, far] = duplexPair();

@@ -64,7 +64,7 @@ describe('Hub, when the relay shuts down', () => {
     return control;
   }
 
-  /** @returns whether everybody has moved, asked after each look */
+  /** @returns whether all clients have moved, checked after each tick */
   function waitForMoves(): { readonly over: boolean } {
     const wait = { over: false };
     void hub.moved().then(() => (wait.over = true));
@@ -78,7 +78,7 @@ describe('Hub, when the relay shuts down', () => {
     }
   }
 
-  it('asks clients that take such a message to move, and announces to all as before', () => {
+  it('asks clients that support it to move, and announces connections to all as before', () => {
     const [taker, other] = [attach(one, true), attach(two, false)];
     hub.askToMove();
     assert.deepEqual([taker.told, other.told], [['drain'], []]);
@@ -86,7 +86,7 @@ describe('Hub, when the relay shuts down', () => {
     assert.deepEqual([taker.told.length, other.told.length], [2, 1]);
   });
 
-  it('waits for those it has asked, and closes the sockets of the others with 1001', async () => {
+  it('waits for the clients it has asked, and closes the sockets of the others with 1001', async () => {
     const [taker, other] = [attach(one, true), attach(two, false)];
     hub.askToMove();
     const wait = waitForMoves();
@@ -98,7 +98,7 @@ describe('Hub, when the relay shuts down', () => {
     assert.equal(wait.over, true);
   });
 
-  it('waits 5 s, then closes all with 1001', async () => {
+  it('closes all sockets with 1001 after 5 s', async () => {
     const taker = attach(one, true);
     hub.askToMove();
     const wait = waitForMoves();
@@ -110,7 +110,7 @@ describe('Hub, when the relay shuts down', () => {
     assert.deepEqual(taker.told, ['drain', CloseCode.goingAway]);
   });
 
-  it('takes a client that comes back for those who wait, asks it to move at once, and takes none twice', () => {
+  it('accepts a client that returns for waiting visitors, asks it to move immediately, and accepts none twice', () => {
     const lost = attach(one, true);
     hub.detach(one, lost.socket, CloseCode.abnormal);
     hub.askToMove();
@@ -122,7 +122,7 @@ describe('Hub, when the relay shuts down', () => {
   });
 });
 
-/** A stream to a tunnel that has come through a relay, and what its client hears of its end. */
+/** A stream to a tunnel that was forwarded by a relay, and how its client sees it end. */
 function streamVia(via: string | undefined) {
   const hub = new Hub({ clock: new FakeClock(), maxTrunks: 2, presence: ALONE });
   const control = new FakeControl(false);
@@ -143,7 +143,7 @@ function streamVia(via: string | undefined) {
 }
 
 describe('Hub, when another relay shuts down', () => {
-  it('ends streams through it that wait for another request, and no others', async () => {
+  it('ends idle streams through it, and no others', async () => {
     for (const [via, codes] of [
       ['leaving', [CloseCode.normal]],
       ['another', []],
@@ -160,7 +160,7 @@ describe('Hub, when another relay shuts down', () => {
     }
   });
 
-  it('lets a stream end what it serves, and keeps it for nothing more', async () => {
+  it('lets the current use of a stream complete, and does not keep the stream', async () => {
     const { hub, stream, closed } = streamVia('leaving');
     stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail() });
     hub.leavesHop('leaving');

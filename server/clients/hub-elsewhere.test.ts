@@ -15,7 +15,7 @@ function sent(fence: number): Announced {
   return { kind: 'sent', keyId: 'key', fence };
 }
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -37,12 +37,12 @@ describe('Hub, for visitors whose client is on another relay', () => {
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
-  /** Answers the last time another relay was asked. */
+  /** Replies to the last request to another relay. */
   function reply(result: Announced): void {
     asked.at(-1)?.announced(result);
   }
 
-  it('has each announced once on each control socket, in whatever order it hears of both', () => {
+  it('has each connection announced once on each control socket, whichever relay reports first', () => {
     hub.cameElsewhere(tunnel.id, 5);
     reply(sent(5));
     hub.cameElsewhere(tunnel.id, 5);
@@ -52,7 +52,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('asks again when the client has come while it was asking', () => {
+  it('asks again if the client has connected in the meantime', () => {
     hub.cameElsewhere(tunnel.id, 5);
     reply({ kind: 'away', ms: 0 });
     assert.equal(asked.length, 2);
@@ -63,14 +63,14 @@ describe('Hub, for visitors whose client is on another relay', () => {
     assert.equal(asked.length, 3);
   });
 
-  it('asks once more when a client comes for which it waits', () => {
+  it('asks once more when an awaited client connects', () => {
     reply({ kind: 'away', ms: 0 });
     assert.equal(asked.length, 1);
     hub.cameElsewhere(tunnel.id, 5);
     assert.equal(asked.length, 2);
   });
 
-  it('waits 1 s for the word of a relay to which a client that nobody knows may just have come', () => {
+  it('waits 1 s for the report of a relay that an unknown client may just have connected to', () => {
     const faults: DialFault[] = [];
     hub.dial(tunnel, { opened: () => assert.fail(), failed: (fault) => faults.push(fault) });
     reply({ kind: 'away', ms: 60_000 });
@@ -81,7 +81,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
     assert.equal(CLAIM_GRACE_MS, 1000);
   });
 
-  it('asks nobody for what is not waiting any more', () => {
+  it('stops asking for connections that no longer wait', () => {
     const dial = hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
     dial.cancel();
     asked.at(-1)?.announced({ kind: 'away', ms: 0 });
@@ -117,7 +117,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
     return client.closed;
   }
 
-  it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
+  it('accepts them for visitors on this relay, up to the limit, without asking again', async () => {
     assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
     offer();
     offer();
@@ -138,7 +138,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
     assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.normal], 'offline']);
   });
 
-  it('closes them with the control socket, and when what others hold may have changed', async () => {
+  it('closes them with the control socket, and when clients may have moved unnoticed', async () => {
     const left = offer();
     hub.leftElsewhere(tunnel.id);
     await hub.findClient(tunnel, key);
@@ -157,14 +157,14 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
     assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.keyRevoked], 'offline']);
   });
 
-  it('asks again after the lease of a relay, which may have died without a word', () => {
+  it('asks again after the lease of a relay, which may have died without notice', () => {
     clock.advance(RELAY_LEASE_MS - 1);
     assert.equal(hub.offers(tunnel), 'welcome');
     clock.advance(1);
     assert.equal(hub.offers(tunnel), 'offline');
   });
 
-  it('looks again after 100 ms for a client that may be faster than the word of it', async () => {
+  it('checks again after 100 ms for a client that may arrive before the report of its control socket', async () => {
     hub.leftElsewhere(tunnel.id);
     found = { kind: 'nowhere' };
     asked = 0;
@@ -179,7 +179,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
     assert.deepEqual([asked, hub.offers(tunnel), CLAIM_LOOK_MS], [2, 'welcome', 100]);
   });
 
-  it('says when nobody could be asked', async () => {
+  it('reports if no relay could be asked', async () => {
     hub.leftElsewhere(tunnel.id);
     found = { kind: 'apart' };
     assert.equal(await hub.findClient(tunnel, key), false);

@@ -25,18 +25,18 @@ function announce(id: string): void {
   announced.push(id);
 }
 
-/** A control socket that only remembers what it has announced. */
+/** A control socket that only records its announcements. */
 function aControl(): ControlSocket {
   const key = { keyId: 'key', hash: '' };
   return { key, announce, close() {}, cut() {}, tick() {} } as unknown as ControlSocket;
 }
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A visitor with a stream that only remembers what became of it. */
+/** A visitor with a stream that only records its events. */
 class Visitor implements StreamHandler {
   readonly events: string[] = [];
   stream: ByteStream | undefined;
@@ -75,7 +75,7 @@ describe('A client whose control socket was lost', () => {
     return control;
   }
 
-  /** A visitor that has been given a stream, and the client's end of that, which is not read where the client is frozen. */
+  /** A visitor with a stream, and the client's end of it, which is not read if the client is frozen. */
   async function serve(isFrozen = false) {
     const visitor = new Visitor();
     const [near, far] = duplexPair();
@@ -92,7 +92,7 @@ describe('A client whose control socket was lost', () => {
     return { visitor, client };
   }
 
-  /** Lets time pass, and the hub look after each second. */
+  /** Lets time pass, with a tick of the hub every second. */
   async function pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1000) {
       clock.advance(1000);
@@ -101,7 +101,7 @@ describe('A client whose control socket was lost', () => {
     }
   }
 
-  it('loses the streams on which it gives no sign of life for 8 s, and no others', async () => {
+  it('loses the streams without a sign of life for 8 s, and no others', async () => {
     const control = attach();
     const [alive, frozen] = [await serve(), await serve(true)];
     hub.detach(tunnel, control, CloseCode.abnormal);
@@ -112,7 +112,7 @@ describe('A client whose control socket was lost', () => {
     assert.equal(hub.gauges().streams, 1);
   });
 
-  it('is asked again and again until it is back', async () => {
+  it('is probed again and again until it is back', async () => {
     const control = attach();
     const [alive, freezing] = [await serve(), await serve()];
     hub.detach(tunnel, control, CloseCode.abnormal);
@@ -127,7 +127,7 @@ describe('A client whose control socket was lost', () => {
     assert.deepEqual(alive.visitor.events, []);
   });
 
-  it('is asked about streams that it got while it was asked about others', async () => {
+  it('is probed on streams that it got while others were probed', async () => {
     const control = attach();
     await serve();
     hub.detach(tunnel, control, CloseCode.abnormal);
@@ -140,7 +140,7 @@ describe('A client whose control socket was lost', () => {
     assert.deepEqual(frozen.visitor.events, ['closed lost']);
   });
 
-  it('loses them also where another one has taken its place', async () => {
+  it('also loses them if another client has replaced it', async () => {
     const old = attach();
     const frozen = await serve(true);
     attach();
@@ -157,7 +157,7 @@ describe('A client whose control socket was lost', () => {
     ['has left another relay', () => hub.leftElsewhere(tunnel.id)],
     ['has come to another relay', () => hub.cameElsewhere(tunnel.id, 2)],
   ] as const) {
-    it(`loses them also where it ${what}`, async () => {
+    it(`also loses them when it ${what}`, async () => {
       const control = attach();
       const [alive, frozen, kept] = [await serve(), await serve(true), await serve()];
       hub.detach(tunnel, control, CloseCode.normal);
@@ -170,7 +170,7 @@ describe('A client whose control socket was lost', () => {
     });
   }
 
-  it('keeps a stream that its visitor does not let be read', async () => {
+  it('keeps a stream that its visitor keeps from being read', async () => {
     const control = attach();
     const { visitor } = await serve(true);
     visitor.stream?.pause();
@@ -182,7 +182,7 @@ describe('A client whose control socket was lost', () => {
     assert.deepEqual(visitor.events, ['closed lost']);
   });
 
-  it('leaves no stream to the next request, however it has gone, or when another one has come', async () => {
+  it('leaves no stream for the next request, however it was lost, or after another one has connected', async () => {
     for (const code of [CloseCode.abnormal, CloseCode.normal]) {
       const control = attach();
       const { visitor } = await serve();

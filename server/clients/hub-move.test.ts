@@ -38,7 +38,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
   let hub: Hub;
   let trunk: TrunkClient;
   let visitor: Visitor;
-  /** the client's end of the stream, and what has come there */
+  /** the client's end of the stream, and the bytes received there */
   let stream: TrunkStream;
   let received: string;
   /** id of the data socket that the client was asked to open */
@@ -88,7 +88,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     });
   }
 
-  /** The client opens the data socket, which may come through another relay. */
+  /** The client opens the data socket, possibly through another relay. */
   function openData(keyId?: string, via?: string): void {
     const [near, far] = duplexPair();
     const socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
@@ -96,7 +96,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     stream.moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
   }
 
-  it('asks the client once to go on over a data socket, and joins it with the visitor', async () => {
+  it('asks the client once to continue on a data socket, and connects it to the visitor', async () => {
     visitor.stream.write(Buffer.from('a'));
     openData();
     visitor.stream.write(Buffer.from('b'));
@@ -118,7 +118,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     assert.deepEqual(visitor.ends, [{ clean: true, lost: false }]);
   });
 
-  it('asks a client nearby beyond 8 MiB, and not before', async () => {
+  it('asks a client nearby only beyond 8 MiB', async () => {
     const near = new TrunkClient();
     hub.addTrunk(tunnel, near.socket, 'one');
     await settled();
@@ -133,12 +133,12 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     assert.equal(near.moves.length, 1);
   });
 
-  it('takes one data socket for it', () => {
+  it('accepts one data socket for it', () => {
     openData();
     assert.deepEqual([hub.awaiting(id), clock.pending], [undefined, 0]);
   });
 
-  it('takes the data socket within 10 s, and leaves the stream where it is without one', async () => {
+  it('accepts the data socket within 10 s, and otherwise keeps the stream on the trunk', async () => {
     clock.advance(PENDING_TIMEOUT_MS - 1);
     assert.ok(hub.awaiting(id));
     clock.advance(1);
@@ -148,7 +148,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     assert.deepEqual([received, visitor.ends], ['a', []]);
   });
 
-  it('breaks off a stream whose client goes on over a data socket that does not come', async () => {
+  it('breaks off a stream whose client continues on a data socket that was never opened', async () => {
     const [near] = duplexPair();
     stream.moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
     await settled();
@@ -166,7 +166,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     'its trunk is lost': () => trunk.leave(),
     'its tunnel has ended': () => hub.end(tunnel, { code: CloseCode.tunnelClosed }),
   })) {
-    it(`takes no data socket once ${how}, and forgets it`, async () => {
+    it(`accepts no data socket once ${how}, and forgets it`, async () => {
       end();
       await settled();
       assert.equal(hub.awaiting(id), undefined);
@@ -192,7 +192,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     await visit();
   });
 
-  it('lets it serve nothing new when the relay shuts down through which its data socket comes', async () => {
+  it('lets it serve nothing new when a relay that forwards its data socket shuts down', async () => {
     hub.leavesHop(HOP);
     openData(undefined, HOP);
     await settled();

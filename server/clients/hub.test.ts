@@ -53,14 +53,14 @@ class FakeControl {
   }
 }
 
-/** What became of a visitor: one of each at most. */
+/** The events of a visitor: at most one of each. */
 interface Visit {
   readonly streams: ByteStream[];
   readonly wasWarm: boolean[];
   readonly ends: { readonly clean: boolean; readonly lost: boolean | undefined }[];
 }
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -87,7 +87,7 @@ describe('Hub', () => {
     return control;
   }
 
-  /** A visitor's data socket, opened with the key; the client's end only remembers what became of it. */
+  /** A visitor's data socket, opened with the key; the client's end only records its events. */
   function openData(control: FakeControl, keyId: string): { readonly closed: number[] } {
     dial();
     const [near, far] = duplexPair();
@@ -105,7 +105,7 @@ describe('Hub', () => {
     return client;
   }
 
-  /** A visitor who asks for something as soon as it can. */
+  /** A visitor who sends a request as soon as possible. */
   function visit(): Visit {
     const visitor: Visit = { streams: [], wasWarm: [], ends: [] };
     hub.dial(tunnel, {
@@ -124,7 +124,7 @@ describe('Hub', () => {
     return visitor;
   }
 
-  it('announces a connection, which is dropped after 10 s without a data socket', () => {
+  it('announces a connection, and drops it after 10 s without a data socket', () => {
     const control = attach();
     dial();
     const [id = ''] = control.announced;
@@ -136,14 +136,14 @@ describe('Hub', () => {
     assert.equal(hub.awaiting(id), undefined);
   });
 
-  it('says at once that a client is offline that never was there, but not before dial has returned', () => {
+  it('immediately reports a client offline that never connected, but not before dial has returned', () => {
     dial();
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['tunnel-offline']);
   });
 
-  it('lets visitors wait 10 s for a client that has just left, and announces them when it is back', () => {
+  it('lets visitors wait 10 s for a client that has just disconnected, and announces them when it is back', () => {
     const first = attach();
     hub.detach(tunnel, first.socket, CloseCode.abnormal);
     clock.advance(4000);
@@ -161,7 +161,7 @@ describe('Hub', () => {
     assert.deepEqual(results, ['tunnel-offline', 'tunnel-offline']);
   });
 
-  it('announces again what a lost client was told, whose id is good for 10 s each time', () => {
+  it('announces connections again after a client was lost, each id being valid for 10 s each time', () => {
     const first = attach();
     dial();
     const [id = ''] = first.announced;
@@ -180,7 +180,7 @@ describe('Hub', () => {
     assert.deepEqual(results, ['client-timeout']);
   });
 
-  it('expects the clients of before a restart back', () => {
+  it('expects clients from before a restart to return', () => {
     hub.expect(tunnel);
     dial();
     clock.advance(9000);
@@ -189,7 +189,7 @@ describe('Hub', () => {
     assert.deepEqual(results, ['tunnel-offline']);
   });
 
-  it('lets the newest control socket win, and announces to it what waits, in its order', () => {
+  it('lets the newest control socket win, and announces waiting connections to it in order', () => {
     const old = attach();
     dial();
     dial();
@@ -213,7 +213,7 @@ describe('Hub', () => {
     assert.deepEqual(second.closed, [CloseCode.replaced]);
   });
 
-  it('lets no more visitors wait than the limit, whether the client is there or not', () => {
+  it('lets no more visitors wait than the limit, whether or not the client is connected', () => {
     const control = attach();
     for (let count = 0; count <= WAITING_MAX; count += 1) dial();
     assert.deepEqual(results, []);
@@ -234,7 +234,7 @@ describe('Hub', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('cuts everything of a tunnel that has ended', () => {
+  it('cuts all connections of an ended tunnel', () => {
     const control = attach();
     dial();
     hub.end(tunnel, { code: CloseCode.tunnelExpired });
@@ -243,7 +243,7 @@ describe('Hub', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('refuses a connection beyond the most of the plan, and says which that is', () => {
+  it('refuses a connection beyond the limit of the plan, and names the limit', () => {
     const control = attach();
     const dials = Array.from({ length: FREE_CONNECTIONS }, dial);
     tunnel.account = anAccount({ plan: 'free' });
@@ -260,7 +260,7 @@ describe('Hub', () => {
     assert.equal(control.announced.length, FREE_CONNECTIONS + 1);
   });
 
-  it('takes the stream back that was kept longest without a request where a plan allows no more', async () => {
+  it('reclaims the longest idle stream if a plan allows no more', async () => {
     const control = attach();
     tunnel.account = anAccount({ plan: 'free' });
     const ended: number[] = [];
@@ -303,7 +303,7 @@ describe('Hub', () => {
       assert.deepEqual(hub.keysInUse(), new Set());
     });
 
-    it('says what has ended them', () => {
+    it('reports the reason to the client', () => {
       for (const end of ['revoked', 'expired', 'removed'] as const) {
         const control = attach('one');
         hub.revoke(new Map([['one', end]]));
@@ -311,7 +311,7 @@ describe('Hub', () => {
       }
     });
 
-    it('drops connections that were announced through them: their ids are known', () => {
+    it('drops connections that were announced through them, because their ids are known', () => {
       const control = attach('one');
       dial();
       const [id = ''] = control.announced;
@@ -327,7 +327,7 @@ describe('Hub', () => {
       assert.equal(attach('two').announced.length, 1);
     });
 
-    it('cuts a stream that came by an announcement alone, but not one opened with another key', async () => {
+    it('cuts a stream that was authorized by an announcement alone, but not one opened with another key', async () => {
       const control = attach('one');
       const closed: string[] = [];
       for (const keyId of [undefined, 'two']) {
@@ -345,7 +345,7 @@ describe('Hub', () => {
   });
 
   describe('when the account is suspended', () => {
-    it('closes the control socket with the reason, and cuts what was opened through any key', async () => {
+    it('closes the control socket with the reason, and everything that was opened through any key', async () => {
       const control = attach('one');
       const data = openData(control, 'two');
       dial();
@@ -360,7 +360,7 @@ describe('Hub', () => {
       assert.deepEqual([hub.keysInUse(), hub.awaiting(control.announced[1] ?? '')], [new Set(), undefined]);
     });
 
-    it('closes a control socket that was let in just before', () => {
+    it('closes a control socket that was accepted just before', () => {
       tunnel.account = anAccount({ suspended: 'spam' });
       const control = attach('one');
       assert.deepEqual([control.closed, control.reasons], [[CloseCode.accountSuspended], ['spam']]);
@@ -368,7 +368,7 @@ describe('Hub', () => {
     });
   });
 
-  it('takes none of a million guessed ids', () => {
+  it('accepts none of a million guessed ids', () => {
     const control = attach();
     for (let count = 0; count < 100; count += 1) dial();
     for (let guess = 0; guess < 1_000_000; guess += 1) {
@@ -378,7 +378,7 @@ describe('Hub', () => {
   });
 
   describe('with trunks', () => {
-    it('brings a visitor through one instead of announcing it, but not before dial has returned', async () => {
+    it('serves a visitor through one instead of announcing the connection, but not before dial has returned', async () => {
       const control = attach();
       const trunk = offerTrunk();
       const { streams, wasWarm } = visit();
@@ -387,7 +387,7 @@ describe('Hub', () => {
       assert.deepEqual([trunk.received, wasWarm, control.announced], [['GET'], [true], []]);
     });
 
-    it('ends the stream of a visitor who has left in between', async () => {
+    it('ends the stream of a visitor who has left in the meantime', async () => {
       attach();
       const trunk = offerTrunk();
       dial().cancel();
@@ -395,7 +395,7 @@ describe('Hub', () => {
       assert.deepEqual([results, trunk.received, hub.gauges().streams], [[], [], 0]);
     });
 
-    it('welcomes as many as the limit allows, and none without a control socket', async () => {
+    it('accepts as many as the limit allows, and none without a control socket', async () => {
       assert.equal(hub.offers(tunnel), 'offline');
       const control = attach();
       const trunk = offerTrunk();
@@ -417,7 +417,7 @@ describe('Hub', () => {
       const visitors = [];
       for (let count = 0; count <= FREE_CONNECTIONS; count += 1) {
         visitors.push(visit());
-        // It waits until what called `dial` has ended.
+        // It waits until the caller of `dial` has returned.
         await Promise.resolve();
       }
       await settled();
@@ -430,7 +430,7 @@ describe('Hub', () => {
       assert.deepEqual([trunk.received.length, results.length], [FREE_CONNECTIONS + 1, 1]);
     });
 
-    it('tells a visitor whose trunk is lost that it was lost', async () => {
+    it('reports to a visitor that its trunk was lost', async () => {
       attach();
       const trunk = offerTrunk();
       const { ends } = visit();
@@ -440,7 +440,7 @@ describe('Hub', () => {
       assert.deepEqual(ends, [{ clean: false, lost: true }]);
     });
 
-    it('lets those of a control socket that has ended serve whom they serve', async () => {
+    it('lets those of an ended control socket serve their present visitors', async () => {
       for (const ends of [
         (control: FakeControl) => hub.detach(tunnel, control.socket, CloseCode.goingAway),
         () => attach(),
@@ -484,7 +484,7 @@ describe('Hub', () => {
       assert.deepEqual(hub.keysInUse(), new Set(['one']));
     });
 
-    it('closes those that nobody uses with 4003, too, where the key is that of their control socket', async () => {
+    it('also closes unused ones with 4003 if the key is that of their control socket', async () => {
       attach('one');
       const trunk = offerTrunk('one');
       hub.revoke(new Map([['one', 'revoked']]));

@@ -1,4 +1,4 @@
-/** All tunnels' links: where inbound connections and data sockets find each other (docs/protocol.md section 1). */
+/** The clients of all tunnels: connects inbound connections and data sockets (docs/protocol.md section 1). */
 import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
@@ -12,24 +12,24 @@ import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { Ownership } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
-/** How often sockets are looked at: pings and dead peers need no better. */
+/** How often sockets are checked: accurate enough for pings and dead peers. */
 const TICK_MS = 1000;
 
 export interface HubOptions {
   readonly clock: Clock;
-  /** how many trunks a client may have for each tunnel */
+  /** how many trunks a client may have per tunnel */
   readonly maxTrunks: number;
-  /** where the clients of tunnels are that are not here */
+  /** which other relays have the clients of tunnels */
   readonly presence: Ownership;
-  /** told when a tunnel has got a control socket */
+  /** called when a tunnel has got a control socket */
   readonly onOnline?: (tunnel: LiveTunnel) => void;
-  /** told when a control socket of a tunnel has ended, with its close code */
+  /** called when a control socket of a tunnel has ended, with its close code */
   readonly onOffline?: (tunnel: LiveTunnel, code: number) => void;
-  /** told when the client of a tunnel has a newer control socket on another relay */
+  /** called when the client of a tunnel has a newer control socket on another relay */
   readonly onMoved?: (tunnel: LiveTunnel) => void;
 }
 
-/** With what sockets are closed. */
+/** Code and reason for closing sockets. */
 export interface SocketEnd {
   readonly code: number;
   /** of the control socket, up to 123 bytes */
@@ -41,11 +41,11 @@ export class Hub implements Dialer {
   readonly #clock: Clock;
   readonly #presence: Ownership;
   readonly #links = new Map<string, ConnectedClient>();
-  /** visitors who wait for a data socket, by the id that opens it */
+  /** visitors who wait for a data socket, by its id */
   readonly #pending = new Map<string, Pending>();
-  /** streams that wait for a data socket of their own, by its id */
+  /** streams that wait for their own data socket, by its id */
   readonly #moves = new Map<string, Move>();
-  /** one for all links: most tunnels rest, and what each of them has is the memory that they take */
+  /** one for all clients: most tunnels are idle, and whatever each of them has determines the memory that they need */
   readonly #linkOwner: TunnelLinkOwner = {
     name: (pending) => this.#name(pending),
     forget: (id) => void this.#pending.delete(id),
@@ -66,22 +66,25 @@ export class Hub implements Dialer {
     this.#ticker = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
-  /** Looks at who is still there. */
+  /** Checks which clients are still connected. */
   tick(): void {
     const now = this.#clock.monotonic();
     for (const link of this.#links.values()) link.tick(now);
   }
 
   /**
-   * A tunnel from before this relay: its client is expected back, so its visitors wait for it.
+   * A tunnel from before this relay started: its client is expected to return, so its visitors wait for it.
    *
-   * @param awayMs since when it is away
+   * @param awayMs how long it has been away
    */
   expect(tunnel: LiveTunnel, awayMs = 0): void {
     this.#link(tunnel, this.#clock.monotonic() - awayMs);
   }
 
-  /** Tunnels whose client is here, or has left so lately that visitors still wait for it, with the ms since then. */
+  /**
+   * Tunnels whose client is connected, or has disconnected so recently that visitors still wait for it, with the ms
+   * since then.
+   */
   get missed(): { readonly tunnelId: string; readonly awayMs: number }[] {
     return [...this.#links]
       .map(([tunnelId, { awayMs }]) => ({ tunnelId, awayMs }))
@@ -108,8 +111,8 @@ export class Hub implements Dialer {
   }
 
   /**
-   * The inbound connection that waits for the data socket of that id, if there is one. It may wait longer than its id is
-   * valid (docs/protocol.md section 6.1), for a client that has just left.
+   * The inbound connection that waits for the data socket with that id, if there is one. It may wait longer than its
+   * id is valid (docs/protocol.md section 6.1), for a client that has just disconnected.
    */
   awaiting(id: string): Pending | Move | undefined {
     const pending = this.#pending.get(id);
@@ -122,14 +125,14 @@ export class Hub implements Dialer {
    * Joins an inbound connection and its data socket.
    *
    * @param keyId id of the key it was opened with, if there was one
-   * @param via incarnation of the relay through which it comes, if it does
+   * @param via incarnation of the relay that forwards it, if one does
    */
   open(awaiting: Pending | Move, socket: WebSocketByteStream, keyId?: string, via?: string): void {
     if (awaiting instanceof Move) awaiting.open(socket, keyId, via);
     else this.#links.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
   }
 
-  /** Ids of the keys through which something is open. */
+  /** Ids of the keys that anything open was opened with. */
   keysInUse(): Set<string> {
     const keys = new Set<string>();
     for (const link of this.#links.values()) for (const key of link.keysInUse()) keys.add(key);
@@ -141,32 +144,41 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.revoke(keys);
   }
 
-  /** Closes everything that the client of a tunnel has opened, here and on this relay for others: its account is suspended. */
+  /**
+   * Closes everything that the client of a tunnel has opened, here and on this relay for others: its account is
+   * suspended.
+   */
   suspend(tunnel: LiveTunnel, reason: string): void {
     this.#links.get(tunnel.id)?.suspend(reason);
   }
 
-  /** Another relay asks to announce one of its connections to the client here. One that has left just now is asked again. */
+  /**
+   * Another relay asks to announce one of its connections to the client here. If the client has just left, the other
+   * relay asks again.
+   */
   announceFor(tunnelId: string, connectionId: string): void {
     this.#links.get(tunnelId)?.announceFor(connectionId);
   }
 
-  /** A client has come to one of the relays, which can announce what waits here. */
+  /** A client has connected to one of the relays, which can announce connections that wait here. */
   cameElsewhere(tunnelId: string, fence: number): void {
     this.#links.get(tunnelId)?.cameElsewhere(fence);
   }
 
-  /** A client has left one of the other relays, where its control socket was closed with this code. */
+  /** A client has left one of the other relays. */
   leftElsewhere(tunnelId: string): void {
     this.#links.get(tunnelId)?.leftElsewhere();
   }
 
-  /** Another relay shuts down: data sockets that pass through it serve nothing after what they serve now. */
+  /** Another relay shuts down: data sockets that it forwards serve nothing after their current use. */
   leavesHop(incarnation: string): void {
     for (const link of this.#links.values()) link.leavesHop(incarnation);
   }
 
-  /** What is held here is known to be held here again, and what others hold may have changed: what has waited goes on. */
+  /**
+   * Ownership of the local clients is confirmed again, and clients of other relays may have moved: waiting connections
+   * continue.
+   */
   resume(): void {
     for (const link of this.#links.values()) link.resume();
   }
@@ -174,12 +186,12 @@ export class Hub implements Dialer {
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
     this.#link(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);
-    // It was suspended after the key had been looked at.
+    // The account was suspended after the key had been checked.
     if (tunnel.account.suspended !== null) return this.suspend(tunnel, tunnel.account.suspended);
     if (this.#stage !== 'running') control.askToMove();
   }
 
-  /** Says who knocks at a tunnel, if its client is here: see {@link ControlSocket.tellKnocks}. */
+  /** Announces approval requests at a tunnel, if its client is here: see {@link ControlSocket.tellKnocks}. */
   tellKnocks(tunnel: LiveTunnel, waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
     this.#links.get(tunnel.id)?.tellKnocks(waiting);
   }
@@ -189,12 +201,12 @@ export class Hub implements Dialer {
     this.#options.onOffline?.(tunnel, code);
   }
 
-  /** The key with which a client of the tunnel may open trunks without anybody being asked. */
+  /** The key that lets a client of the tunnel open trunks without a lookup. */
   offerKey(tunnel: LiveTunnel): SocketKey | undefined {
     return this.#links.get(tunnel.id)?.offerKey;
   }
 
-  /** Whether a client of the tunnel is known to be there, and may open another trunk. */
+  /** Whether a client of the tunnel is known to be connected, and may open another trunk. */
   offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
     const link = this.#links.get(tunnel.id);
     if (link?.offerKey === undefined) return 'offline';
@@ -207,8 +219,8 @@ export class Hub implements Dialer {
   }
 
   /**
-   * Finds out whether a client that opens a trunk has its control socket on another relay: then its trunks are
-   * welcome here as well, for visitors who come here.
+   * Finds out whether a client that opens a trunk has its control socket on another relay: then its trunks are also
+   * accepted here, for visitors of this relay.
    *
    * @param key one of the tunnel's owner
    * @returns whether other relays could be asked
@@ -216,7 +228,7 @@ export class Hub implements Dialer {
   async findClient(tunnel: LiveTunnel, key: SocketKey): Promise<boolean> {
     let found = await this.#presence.find(tunnel.id);
     if (found.kind === 'nowhere' && this.#presence.hasOthers) {
-      // A client may be faster than the word of its control socket.
+      // A client may arrive before the report of its control socket.
       await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
       found = await this.#presence.find(tunnel.id);
     }
@@ -233,7 +245,7 @@ export class Hub implements Dialer {
     return new Set([...here, ...(await this.#presence.online(away))]);
   }
 
-  /** Takes a trunk of a client; it must be welcome. */
+  /** Adds a trunk of a client, which must have been accepted. */
   addTrunk(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
     this.#links.get(tunnel.id)?.addTrunk(socket, keyId);
   }
@@ -244,7 +256,7 @@ export class Hub implements Dialer {
     this.#links.delete(tunnel.id);
   }
 
-  /** Counts what there is at this moment, for the operator. */
+  /** Gauges for the operator's metrics. */
   gauges(): ClientGauges {
     const census = {
       online: 0,
@@ -264,7 +276,7 @@ export class Hub implements Dialer {
   }
 
   /**
-   * Whether a client of the tunnel may open a control socket. One that has left may come back to a relay that is about to
+   * Whether a client of the tunnel may open a control socket. One that has left may return to a relay that is about to
    * shut down, for the visitors who wait there; one that is asked to leave may not.
    */
   admits(tunnel: LiveTunnel): boolean {
@@ -272,15 +284,15 @@ export class Hub implements Dialer {
     return this.#stage === 'running';
   }
 
-  /** The relay is going to shut down: clients that take such a message are asked to go to another one. */
+  /** The relay is about to shut down: clients that support it are asked to move to another one. */
   askToMove(): void {
     this.#stage = 'leaving';
     for (const link of this.#links.values()) link.askToMove();
   }
 
   /**
-   * Tells those who were not asked to go that the relay shuts down, and waits until the others have gone, which takes
-   * {@link DRAIN_MOVE_MS} at most.
+   * Notifies the clients that were not asked to move of the shutdown, and waits until the others have moved, at most
+   * {@link DRAIN_MOVE_MS}.
    */
   async moved(): Promise<void> {
     const links = [...this.#links.values()];
@@ -291,7 +303,7 @@ export class Hub implements Dialer {
     }
   }
 
-  /** Tells every client that the relay shuts down. */
+  /** Notifies every client of the shutdown. */
   drain(): void {
     this.#stage = 'draining';
     clearInterval(this.#ticker);
@@ -299,7 +311,7 @@ export class Hub implements Dialer {
   }
 
   #name(pending: Pending): string {
-    // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
+    // At least 106 random bits: the id alone authorizes the data socket (docs/protocol.md section 6.1).
     const id = this.#presence.connectionId();
     this.#pending.set(id, pending);
     return id;

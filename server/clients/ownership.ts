@@ -1,19 +1,20 @@
 /**
- * Where the clients of tunnels are. A relay alone has them all; several as one ask each other (docs/decisions/0009-cluster.md).
+ * Which relay has the clients of tunnels. A standalone relay has them all; cluster members ask each other
+ * (docs/decisions/0009-cluster.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
-/** What became of an announcement through another relay. */
+/** The result of an announcement through another relay. */
 export type Announced =
-  /** It is on its way, on a control socket that was opened with this key and has this fencing number. */
+  /** It was sent, on a control socket with this fencing number that was opened with this key. */
   | { readonly kind: 'sent'; readonly keyId: string; readonly fence: number }
-  /** No relay has a control socket, and for how many ms. */
+  /** No relay has a control socket, and how many ms this has been the case. */
   | { readonly kind: 'away'; readonly ms: number }
   /** The relays cannot reach each other. */
   | { readonly kind: 'apart' };
 
-/** Where a control socket was looked for. */
+/** The result of looking for a control socket. */
 export type Found =
   /** Another relay has it, with this fencing number. */
   | { readonly kind: 'there'; readonly fence: number }
@@ -28,7 +29,7 @@ export interface Announcement {
   announced(result: Announced): void;
 }
 
-/** A control socket on this relay, as others may have to know it. */
+/** A control socket on this relay, as published to other relays. */
 export interface HeldControl {
   readonly tunnelId: string;
   readonly keyId: string;
@@ -37,23 +38,23 @@ export interface HeldControl {
 }
 
 export interface Ownership {
-  /** Makes the id of a connection that waits on this relay. */
+  /** Generates the id of a connection that waits on this relay. */
   connectionId(): string;
-  /** Whether what is held here is known to be held here: false after the process has stood still for long. */
+  /** Whether ownership of the local clients is confirmed: false after the process was suspended for long. */
   readonly isSure: boolean;
-  /** Whether other relays may have the client; where not, `announce` is never called. */
+  /** Whether other relays may have the client; if not, `announce` is never called. */
   readonly hasOthers: boolean;
-  /** A control socket is there, the newest of its tunnel on this relay. */
+  /** A control socket was opened, the newest of its tunnel on this relay. */
   claim(control: HeldControl): void;
   /** It has ended, with this close code. */
   release(control: HeldControl, code: number): void;
-  /** Has the relay that has the tunnel's control socket, if there is one, announce a connection; answers within 2 s. */
+  /** Asks the relay with the tunnel's control socket, if there is one, to announce a connection; answers within 2 s. */
   announce(tunnelId: string, announcement: Announcement): void;
   /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
   find(tunnelId: string): Promise<Found>;
   /**
-   * Those of the tunnels whose control socket another relay has; answers within 2 s. None of them while the relays cannot
-   * reach each other.
+   * Those of the tunnels whose control socket another relay has; answers within 2 s. None of them while the relays
+   * cannot reach each other.
    */
   online(tunnelIds: readonly string[]): Promise<readonly string[]>;
 }
@@ -70,9 +71,9 @@ export const ALONE: Ownership = {
   online: () => Promise.resolve([]),
 };
 
-/* What the link asks of the other relays of a cluster: data sockets land on any of them (docs/decisions/0009-cluster.md). */
+/* Forwarding between the relays of a cluster: data sockets arrive on any of them (docs/decisions/0009-cluster.md). */
 
-/** The upgrade request of a data socket, as far as it matters to another relay. */
+/** The parts of a data socket's upgrade request that another relay needs. */
 export interface UpgradeToPass {
   /** the announced connection */
   readonly id: string;
@@ -82,37 +83,37 @@ export interface UpgradeToPass {
   readonly authorization: string | undefined;
 }
 
-/** The same as it comes from another relay. */
+/** The same as received from another relay. */
 export interface HopRequest extends UpgradeToPass {
-  /** incarnation of the relay that passes it on */
+  /** incarnation of the forwarding relay */
   readonly via: string;
 }
 
-/** Another relay, which has taken the data socket. */
+/** Another relay that has accepted the data socket. */
 export interface Hop {
-  /** Joins it with the client's connection, which is given away for good. `head`: bytes read behind the request. */
+  /** Joins it with the client's connection, which is given away for good. `head`: bytes read after the request. */
   carry(client: Duplex, head: Buffer): void;
-  /** The client has left meanwhile. */
+  /** The client has disconnected. */
   cancel(): void;
 }
 
-/** How they are reached. */
+/** Access to the other relays. */
 export interface OtherRelays {
   /**
-   * Passes a data socket on to the relay where its visitor waits.
+   * Forwards a data socket to the relay where its visitor waits.
    *
-   * @returns `undefined` where the id names no other relay that can be reached
+   * @returns `undefined` if the id does not name another relay that can be reached
    */
   dial(request: UpgradeToPass): Promise<Hop | undefined>;
   /**
-   * Learns of a tunnel that others have made.
+   * Learns of a tunnel that another relay has created.
    *
    * @throws ApiError 503
    */
   followTunnel(id: string): Promise<void>;
 }
 
-/** Where there are none. */
+/** For a standalone relay. */
 export const NO_OTHER_RELAYS: OtherRelays = {
   dial: () => Promise.resolve(undefined),
   followTunnel: () => Promise.resolve(),

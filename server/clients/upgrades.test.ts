@@ -24,7 +24,7 @@ const KEY = { keyId: 'key', hash: '' };
 
 const FIN = 0x80;
 const TEXT = 1;
-/** The header of a Close frame; its code comes behind it. */
+/** The header of a Close frame, followed by its code. */
 const CLOSE = '\x88\x02';
 
 describe('Upgrades', () => {
@@ -34,7 +34,7 @@ describe('Upgrades', () => {
   let headers: Readonly<Record<string, string>>;
   let upgrades: Upgrades;
   let sockets: Duplex[];
-  /** where requests come from */
+  /** address of the sender */
   let address: string | undefined;
   let strangersKey: string;
 
@@ -60,7 +60,7 @@ describe('Upgrades', () => {
     await test.store.close();
   });
 
-  /** Asks for a socket, and keeps the relay's end of it; gives the other end. */
+  /** Opens a socket, and keeps the relay's end of it; returns the other end. */
   async function open(target: string): Promise<Duplex> {
     const [near, far] = duplexPair();
     sockets.push(far);
@@ -84,7 +84,7 @@ describe('Upgrades', () => {
     });
   }
 
-  it('opens no more sockets than the limit, and a refused id is still good when there is room again', async () => {
+  it('opens no more sockets than the limit, and keeps a refused id valid for later', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
@@ -102,7 +102,7 @@ describe('Upgrades', () => {
     assert.equal(opened, 3);
   });
 
-  it('opens no control socket while the relay shuts down, but what was announced gets its data socket', async () => {
+  it('opens no control socket while the relay shuts down, but does open announced data sockets', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
@@ -114,8 +114,8 @@ describe('Upgrades', () => {
     assert.equal(opened, 1);
   });
 
-  describe('has a control socket of which', () => {
-    it('a message may come in 64 fragments, and no more', async () => {
+  describe('opens a control socket that', () => {
+    it('accepts a message in at most 64 fragments', async () => {
       const [first, next, last] = [frame(TEXT, 'x'), frame(0, 'x'), frame(FIN, 'x')];
       const rest = (count: number): Buffer[] => Array<Buffer>(count).fill(next);
       const message = Buffer.concat([first, ...rest(CONTROL_FRAGMENTS_MAX - 2), last]);
@@ -126,7 +126,7 @@ describe('Upgrades', () => {
       );
     });
 
-    it('a frame may come in 256 pieces, and no more', async () => {
+    it('accepts a frame in at most 256 pieces', async () => {
       const bytes = [...frame(FIN | TEXT, 'x'.repeat(1000))].map((byte) => Buffer.from([byte]));
       const some = CONTROL_PIECES_MAX - 1;
       assert.equal(
@@ -137,7 +137,7 @@ describe('Upgrades', () => {
     });
   });
 
-  it('asks the store for a trunk only when the key is not that of the control socket', async () => {
+  it('queries the store for a trunk only if the key is not that of the control socket', async () => {
     let asked = 0;
     const find = test.store.findKeyOwner.bind(test.store);
     test.store.findKeyOwner = (hash) => {
@@ -153,7 +153,7 @@ describe('Upgrades', () => {
     assert.equal(asked, 2);
   });
 
-  it('opens nothing of a tunnel with the key of another account, and uses no id up for it', async () => {
+  it('opens nothing of a tunnel with the key of another account, and does not use up an id for it', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
@@ -170,7 +170,7 @@ describe('Upgrades', () => {
     assert.equal(opened, 1);
   });
 
-  describe('opens one data socket for a large stream of a trunk, where there is room,', () => {
+  describe('opens one data socket for a large stream of a trunk, if the limits allow,', () => {
     let time: HeldTime;
 
     beforeEach(() => {
@@ -209,7 +209,7 @@ describe('Upgrades', () => {
     }
   });
 
-  it('counts wrong keys for the address from which they come, whatever they are to open', async () => {
+  it("counts wrong keys for the sender's address, whatever the target", async () => {
     address = '192.0.2.1';
     const targets = [
       `/ws/control?tunnel_id=${tunnel.id}`,
@@ -233,7 +233,7 @@ function frame(first: number, payload: string): Buffer {
   return Buffer.concat([Buffer.from([first, ...size, 0, 0, 0, 0]), Buffer.from(payload)]);
 }
 
-/** The frames with which the relay answers bytes that come in some pieces. */
+/** The relay's frames in response to bytes that arrive in several pieces. */
 async function answer(near: Duplex, pieces: readonly Buffer[]): Promise<string> {
   const received: Buffer[] = [];
   near.on('data', (chunk: Buffer) => received.push(chunk));

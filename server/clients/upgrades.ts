@@ -24,15 +24,15 @@ import type { Hub } from './hub.ts';
 import type { HopRequest, OtherRelays } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
-/** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
+/** A peer's request to upgrade to `websocket`; its connection is not yet given away. */
 export interface UpgradeRequest {
   /** path and query, in origin form */
   readonly target: string;
-  /** that wrong keys count for, if any */
+  /** address that wrong keys are counted for, if any */
   readonly address: string | undefined;
   /** The value of the first field of that name, given in lower case. */
   header(name: string): string | undefined;
-  /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
+  /** Gives the connection away, or nothing if the peer has disconnected. `head`: bytes read after the request. */
   takeOver(): { socket: Duplex; head: Buffer } | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface UpgradesOptions {
   readonly registry: TunnelRegistry;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
-  /** control and data sockets at a time, of all clients */
+  /** control and data sockets of all clients that may be open */
   readonly maxSockets: number;
   readonly others: OtherRelays;
 }
@@ -60,14 +60,14 @@ export class Upgrades {
   readonly #registry: TunnelRegistry;
   readonly #authenticator: Authenticator;
   readonly #clock: Clock;
-  /** control and data sockets that are not closed */
+  /** control and data sockets that are open */
   #sockets = 0;
   readonly #maxSockets: number;
   readonly #others: OtherRelays;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    // ControlSocket answers, within a limit.
+    // ControlSocket answers pings, within a limit.
     autoPong: false,
     perMessageDeflate: false,
     maxPayload: CONTROL_MESSAGE_MAX_BYTES,
@@ -126,7 +126,7 @@ export class Upgrades {
     });
   }
 
-  /** In a function of its own, so that what the request came with is not kept for as long as the socket. */
+  /** A separate function, so that the request's data is not kept as long as the socket. */
   #attach(tunnel: LiveTunnel, socket: WebSocket, options: ControlSocketOptions): void {
     const control = new ControlSocket(socket, options, (closed, code) =>
       this.#hub.detach(tunnel, closed, code),
@@ -139,20 +139,21 @@ export class Upgrades {
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
     if (id !== '') return await this.#openAnnounced(request, key, id);
-    // Clients of earlier versions offer data sockets ahead of need, and announcements do without (docs/protocol.md section 6.4).
+    // Clients of earlier versions open data sockets in advance, and announcements do not need them (docs/protocol.md
+    // section 6.4).
     await this.#keyOwner(request);
     throw new ApiError(API_ERRORS.connectionNotFound);
   }
 
   /**
-   * Opens a data socket that landed on another relay; from here it goes to no other.
+   * Opens a data socket that arrived on another relay; it is not forwarded again.
    *
    * @throws ApiError with the connection untouched
    */
   async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
     const request: UpgradeRequest = {
       target: DATA_PATH,
-      // The relay that passes it on has looked at the key.
+      // The forwarding relay has checked the key.
       address: undefined,
       header: (name) => (name === 'authorization' ? authorization : undefined),
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
@@ -168,14 +169,14 @@ export class Upgrades {
     this.#openFor(request, key, awaiting, owner);
   }
 
-  /** A key is not needed for an announced connection; one that is sent must be valid. */
+  /** A key is optional for an announced connection, but must be valid if present. */
   async #keyOwner(request: UpgradeRequest): Promise<KeyOwner | undefined> {
     const authorization = request.header('authorization');
     if (authorization === undefined) return undefined;
     return await this.#authenticator.authenticate(authorization, request.address);
   }
 
-  /** @throws ApiError 404 where nothing waits, or for somebody else */
+  /** @throws ApiError 404 if nothing waits, or the key belongs to another account */
   #openFor(
     request: UpgradeRequest,
     key: string,
@@ -191,7 +192,7 @@ export class Upgrades {
     );
   }
 
-  /** @returns whether another relay has it now, which then answers in place of this one */
+  /** @returns whether another relay has it now, which then responds instead of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
     const hop = await this.#others.dial({ id, key, authorization: request.header('authorization') });
     if (hop === undefined) return false;
@@ -221,8 +222,8 @@ export class Upgrades {
   }
 
   /**
-   * The tunnel, when the key is the one that its client is known by: what was opened with it is closed when it is
-   * revoked, so the store need not be asked for every trunk that a client opens.
+   * The tunnel, if the key is the one of its client's control socket: everything opened with it is closed when it is
+   * revoked, so the store need not be queried for every trunk that a client opens.
    *
    * @throws ApiError 401 for a missing or malformed key
    */
@@ -245,7 +246,10 @@ export class Upgrades {
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
   }
 
-  /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
+  /**
+   * Takes the connection over and responds with 101; the response and the first bytes of a request leave in one
+   * packet.
+   */
   #switchTo(
     request: UpgradeRequest,
     key: string,
@@ -259,7 +263,7 @@ export class Upgrades {
     use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
   }
 
-  /** @throws ApiError 503 when there are as many sockets as may be */
+  /** @throws ApiError 503 if the maximum number of sockets is open */
   #takeOver(request: UpgradeRequest): ReturnType<UpgradeRequest['takeOver']> {
     if (this.#sockets >= this.#maxSockets) {
       throw new ApiError(API_ERRORS.tooManySockets, { 'Retry-After': '5' });
@@ -290,7 +294,7 @@ export function isHandshakeKey(key: string | undefined): key is string {
   return key !== undefined && KEY.test(key);
 }
 
-/** The 101 response to a handshake, no extension and no subprotocol taken. */
+/** The 101 response to a handshake, without any extension or subprotocol. */
 export function switchingProtocols(key: string): string {
   const accept = createHash('sha1')
     .update(key + HANDSHAKE_GUID)

@@ -1,4 +1,4 @@
-/** The inbound connections of one tunnel that wait for their data sockets, and where they are announced. */
+/** The inbound connections of one tunnel that wait for their data sockets, and how they are announced. */
 import { type KeyEnd, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
@@ -9,46 +9,46 @@ import type { Announced, Ownership } from './ownership.ts';
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
-  /** that opens its data socket; `undefined` before it has to be announced */
+  /** opens its data socket; `undefined` before it has to be announced */
   id: string | undefined;
   readonly tunnel: LiveTunnel;
   readonly handler: DialHandler;
-  /** since when it waits, monotonic ms */
+  /** when it began to wait, monotonic ms */
   readonly since: number;
   timer: Timer | undefined;
   /** until when its id opens a data socket, monotonic ms */
   idEnds: number;
-  /** id of the key of the control socket that it was announced on last */
+  /** id of the key of the control socket that it was last announced on */
   announcedTo: string | undefined;
   /** whether another relay is being asked to announce it */
   asking: boolean;
-  /** fencing number of the control socket on another relay that it was announced on last; 0 for none */
+  /** fencing number of the other relay's control socket that it was last announced on; 0 for none */
   fence: number;
-  /** the highest of those that have come while another relay was being asked; 0 for none */
+  /** the highest of those reported while another relay was being asked; 0 for none */
   newestFence: number;
 }
 
 export interface WaitingVisitorsOptions {
   readonly clock: Clock;
-  /** since when the client is missed, monotonic ms */
+  /** since when the client is away, monotonic ms */
   readonly leftAt: number;
   readonly tunnelId: string;
-  /** where the client may be instead of here */
+  /** which other relay may have the client */
   readonly presence: Ownership;
   /** with the client's control socket, if it is here */
   readonly link: { readonly control: ControlSocket | undefined };
   readonly ids: ConnectionIds;
 }
 
-/** The ids of what waits, of all tunnels. */
+/** Ids of the waiting connections of all tunnels. */
 export interface ConnectionIds {
-  /** Gives one the id that opens its data socket. */
+  /** Assigns the id that opens its data socket. */
   name(pending: Pending): string;
-  /** Such an id opens nothing any more. */
+  /** The id is no longer valid. */
   forget(id: string): void;
 }
 
-/** Of all tunnels that never had one, which are most: a set takes memory while it is empty. */
+/** For tunnels that never had one, which are most: an empty set would also take memory. */
 const NONE = new Set<Pending>();
 
 const APART_TEXT =
@@ -61,7 +61,7 @@ export class WaitingVisitors {
   readonly #link: WaitingVisitorsOptions['link'];
   readonly #ids: ConnectionIds;
   #pending = NONE;
-  /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
+  /** When the client was last seen to leave, monotonic ms; -Infinity for one that never connected. */
   #leftAt: number;
 
   constructor({ clock, leftAt, tunnelId, presence, link, ids }: WaitingVisitorsOptions) {
@@ -86,14 +86,16 @@ export class WaitingVisitors {
     this.#pending.add(pending);
   }
 
-  /** It waits no longer. */
+  /** It no longer waits. */
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
     if (pending.id !== undefined) this.#ids.forget(pending.id);
   }
 
-  /** Announces one where the client is, or lets it wait for the client where that has just left. */
+  /**
+   * Announces a connection to the client on whichever relay has it, or lets it wait for a client that has just left.
+   */
   seek(pending: Pending): void {
     const control = this.#link.control;
     if (control !== undefined) return this.#announce(pending, control);
@@ -105,12 +107,15 @@ export class WaitingVisitors {
     this.#presence.announce(this.#tunnelId, { id: (pending.id ??= this.#ids.name(pending)), announced });
   }
 
-  /** Announces all of them where the client is now. */
+  /** Announces all of them to the client on whichever relay has it now. */
   seekAgain(): void {
     for (const pending of this.#pending) this.seek(pending);
   }
 
-  /** The client has come to another relay; what was announced on this very control socket is not announced on it again. */
+  /**
+   * The client has connected to another relay; connections that were announced on this very control socket are not
+   * announced on it again.
+   */
   cameElsewhere(fence: number): void {
     for (const pending of this.#pending) {
       if (pending.asking) pending.newestFence = Math.max(pending.newestFence, fence);
@@ -118,28 +123,28 @@ export class WaitingVisitors {
     }
   }
 
-  /** ms since the client has left; Infinity for one that has never been there. */
+  /** ms since the client has left; Infinity for one that never connected. */
   get awayMs(): number {
     return this.#clock.monotonic() - this.#leftAt;
   }
 
-  /** The client has left this relay. What it was told went with it, so they wait for it like those that come now. */
+  /** The client has left this relay, and its announcements are lost, so all connections wait for it like new ones. */
   clientLeft(): void {
     this.#leftAt = this.#clock.monotonic();
     this.holdOver();
   }
 
-  /** All of them wait for the client, for as long as for one that has just left. */
+  /** All of them wait for the client, as long as for one that has just left. */
   holdOver(): void {
     for (const pending of this.#pending) this.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
   }
 
-  /** Ids of the keys that they were announced to. */
+  /** Ids of the keys of their announcements. */
   *keysInUse(): Generator<string> {
     for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
   }
 
-  /** What was announced through keys that are no longer valid has nobody to wait for. */
+  /** Fails connections that were announced through keys that are no longer valid. */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void {
     for (const pending of this.#pending) {
       const { announcedTo } = pending;
@@ -151,7 +156,7 @@ export class WaitingVisitors {
     for (const pending of this.#pending) this.#fail(pending, fault);
   }
 
-  /** Gives one `ms` from now. */
+  /** Fails a connection `ms` from now. */
   failIn(ms: number, pending: Pending, fault: DialFault, text?: string): void {
     pending.timer?.cancel();
     pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault, text), ms);
@@ -172,7 +177,7 @@ export class WaitingVisitors {
     pending.asking = false;
     if (!this.#pending.has(pending) || this.#link.control !== undefined) return;
     const fence = result.kind === 'sent' ? result.fence : 0;
-    // The client has come, or come again, while that was found out.
+    // The client has connected, or reconnected, while the other relay was asked.
     if (pending.newestFence > fence) return this.seek(pending);
     switch (result.kind) {
       case 'sent':
@@ -191,7 +196,7 @@ export class WaitingVisitors {
     this.failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
-  /** ms that visitors wait for a client that has left this relay, or another one so many ms ago. */
+  /** ms that visitors wait for a client that left a relay this many ms ago. */
   #holdOver(awayMs = Infinity): number {
     return Math.max(0, HOLD_OVER_MS - Math.min(awayMs, this.#clock.monotonic() - this.#leftAt));
   }
