@@ -9,7 +9,7 @@ const RATE = { perMinute: 10, burst: 5 };
 
 describe('SharedRateLimiter', () => {
   let calls: (readonly [Script, ...(string | number)[]])[];
-  /** ms until there is a token; `undefined`: Redis is down */
+  /** ms until the next token; `undefined`: Redis is down */
   let wait: number | undefined;
   let limiter: SharedRateLimiter;
 
@@ -25,19 +25,19 @@ describe('SharedRateLimiter', () => {
     limiter = new SharedRateLimiter(redis, new RateLimiter(new FakeClock(), RATE), RATE);
   });
 
-  it('asks Redis, and says in whole seconds when to come back', async () => {
+  it('queries Redis, and returns the wait in whole seconds', async () => {
     assert.equal(await limiter.take('a'), 0);
     wait = 5001;
     assert.equal(await limiter.take('a'), 6);
     assert.deepEqual(calls[0], [TAKE, 'a', 5, 6000]);
   });
 
-  it('gives a token back to Redis', async () => {
+  it('returns a token to Redis', async () => {
     await limiter.giveBack('a');
     assert.deepEqual(calls, [[GIVE_BACK, 'a', 5]]);
   });
 
-  it('limits by itself while Redis is down', async () => {
+  it('limits locally while Redis is down', async () => {
     wait = undefined;
     const taken: number[] = [];
     for (let time = 0; time < 6; time += 1) taken.push(await limiter.take('a'));

@@ -1,4 +1,7 @@
-/** One relay of several that serve as one (docs/decisions/0009-cluster.md): joins, keeps its place, and leaves. */
+/**
+ * A member of a cluster of relays that serve as one (docs/decisions/0009-cluster.md): joins, keeps its membership, and
+ * leaves.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,20 +32,20 @@ import { GIVE_BACK, TAKE } from './scripts.ts';
 export interface ClusterSettings {
   /** `redis://` or `rediss://` */
   readonly redisUrl: string;
-  /** address of the internal listener, where other relays reach this one */
+  /** address of the internal listener, for connections from other relays */
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;
-  /** known to the relays of the cluster alone */
+  /** known only to the relays of the cluster */
   readonly secret: string;
 }
 
 interface ClusterDeps {
   readonly redis: RedisLink;
   readonly listener: HopListener;
-  /** where others reach the listener */
+  /** where other relays reach the listener */
   readonly host: string;
-  /** names this life of the relay */
+  /** identifies this run of the relay */
   readonly incarnation: string;
   readonly secret: string;
   readonly clock: Clock;
@@ -51,7 +54,7 @@ interface ClusterDeps {
 
 export class Cluster implements Peering {
   readonly presence: RedisOwnership;
-  /** tells them through Redis */
+  /** notifies them through Redis */
   readonly peers: Peers<TunnelNews | DomainNews>;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
@@ -61,11 +64,11 @@ export class Cluster implements Peering {
   readonly #upkeep: OwnershipRenewal;
   readonly #seal: NewsSeal;
   readonly #log: Log;
-  /** Told about the others, once there is somebody to tell. */
+  /** The parts that are notified about other relays, once they exist. */
   #parts: PeeredParts | undefined;
-  /** Fulfilled once Redis has been reached for the first time since then. */
+  /** Fulfilled once Redis has been reached for the first time after the start. */
   readonly #joined = Promise.withResolvers<void>();
-  /** Whether the others have missed something. */
+  /** Whether other relays have missed a notification. */
   #owesNews = false;
 
   private constructor({ redis, listener, host, incarnation, secret, clock, log }: ClusterDeps) {
@@ -87,11 +90,11 @@ export class Cluster implements Peering {
     this.#log = log;
   }
 
-  /** @throws Error when the address of the internal listener cannot be bound */
+  /** @throws Error if the address of the internal listener cannot be bound */
   static async join(settings: ClusterSettings, clock: Clock, log: Log): Promise<Cluster> {
     const { redisUrl, host, port, secret } = settings;
     const incarnation = randomBytes(8).toString('hex');
-    // It is told what happens; until everything is put together, nobody waits for that.
+    // Events may arrive before everything is assembled; nothing waits for them until then.
     let cluster: Cluster | undefined = undefined;
     const tell = (what: (cluster: Cluster) => void): void => {
       if (cluster !== undefined) what(cluster);
@@ -125,7 +128,7 @@ export class Cluster implements Peering {
     return new SharedRateLimiter(this.#redis, local, rate);
   }
 
-  /** Redis need not be there; the relay does without it until then. */
+  /** Redis may be unreachable; the relay works without it until then. */
   async start(parts: PeeredParts): Promise<void> {
     this.#parts = parts;
     if (this.#redis.isUp) void this.#cameUp();
@@ -143,7 +146,7 @@ export class Cluster implements Peering {
     this.#tellAll(writeLeaving(this.#membership.incarnation));
   }
 
-  /** The others are asked, again and again, not to reuse any of its data sockets. */
+  /** Other relays are repeatedly asked not to reuse any of its data sockets. */
   async settle(): Promise<void> {
     while (this.#hops.open > 0) {
       this.sayLeaving();
@@ -160,7 +163,7 @@ export class Cluster implements Peering {
     this.#listener.close();
   }
 
-  /** A data socket has landed on another relay. It is refused until somebody can take it. */
+  /** A data socket has arrived on another relay. It is refused until the parts exist. */
   #take(request: HopRequest, socket: Duplex): void {
     if (this.#parts === undefined) socket.destroy();
     else this.#parts.openHop(request, socket);
@@ -170,7 +173,7 @@ export class Cluster implements Peering {
     this.#redis.publish(ALL_CHANNEL, this.#seal.seal(text));
   }
 
-  /** The others were not told something. */
+  /** A notification could not be sent to the other relays. */
   #owe(): void {
     this.#owesNews = true;
   }
@@ -208,7 +211,7 @@ export class Cluster implements Peering {
     }
   }
 
-  /** Redis may have lost everything, and news was missed in any case. */
+  /** Redis may have lost everything, and notifications were certainly missed. */
   async #cameUp(): Promise<void> {
     if (this.#parts === undefined) return;
     const { tunnels, domains, hub } = this.#parts;
@@ -222,21 +225,21 @@ export class Cluster implements Peering {
     this.#tellAll(MISSED);
   }
 
-  /** Others may have taken over what this relay holds. */
+  /** Other relays may have taken over tunnels of this relay. */
   async #checkLeap(ms: number): Promise<void> {
     this.#log('relay was paused', { ms: Math.round(ms) });
     await this.#upkeep.checkLeap();
   }
 }
 
-/* Token buckets that all relays share; each relay's own while Redis cannot be reached. */
+/* Token buckets shared by all relays; local ones while Redis is unreachable. */
 
 export class SharedRateLimiter implements CreateLimiter {
   readonly #redis: RedisCommands;
   readonly #local: CreateLimiter;
   readonly #rate: Rate;
 
-  /** @param local limits this relay alone */
+  /** @param local limits on this relay only */
   constructor(redis: RedisCommands, local: CreateLimiter, rate: Rate) {
     this.#redis = redis;
     this.#local = local;

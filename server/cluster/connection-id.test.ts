@@ -6,21 +6,21 @@ const SECRET = 's'.repeat(32);
 
 describe('connectionId', () => {
   for (const relay of [1, 255, 4096, RELAY_NUMBER_MAX]) {
-    it(`names relay ${relay}`, () => assert.equal(relayOf(connectionId(relay, SECRET), SECRET), relay));
+    it(`identifies relay ${relay}`, () => assert.equal(relayOf(connectionId(relay, SECRET), SECRET), relay));
   }
 
-  it('is almost never accepted if a stranger has made it up, or if another cluster has made it', () => {
+  it('is almost never accepted if it was guessed, or created by another cluster', () => {
     const made = 5000;
     const strangers = Array.from({ length: made }, () => `0001${randomUUID().slice(4)}`);
     const others = Array.from({ length: made }, () => connectionId(1, 'x'.repeat(32)));
     for (const ids of [strangers, others]) {
       const passed = ids.filter((id) => relayOf(id, SECRET) !== undefined).length;
-      // One in 256 on average; this many more would happen once in a thousand billion runs.
+      // One in 256 on average; exceeding this bound would happen once in a thousand billion runs.
       assert.ok(passed < made / 64, `${passed} of ${made}`);
     }
   });
 
-  it('leaves 98 bits to chance, from which the bits that prove it follow', () => {
+  it('has 98 random bits, which determine the bits of the proof', () => {
     const ids = Array.from({ length: 2000 }, () =>
       BigInt(`0x${connectionId(7, SECRET).replaceAll('-', '')}`),
     );

@@ -6,7 +6,7 @@ import { LEASE, LEAVE, type Script } from './scripts.ts';
 
 const MEMBERSHIP_SECRET = 's'.repeat(32);
 
-/** What a relay says about itself, in Redis and to the others. */
+/** A relay's record, in Redis and for the other members. */
 function membershipRecord(
   incarnation: string,
   host: string,
@@ -17,7 +17,7 @@ function membershipRecord(
 }
 
 describe('Membership', () => {
-  /** of each LEASE, what Redis answers, the last one for ever */
+  /** Redis's answers to each LEASE, the last one repeatedly */
   let leases: number[];
   let relays: string[];
   let calls: (readonly [Script, ...(string | number)[]])[];
@@ -52,7 +52,7 @@ describe('Membership', () => {
     return calls.filter(([script]) => script === LEASE).map(([, ...args]) => args);
   }
 
-  it('takes a number for 10 s, keeps it, and gives it back', async () => {
+  it('takes a number for 10 s, keeps it, and releases it', async () => {
     assert.equal(await membership.renew(), true);
     const { number } = membership;
     assert.ok(number >= 1 && number <= 65_535);
@@ -75,7 +75,7 @@ describe('Membership', () => {
     assert.notEqual(membership.number, number);
   });
 
-  it('gives up after 20 numbers that are taken, until the next time', async () => {
+  it('gives up after 20 numbers that are taken, until the next renewal', async () => {
     leases = [0];
     await assert.rejects(membership.renew(), RedisError);
     assert.deepEqual([leased().length, RELAY_NUMBER_ATTEMPTS, membership.number], [20, 20, 0]);
@@ -84,7 +84,7 @@ describe('Membership', () => {
     assert.notEqual(membership.number, 0);
   });
 
-  it('knows the others, without itself, and those that have come since', async () => {
+  it('knows the other members, but not itself, including those that have joined since', async () => {
     await membership.renew();
     relays = [
       String(membership.number),
@@ -104,7 +104,7 @@ describe('Membership', () => {
     assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
   });
 
-  it('knows one that comes while Redis lists the others and is not in that list', async () => {
+  it('knows one that joins while Redis lists the others and is not in that list', async () => {
     await membership.renew();
     leases = [1];
     whileListed = () =>
@@ -112,12 +112,12 @@ describe('Membership', () => {
     await membership.renew();
     whileListed = () => {};
     assert.deepEqual([membership.find(70_000)?.incarnation, membership.hasOthers], ['two', true]);
-    // Listed by now, were it there.
+    // It would be listed by now if it still existed.
     await membership.renew();
     assert.deepEqual([membership.find(70_000), membership.hasOthers], [undefined, false]);
   });
 
-  it('knows whether there are others who stay, and finds those who leave until they have gone', async () => {
+  it('knows whether other members stay, and finds those that leave until they are gone', async () => {
     await membership.renew();
     const own = [String(membership.number), 'me', membershipRecord('me', '::1', 7)];
     const other = membership.number === 1 ? 2 : 1;
@@ -132,7 +132,7 @@ describe('Membership', () => {
     await membership.renew();
     assert.equal(membership.hasOthers, false);
     assert.equal(membership.find(other)?.host, '10.0.0.2');
-    // Another life of it.
+    // Another run of it.
     relays = [...own, String(other), 'again', membershipRecord('again', '10.0.0.2', 7)];
     await membership.renew();
     assert.equal(membership.hasOthers, true);
@@ -141,7 +141,7 @@ describe('Membership', () => {
   describe('with relays that have another secret', () => {
     const stranger = ['70000', 'two', membershipRecord('two', '10.0.0.2', 8, 'x'.repeat(32))];
 
-    it('does not join, or show itself, and joins when they have gone', async () => {
+    it('does not join or reveal itself, and joins once they are gone', async () => {
       relays = stranger;
       await assert.rejects(membership.renew(), StrangerError);
       assert.ok(membership.refusal instanceof StrangerError);
@@ -152,7 +152,7 @@ describe('Membership', () => {
       assert.notEqual(membership.number, 0);
     });
 
-    it('does not speak to one that comes later, which the log says once', async () => {
+    it('does not contact one that joins later, and logs it once', async () => {
       await membership.renew();
       logged = [];
       relays = stranger;
@@ -164,7 +164,7 @@ describe('Membership', () => {
       assert.deepEqual(logged, ['cluster stranger']);
     });
 
-    it('remembers no more of them than the limit', async () => {
+    it('limits how many of them it remembers', async () => {
       await membership.renew();
       logged = [];
       const come = (port: number): void =>
@@ -179,11 +179,11 @@ describe('Membership', () => {
   });
 });
 
-describe('what a relay says about itself in Redis', () => {
+describe("a member's record in Redis", () => {
   const SECRET = 's'.repeat(32);
 
   for (const host of ['10.0.0.2', '::2', 'relay-2.internal']) {
-    it(`is one word, from which ${host} is read back`, () => {
+    it(`is one word, and contains ${host}`, () => {
       const relay = { incarnation: 'two', host, port: 8 };
       const record = writeRecord(relay, SECRET);
       assert.match(record, /^\S+$/);
@@ -194,12 +194,12 @@ describe('what a relay says about itself in Redis', () => {
 
   const record = writeRecord({ incarnation: 'two', host: '10.0.0.2', port: 8 }, SECRET);
 
-  it('is not valid under another secret, or for another life of a relay', () => {
+  it('is not valid under another secret, or for another run of a relay', () => {
     assert.equal(readRecord(record, 'two', 'x'.repeat(32)), undefined);
     assert.equal(readRecord(record, 'three', SECRET), undefined);
   });
 
-  it('is not valid with any character changed, left out or added', () => {
+  it('is not valid with any character changed, removed or added', () => {
     for (let at = 0; at < record.length; at += 1) {
       const other = record[at] === '1' ? '2' : '1';
       assert.equal(readRecord(record.slice(0, at) + other + record.slice(at + 1), 'two', SECRET), undefined);

@@ -1,4 +1,7 @@
-/** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
+/**
+ * The relay's number, and the addresses of the other cluster members: one lease for each relay
+ * (docs/decisions/0009-cluster.md).
+ */
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { uriHost } from '../../shared/host.ts';
 import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
@@ -8,7 +11,7 @@ import { readNumber } from './notifications.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 
-/** There is a relay that does not prove that it knows the secret: one of the two has the wrong one. */
+/** A relay does not prove that it knows the secret: one of the two has the wrong one. */
 export class StrangerError extends RedisError {
   constructor(relay: string) {
     super(new Error(`the relay ${relay} has another secret`));
@@ -17,7 +20,7 @@ export class StrangerError extends RedisError {
 }
 
 export class Membership {
-  /** The relay's number; 0 before it has one, which no relay is found under. */
+  /** The relay's number; 0 before it has one. No relay is found under 0. */
   number = 0;
   /** Why it has not joined, if there is a relay with another secret. */
   refusal: StrangerError | undefined;
@@ -27,17 +30,17 @@ export class Membership {
   readonly #redis: RedisCommands;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
-  /** those that have come since Redis was last asked for a list; that list may not have them yet */
+  /** those that have joined since Redis was last asked for a list; that list may not have them yet */
   readonly #newcomers = new Map<number, RelayAddress>();
-  /** incarnations that shut down; they are still found */
+  /** incarnations that are shutting down; they are still found */
   readonly #leaving = new Set<string>();
 
-  /** those that do not know the secret and have been logged */
+  /** those without the secret that have been logged */
   readonly #strangers = new Set<string>();
 
   /**
    * @param own where other relays reach the internal listener of this one
-   * @param secret known to the relays of the cluster alone
+   * @param secret known only to the relays of the cluster
    */
   constructor(redis: RedisCommands, own: RelayAddress, secret: string, log: Log) {
     this.#redis = redis;
@@ -47,12 +50,12 @@ export class Membership {
     this.#log = log;
   }
 
-  /** Names this life of the relay. */
+  /** Identifies this run of the relay. */
   get incarnation(): string {
     return this.#own.incarnation;
   }
 
-  /** Whether there are other relays that do not shut down, as of the last renewal. */
+  /** Whether there are other members that are not shutting down, as of the last renewal. */
   get hasOthers(): boolean {
     for (const [number, { incarnation }] of this.#others) {
       if (number !== this.number && !this.#leaving.has(incarnation)) return true;
@@ -66,10 +69,10 @@ export class Membership {
   }
 
   /**
-   * Says that the relay is there, and learns who else is. It takes another number if its own was lost.
+   * Renews the lease, and lists the other members. The relay takes another number if its own was lost.
    *
-   * @returns whether others may have taken the relay for dead until now
-   * @throws RedisError; StrangerError when it has not joined and relays with another secret have
+   * @returns whether other members may have considered the relay dead until now
+   * @throws RedisError; StrangerError if it has not joined and relays with another secret have
    */
   async renew(): Promise<boolean> {
     const before = this.number;
@@ -85,7 +88,7 @@ export class Membership {
     return lease !== 'kept';
   }
 
-  /** A relay has come. */
+  /** A relay has joined. */
   meet(relay: { readonly number: number; readonly incarnation: string; readonly record: string }): void {
     const address = readRecord(relay.record, relay.incarnation, this.#secret);
     if (address === undefined) return this.#note(relay.incarnation, relay.record);
@@ -93,18 +96,18 @@ export class Membership {
     this.#newcomers.set(relay.number, address);
   }
 
-  /** A relay is shutting down. What waits on it can be found until it has gone. */
+  /** A relay is shutting down. Connections that wait on it can be found until it is gone. */
   part(incarnation: string): void {
     this.#leaving.add(incarnation);
   }
 
-  /** Gives the number back. Others find out by themselves if they are not told. */
+  /** Releases the number. Other members notice by themselves if they are not notified. */
   async leave(): Promise<void> {
     if (this.number === 0) return;
     await this.#redis.run(LEAVE, this.number, this.incarnation);
   }
 
-  /** Looks around before it shows itself: a relay with another secret ends here, without troubling those that serve. */
+  /** Lists the members before joining: a relay with another secret fails here, without disturbing those that serve. */
   async #mustBeOneOf(): Promise<void> {
     this.#strangers.clear();
     await this.#list();
@@ -113,7 +116,7 @@ export class Membership {
     if (this.refusal !== undefined) throw this.refusal;
   }
 
-  /** Those that prove that they belong to the cluster, by number. */
+  /** Members that prove that they belong to the cluster, by number. */
   async #list(): Promise<Map<number, RelayAddress>> {
     const relays = new Map<number, RelayAddress>();
     for (const { number, incarnation, record } of readList(await this.#redis.run(RELAYS))) {
@@ -124,7 +127,7 @@ export class Membership {
     return relays;
   }
 
-  /** They are not spoken to, and the log says so once. */
+  /** Such relays are not contacted, and logged once. */
   #note(incarnation: string, record: string): void {
     const relay = record.split('~', 1)[0] ?? incarnation;
     if (this.#strangers.has(relay)) return;
@@ -133,7 +136,7 @@ export class Membership {
     this.#log('cluster stranger', { address: relay });
   }
 
-  /** At random, so that the number of an earlier relay is not reused while data sockets may still name it. */
+  /** At random, so that the number of an earlier relay is not reused while data sockets may still refer to it. */
   async #takeNumber(): Promise<number> {
     for (let attempt = 0; attempt < RELAY_NUMBER_ATTEMPTS; attempt += 1) {
       const number = randomInt(1, RELAY_NUMBER_MAX + 1);
@@ -161,14 +164,14 @@ export function* readList(
 }
 
 /*
- * What a relay says about itself in Redis: where its internal listener is, and a proof that it knows the secret of the
- * cluster. Without the proof, the others would find a relay with another secret and could open nothing on it, and whoever
- * may write to Redis could have clients' connections passed to an address of their own.
+ * A relay's record in Redis: the address of its internal listener, and a proof that it knows the secret of the
+ * cluster. Without the proof, other members would find a relay with another secret and could open nothing on it, and
+ * anyone with write access to Redis could have clients' connections forwarded to their own address.
  */
 
-/** Where the internal listener of a relay is. */
+/** The address of a relay's internal listener. */
 export interface RelayAddress {
-  /** names one life of a relay; whoever has its number later has another incarnation */
+  /** identifies one run of a relay; a later relay with the same number has another incarnation */
   readonly incarnation: string;
   readonly host: string;
   readonly port: number;
@@ -176,13 +179,13 @@ export interface RelayAddress {
 
 const RECORD = /^(\[?([^\]~]+?)\]?:(\d+))~([0-9a-f]{64})$/;
 
-/** @returns one word: the address, as people write it, and its proof */
+/** @returns one word: the address in its usual form, and its proof */
 export function writeRecord(relay: RelayAddress, secret: string): string {
   const address = nameOf(relay);
   return `${address}~${proofOf(address, relay.incarnation, secret).toString('hex')}`;
 }
 
-/** @returns `undefined` for one that no relay with this secret has written */
+/** @returns `undefined` for a record that no relay with this secret has written */
 export function readRecord(record: string, incarnation: string, secret: string): RelayAddress | undefined {
   const [, address = '', host = '', port = '', proof = ''] = RECORD.exec(record) ?? [];
   const given = Buffer.from(proof, 'hex');
@@ -191,12 +194,12 @@ export function readRecord(record: string, incarnation: string, secret: string):
   return { incarnation, host, port: Number(port) };
 }
 
-/** @returns host and port as people write them */
+/** @returns host and port in the usual form */
 export function nameOf({ host, port }: Pick<RelayAddress, 'host' | 'port'>): string {
   return `${uriHost(host)}:${port}`;
 }
 
-/** The incarnation is random, so no two proofs are alike, and none is valid for another life of a relay. */
+/** The incarnation is random, so no two proofs are alike, and none is valid for another run of a relay. */
 function proofOf(address: string, incarnation: string, secret: string): Buffer {
   return createHmac('sha256', secret).update(`culvert-member/1 ${incarnation} ${address}`).digest();
 }

@@ -1,4 +1,4 @@
-/** What relays read of each other, of Redis, and of whoever reaches the port between them. */
+/** Input that relays read from each other, from Redis, and from anyone who reaches the port between them. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
@@ -60,8 +60,8 @@ const newsTexts = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-describe('what relays tell each other through Redis', () => {
-  it('has ids that are ids and numbers that are numbers, or is ignored', () => {
+describe('a message between relays through Redis', () => {
+  it('has valid ids and numbers, or is ignored', () => {
     fc.assert(
       fc.property(newsTexts, fc.boolean(), (text, isSealed) => {
         const news = readNews(isSealed ? SEAL.seal(text) : text, SEAL);
@@ -91,7 +91,7 @@ describe('what relays tell each other through Redis', () => {
     });
   });
 
-  it('is read from every reply, whatever that is', () => {
+  it('is read from every reply, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(anyJson, newsTexts, fc.constant(Number.NaN)), (reply) => {
         const announced = readAnnounced(reply);
@@ -104,7 +104,7 @@ describe('what relays tell each other through Redis', () => {
     );
   });
 
-  it('proves itself, or is nobody', () => {
+  it('proves its sender, or is ignored', () => {
     fc.assert(
       fc.property(fc.oneof(words, fc.string()), words, (text, other) => {
         const relay = readRecord(text, other, SECRET);
@@ -117,7 +117,7 @@ describe('what relays tell each other through Redis', () => {
 });
 
 describe('a connection between relays', () => {
-  it('asks for a data socket, or ends', () => {
+  it('requests a data socket, or ends', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -163,7 +163,7 @@ describe('a connection between relays', () => {
   });
 });
 
-describe('what a relay and the one that replaces it say', () => {
+describe('a message between two relays of a handoff', () => {
   const valid = [
     { kind: 'replace', version: 1, address: '127.0.0.1:8080' },
     { kind: 'visitor', id: 1, address: '192.0.2.7', proto: 'https' },
@@ -179,7 +179,7 @@ describe('what a relay and the one that replaces it say', () => {
     { kind: 'reset', id: 1 },
   ];
 
-  it('is a message or nothing, whatever it is', () => {
+  it('is valid or ignored, whatever it contains', () => {
     for (const value of valid)
       assert.ok(
         [readHello, readPredecessorMessage, readSuccessorMessage].some((read) => read(value) !== undefined),

@@ -20,7 +20,7 @@ describe('NewsSeal', () => {
   const announcement = writeAnnouncement(TUNNEL, CONNECTION);
   const news = { kind: 'announce', tunnelId: TUNNEL, connectionId: CONNECTION };
 
-  it('lets relays with the same secret read each other, and nobody else', () => {
+  it('lets only relays with the same secret read each other', () => {
     const sealed = sender.seal(announcement);
     assert.deepEqual(readNews(sealed, receiver), news);
     assert.deepEqual(readNews(sealed, sender), news);
@@ -33,7 +33,7 @@ describe('NewsSeal', () => {
     assert.notEqual(sender.seal(announcement), sender.seal(announcement));
   });
 
-  it('breaks with any change, also of who it comes from', () => {
+  it('breaks with any change, even of the sender', () => {
     const sealed = sender.seal(announcement);
     for (let at = 'sealed '.length; at < sealed.length - 1; at += 1) {
       const changed = sealed.slice(0, at) + (sealed[at] === 'a' ? 'b' : 'a') + sealed.slice(at + 1);
@@ -43,7 +43,7 @@ describe('NewsSeal', () => {
       assert.equal(readNews(text, receiver), undefined, text);
   });
 
-  it('is required for what nobody but a relay may say', () => {
+  it('is required for messages that only a relay may send', () => {
     const texts = [
       announcement,
       writeLeaving('one'),
@@ -60,7 +60,7 @@ describe('NewsSeal', () => {
     }
   });
 
-  it('is not on what Redis itself says, which counts only without one', () => {
+  it('must not be on messages of Redis itself', () => {
     const texts = [
       `replaced ${TUNNEL} 7`,
       `online ${TUNNEL} 7`,
@@ -75,7 +75,7 @@ describe('NewsSeal', () => {
 });
 
 describe('readNews', () => {
-  it('understands what relays write', () => {
+  it('understands messages that relays write', () => {
     const seal = new NewsSeal('one', SECRET);
     for (const news of [
       { kind: 'ended', id: TUNNEL, reason: 'displaced' },
@@ -85,7 +85,7 @@ describe('readNews', () => {
       assert.deepEqual(readNews(seal.seal(writeNews(news)), seal), news);
   });
 
-  it('ignores what a newer version may say', () => {
+  it('ignores messages of newer versions', () => {
     const seal = new NewsSeal('one', SECRET);
     assert.equal(readNews('unheard of', seal), undefined);
     assert.equal(readNews(seal.seal('unheard of'), seal), undefined);
@@ -93,7 +93,7 @@ describe('readNews', () => {
   });
 });
 
-/** Tells when it was looked at. */
+/** Records when it was read. */
 class WatchedClock extends FakeClock {
   readonly #seen: (at: number) => void;
 
@@ -109,8 +109,8 @@ class WatchedClock extends FakeClock {
   }
 }
 
-describe('Pulse', () => {
-  it('looks every 500 ms by itself, so that it knows without being asked', () => {
+describe('ChangeNotifier', () => {
+  it('checks every 500 ms by itself, so that the state is known without a check', () => {
     const looks: number[] = [];
     const clock = new WatchedClock((at) => looks.push(at));
     const pulse = new ChangeNotifier(clock, { leapt: () => assert.fail('there was no pause'), steady() {} });
@@ -126,7 +126,7 @@ describe('Pulse', () => {
     pulse.stop();
   });
 
-  it('is not steady after standing still for 3 s, until it is clear what that means', async () => {
+  it('is not steady after a pause of 3 s, until its consequences are clear', async () => {
     const clock = new FakeClock();
     const leaps: number[] = [];
     let steady = 0;

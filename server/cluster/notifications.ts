@@ -1,5 +1,5 @@
 /**
- * Messages that relays send each other through Redis, as texts: words with single spaces between them. Those that a relay
+ * Messages that relays send each other through Redis, as text: words separated by single spaces. Those that a relay
  * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
@@ -9,14 +9,14 @@ import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 
-/** The channel that all relays listen to. */
+/** The channel that all relays subscribe to. */
 export const ALL_CHANNEL = 'culvert:all';
 
 const SEALED = 'sealed';
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Keys of relays that are kept, more than a cluster has relays. */
+/** Cached keys of relays, more than a cluster has relays. */
 const SEAL_KEYS_MAX = 256;
 
 /** The channel of one relay. */
@@ -26,30 +26,30 @@ export function channelOf(incarnation: string): string {
 
 export type News = RedisNews | RelayNews;
 
-/** What scripts say about what is in Redis, which whoever may write to Redis can change anyway. */
+/** Messages of scripts about the content of Redis, which anyone with write access to Redis can change anyway. */
 type RedisNews =
-  /** to one relay: another one has a control socket with this fencing number */
+  /** to one relay: another relay has a control socket with this fencing number */
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has come to one of them, with this fencing number */
+  /** to all: a client has connected to one of them, with this fencing number */
   | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has left one of them, with the code that its control socket was closed with */
+  /** to all: a client has left one of them, with the close code of its control socket */
   | { readonly kind: 'offline'; readonly tunnelId: string; readonly code: number }
-  /** to all: a relay has come */
+  /** to all: a relay has joined */
   | {
       readonly kind: 'relay';
       readonly number: number;
       readonly incarnation: string;
-      /** where it is, with its proof (members.ts) */
+      /** its address, with its proof (members.ts) */
       readonly record: string;
     };
 
-/** What relays say. It gives and ends access, so that only relays of the cluster may say it, or read it. */
+/** Messages of relays. They grant and revoke access, so only relays of the cluster may send or read them. */
 type RelayNews =
-  /** to one relay: announce the connection that waits elsewhere */
+  /** to one relay: announce a connection that waits on another one */
   | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
-  /** to all: a relay is shutting down, and data sockets should not pass through it longer than they must */
+  /** to all: a relay is shutting down, and data sockets should not pass through it longer than necessary */
   | { readonly kind: 'leaving'; readonly incarnation: string }
-  /** to all: one of them could not tell what happened to tunnels */
+  /** to all: one of them could not send its notifications about tunnels */
   | { readonly kind: 'missed' }
   | TunnelNews
   | DomainNews;
@@ -57,7 +57,7 @@ type RelayNews =
 /** Makes every relay check for itself. */
 export const MISSED = 'missed';
 
-/** Says that a relay is shutting down. */
+/** A message that a relay is shutting down. */
 export function writeLeaving(incarnation: string): string {
   return `leaving ${incarnation}`;
 }
@@ -77,14 +77,14 @@ export function writeNews(news: TunnelNews | DomainNews): string {
   }
 }
 
-/** To be told to the relay that has the client of a tunnel. */
+/** For the relay that has the client of a tunnel. */
 export function writeAnnouncement(tunnelId: string, connectionId: string): string {
   return `announce ${tunnelId} ${connectionId}`;
 }
 
 /**
- * Seals texts for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each life of a relay, and a
- * counter as the nonce. A text that is sealed may be heard again: it says nothing then that was not true before.
+ * Seals texts for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each run of a relay,
+ * and a counter as the nonce. A sealed text may be replayed: it then contains nothing that was not true before.
  */
 export class NewsSeal {
   readonly #incarnation: string;
@@ -95,14 +95,16 @@ export class NewsSeal {
 
   /**
    * @param incarnation of this relay
-   * @param secret known to the relays of the cluster alone
+   * @param secret known only to the relays of the cluster
    */
   constructor(incarnation: string, secret: string) {
     this.#incarnation = incarnation;
     this.#secret = secret;
   }
 
-  /** @returns three words: `sealed`, the incarnation of this relay, and what only relays of the cluster can read */
+  /**
+   * @returns three words: `sealed`, the incarnation of this relay, and text that only relays of the cluster can read
+   */
   seal(text: string): string {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeBigUInt64BE((this.#count += 1n));
@@ -140,19 +142,19 @@ export class NewsSeal {
   }
 }
 
-/** Characters of the longest news: a tunnel's name, a domain and a word before them, sealed. */
+/** Characters of the longest message: a tunnel's name, a domain and a word before them, sealed. */
 const NEWS_MAX_LENGTH = 2048;
 const LABEL = /^[a-z0-9-]{1,63}$/;
 const NAME = /^[a-z0-9*._-]{1,253}$/i;
 const INCARNATION = /^[\w-]{1,64}$/;
-/** What members.ts writes and proves. */
+/** As members.ts writes and proves it. */
 const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
 
 /**
- * Reads news: Redis may be shared with programs that are no relays.
+ * Reads a message: Redis may be shared with other programs.
  *
- * @returns `undefined` for news that this version does not know, for what no relay of the cluster has sealed but should have,
- *   and for what no relay writes
+ * @returns `undefined` for a message that this version does not know, for one that should have been sealed by a relay
+ *   of the cluster but was not, and for anything that no relay writes
  */
 export function readNews(text: string, seal: NewsSeal): News | undefined {
   if (text.length > NEWS_MAX_LENGTH) return undefined;
@@ -226,12 +228,12 @@ function isEndReason(text: string): text is EndReason {
 }
 
 /*
- * Notices that the process has stood still: stopped, suspended, or starved. Others may have taken over what it held, so
- * nothing of it may be used until that has been checked.
+ * Notices that the process was paused: stopped, suspended, or starved. Other relays may have taken over its tunnels,
+ * so none of them may be served until that has been checked.
  */
 
 export interface ChangeEvents {
-  /** It stood still for this many ms; it is steady again when the promise is fulfilled. */
+  /** It was paused for this many ms; it is steady again when the promise is fulfilled. */
   leapt(ms: number): Promise<void>;
   /** It is steady again. */
   steady(): void;
@@ -250,7 +252,7 @@ export class ChangeNotifier {
     this.#at = clock.monotonic();
   }
 
-  /** Checked before each use, because the event that woke the process may come before any timer. */
+  /** Checked before each use, because the event that woke the process may arrive before any timer. */
   get isSteady(): boolean {
     this.#look();
     return !this.#checking;

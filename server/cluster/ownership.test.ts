@@ -14,12 +14,12 @@ import { RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import { RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('RedisPresence', () => {
+describe('RedisOwnership', () => {
   let replies: Map<Script, unknown>;
   let calls: (readonly (string | number)[])[];
   let presence: RedisOwnership;
@@ -69,7 +69,7 @@ describe('RedisPresence', () => {
     return await new Promise((resolve) => presence.announce('t', { id: 'c', announced: resolve }));
   }
 
-  it('finds a control socket on another relay, or none, or nobody to ask', async () => {
+  it('finds a control socket on another relay, or none, or reports that no relay can be asked', async () => {
     replies.set(FIND, '7');
     assert.deepEqual(await presence.find('t'), { kind: 'there', fence: 7 });
     assert.deepEqual(calls, [['culvertFind', 't', 'me']]);
@@ -89,7 +89,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['one']);
   });
 
-  it('knows which of two is newer even if it hears of the other before it has its own number', async () => {
+  it('knows which of two is newer even if it learns of the other before it has its own number', async () => {
     presence.claim(held('older'));
     presence.replaced('older', 6);
     presence.claim(held('newer'));
@@ -98,7 +98,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['older']);
   });
 
-  it('tells everything again in batches, and drops what others have', async () => {
+  it('publishes everything again in batches, and drops control sockets that other relays have taken over', async () => {
     for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
     await settled();
     calls = [];
@@ -108,7 +108,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['t1']);
   });
 
-  it('makes Redis keep what it is told for 15 min, three times as long as until it is told again', async () => {
+  it('makes Redis keep entries for 15 min, three times the interval between publications', async () => {
     presence.claim(held('one'));
     await settled();
     await presence.tellAll();
@@ -118,7 +118,7 @@ describe('RedisPresence', () => {
     assert.equal(OWNERSHIP_KEEP_MS, 3 * OWNERSHIP_REPEAT_MS);
   });
 
-  it('tells Redis that a client has left, once, and not for one that was replaced here', async () => {
+  it('publishes that a client has left, once, and not for one that was replaced here', async () => {
     const [first, second] = [held('one'), held('one')];
     presence.claim(first);
     presence.claim(second);
@@ -131,7 +131,7 @@ describe('RedisPresence', () => {
     assert.equal(calls.length, 1);
   });
 
-  it('tells Redis no id of a connection, but to the relay that is to announce it', async () => {
+  it('reveals no id of a connection to Redis, except to the relay that is to announce it', async () => {
     const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
     const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
     await new Promise((resolve) => presence.announce(tunnelId, { id: connectionId, announced: resolve }));
@@ -142,7 +142,7 @@ describe('RedisPresence', () => {
     );
   });
 
-  it('reports what became of an announcement', async () => {
+  it('reports the result of an announcement', async () => {
     assert.deepEqual(await announced(), { kind: 'apart' });
     replies.set(ANNOUNCE, 'the-key 7');
     assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the-key', fence: 7 });
@@ -151,12 +151,12 @@ describe('RedisPresence', () => {
   });
 });
 
-describe('Upkeep', () => {
+describe('OwnershipRenewal', () => {
   let clock: FakeClock;
   let redis: { isUp: boolean };
-  /** what the next renewals find: whether others took the relay for dead, or that Redis fails */
+  /** results of the next renewals: whether other relays considered this one dead, or that Redis fails */
   let found: (boolean | 'fails')[];
-  /** what was done and when, in ms since the start */
+  /** actions and their times, in ms since the start */
   let done: string[];
   let upkeep: OwnershipRenewal;
 
@@ -194,18 +194,18 @@ describe('Upkeep', () => {
     }
   }
 
-  it('looks every 500 ms, tells Redis everything at first, and renews its lease every 3 s', async () => {
+  it('checks every 500 ms, publishes everything at first, and renews its lease every 3 s', async () => {
     await pass(7000);
     assert.deepEqual(done, ['renew 500', 'tell 500', 'renew 3500', 'renew 6500']);
   });
 
-  it('tells Redis everything again every 5 min', async () => {
+  it('publishes everything again every 5 min', async () => {
     await pass(501_000);
     const tells = done.filter((what) => what.startsWith('tell'));
     assert.deepEqual(tells, ['tell 500', 'tell 300500']);
   });
 
-  it('tells Redis everything again when others may have taken it for dead', async () => {
+  it('publishes everything again if other relays may have considered it dead', async () => {
     found = [false, true];
     await pass(4000);
     assert.deepEqual(done, ['renew 500', 'tell 500', 'renew 3500', 'tell 3500']);
@@ -217,7 +217,7 @@ describe('Upkeep', () => {
     assert.deepEqual(done, ['renew 500', 'renew 1000', 'renew 1500', 'tell 1500']);
   });
 
-  it('says again and again that Redis is down', async () => {
+  it('reports repeatedly that Redis is down', async () => {
     redis.isUp = false;
     await pass(1000);
     assert.deepEqual(done, ['down 500', 'down 1000']);
@@ -243,7 +243,7 @@ describe('Upkeep', () => {
     assert.deepEqual(done, ['renew 5000', 'renew 5100', 'tell 5100']);
   });
 
-  it('ends when it is stopped', async () => {
+  it('stops on request', async () => {
     upkeep.stop();
     await pass(10_000);
     assert.deepEqual([done, clock.pending], [[], 0]);

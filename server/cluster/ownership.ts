@@ -20,12 +20,12 @@ import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 interface Held {
   readonly control: HeldControl;
   /**
-   * its fencing number; until Redis has given it one, the time at which it came in µs, which Redis's numbers are based on as
-   * well
+   * its fencing number; until Redis has assigned one, the time of its arrival in µs, which Redis's numbers are also
+   * based on
    */
   fence: number;
   fenced: boolean;
-  /** the highest number that another relay is known to hold */
+  /** the highest number that another relay is known to have */
   rival: number;
 }
 
@@ -33,7 +33,7 @@ export interface RedisOwnershipDeps {
   readonly redis: RedisCommands;
   readonly membership: Membership;
   readonly pulse: Pick<ChangeNotifier, 'isSteady'>;
-  /** known to the relays of the cluster alone */
+  /** known only to the relays of the cluster */
   readonly secret: string;
   readonly seal: Pick<NewsSeal, 'seal'>;
   readonly clock: Clock;
@@ -75,7 +75,7 @@ export class RedisOwnership implements Ownership {
     if (number === 0) return;
     this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS).then(
       (reply) => this.#fenced(held, readNumber(reply)),
-      // What Redis was not told now, it is told when it is back.
+      // If this cannot be published now, it is when Redis is back.
       () => {},
     );
   }
@@ -89,7 +89,7 @@ export class RedisOwnership implements Ownership {
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
-    // The id is all that a data socket needs: whoever reads what passes through Redis must not learn it.
+    // The id is all that a data socket needs: readers of the traffic through Redis must not learn it.
     const sealed = this.#seal.seal(writeAnnouncement(tunnelId, announcement.id));
     this.#redis.run(ANNOUNCE, tunnelId, sealed, this.#membership.incarnation).then(
       (reply) => announcement.announced(readAnnounced(reply)),
@@ -128,9 +128,9 @@ export class RedisOwnership implements Ownership {
   }
 
   /**
-   * Tells Redis everything again, and drops what others have taken over.
+   * Publishes everything to Redis again, and drops control sockets that other relays have taken over.
    *
-   * @throws RedisError with a part of it told
+   * @throws RedisError if only a part was published
    */
   async tellAll(): Promise<void> {
     for (const batch of batches([...this.#held.values()], OWNERSHIP_BATCH)) await this.#tell(batch);
@@ -146,7 +146,7 @@ export class RedisOwnership implements Ownership {
     }
   }
 
-  /** @param fence `undefined` for a reply that is no number */
+  /** @param fence `undefined` for a reply that is not a number */
   #fenced(held: Held, fence: number | undefined): void {
     if (fence === undefined) return;
     held.fence = fence;
@@ -166,7 +166,7 @@ export class RedisOwnership implements Ownership {
   }
 }
 
-/** What no script returns is as if Redis had not been reached. */
+/** Anything that no script returns is treated as if Redis had not been reached. */
 export function readAnnounced(reply: unknown): Announced {
   if (typeof reply === 'number' && Number.isFinite(reply)) return { kind: 'away', ms: Math.max(0, reply) };
   if (typeof reply !== 'string') return { kind: 'apart' };
@@ -175,17 +175,14 @@ export function readAnnounced(reply: unknown): Announced {
   return keyId === '' || fence === undefined ? { kind: 'apart' } : { kind: 'sent', keyId, fence };
 }
 
-/*
- * Keeps the relay's place among others: its lease, what Redis knows about its control sockets, and what it must find out
- * after a pause.
- */
+/* Keeps the relay's membership: its lease, the published control sockets, and the checks after a pause. */
 
 export interface OwnershipRenewalDeps {
   readonly redis: { readonly isUp: boolean };
   readonly membership: Pick<Membership, 'renew'>;
   readonly presence: Pick<RedisOwnership, 'tellAll'>;
   readonly clock: Clock;
-  /** called again and again while Redis is down */
+  /** called repeatedly while Redis is down */
   readonly onDown: () => void;
 }
 
@@ -218,12 +215,12 @@ export class OwnershipRenewal {
     this.#timer?.cancel();
   }
 
-  /** Tells Redis everything, in case it was lost. What fails is tried again soon. */
+  /** Publishes everything, in case Redis lost it. Failures are retried soon. */
   async tellAll(): Promise<void> {
     await forgiving(this.#tellAll());
   }
 
-  /** Finds out what others have taken over. If Redis stays away, what is held here is used as before. */
+  /** Finds out what other relays have taken over. If Redis stays unreachable, the present state stays in use. */
   async checkLeap(): Promise<void> {
     const until = this.#clock.monotonic() + LEAP_CHECK_MS;
     while (!(await forgiving(this.#tellAll())) && this.#clock.monotonic() < until) {
@@ -257,7 +254,7 @@ export class OwnershipRenewal {
 }
 
 /**
- * If Redis fails, waits for the next regular try.
+ * If Redis fails, waits for the next regular attempt.
  *
  * @returns whether it succeeded
  */

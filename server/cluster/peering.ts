@@ -1,4 +1,4 @@
-/** What a relay has to do with others on the same database: nothing (standalone.ts), or all of cluster.ts. */
+/** Cooperation of a relay with others on the same database: none (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
 import type { HopRequest, OtherRelays, Ownership } from '../clients/ownership.ts';
@@ -7,32 +7,32 @@ import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 
-/** The parts of the relay that hear about others. */
+/** The parts of the relay that are notified about other relays. */
 export interface PeeredParts {
   readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Coordination, 'hear' | 'review'>;
   readonly domains: Pick<VerifiedDomains, 'follow' | 'review'>;
-  /** Takes a data socket that landed on another relay. */
+  /** Accepts a data socket that arrived on another relay. */
   readonly openHop: (request: HopRequest, socket: Duplex) => void;
 }
 
 export interface Peering extends Pick<OtherRelays, 'dial'> {
   readonly presence: Ownership;
-  /** those that have the same tunnels; `undefined` if nobody else has them */
+  /** those that share the tunnels; `undefined` if there are none */
   readonly peers: Peers<TunnelNews | DomainNews> | undefined;
-  /** Limits across all relays what `local` limits on this one. */
+  /** Extends the limit of `local` across all relays. */
   limit(local: CreateLimiter, rate: Rate): CreateLimiter;
   /**
-   * Takes its place among the others, and hears from them from now on.
+   * Joins the cluster, and gets notifications from now on.
    *
-   * @throws StrangerError when relays with another secret are there
+   * @throws StrangerError if there are relays with another secret
    */
   start(parts: PeeredParts): Promise<void>;
   /** Whether there are other relays that are not shutting down, as far as this one knows. */
   readonly hasOthers: boolean;
-  /** Tells the others that this relay is shutting down: nobody can be handed over to it any more. */
+  /** Notifies other relays that this one is shutting down: they no longer hand anything over to it. */
   sayLeaving(): void;
-  /** Fulfilled when no data socket passes through this relay any more. */
+  /** Fulfilled when no data socket passes through this relay. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }

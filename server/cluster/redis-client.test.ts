@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { REDIS_RETRY_MAX_MS } from '../limits.ts';
 import { redisRetryDelay } from './redis-client.ts';
 
-describe('the next try to reach Redis', () => {
-  it('comes after a random time, of 2 s at most', () => {
+describe('the next attempt to reach Redis', () => {
+  it('starts after a random time of at most 2 s', () => {
     const longest = [1, 2, 3, 4, 5, 6, 1000].map((attempt) => redisRetryDelay(attempt, () => 1));
     assert.deepEqual(longest, [200, 400, 800, 1600, 2000, 2000, 2000]);
     assert.equal(REDIS_RETRY_MAX_MS, 2000);

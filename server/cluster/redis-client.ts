@@ -1,4 +1,4 @@
-/** The connection to Redis: one for commands, one for messages; both come back by themselves. */
+/** The connection to Redis: one for commands, one for messages; both reconnect by themselves. */
 import type { Redis } from 'ioredis';
 import { fullJitter } from '../../shared/backoff.ts';
 import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
@@ -13,20 +13,20 @@ export class RedisError extends Error {
   }
 }
 
-/** What others need of Redis. */
+/** Commands that other modules send to Redis. */
 export interface RedisCommands {
   /**
    * Runs one of {@link SCRIPTS}.
    *
-   * @throws RedisError at once while there is no connection, else after {@link REDIS_TIMEOUT_MS}
+   * @throws RedisError immediately while there is no connection, otherwise after {@link REDIS_TIMEOUT_MS}
    */
   run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
 }
 
 export interface RedisEvents {
-  /** Both connections are there, again after each time they were lost. */
+  /** Both connections are open, called again after each time they were lost. */
   up(): void;
-  /** A message has come. */
+  /** A message has arrived. */
   message(text: string): void;
   /** A message was not sent, or may not have been. */
   unsent(): void;
@@ -35,7 +35,7 @@ export interface RedisEvents {
 export interface RedisLinkOptions {
   /** `redis://` or `rediss://` */
   readonly url: string;
-  /** those whose messages are wanted */
+  /** those to subscribe to */
   readonly channels: readonly string[];
   readonly events: RedisEvents;
   readonly log: Log;
@@ -49,7 +49,7 @@ export class RedisLink implements RedisCommands {
   readonly #events: RedisEvents;
   readonly #log: Log;
   #isUp = false;
-  /** Whether the operator has been told that it is down. */
+  /** Whether it has been logged that Redis is down. */
   #reported = false;
   #closed = false;
   #corked = false;
@@ -67,9 +67,9 @@ export class RedisLink implements RedisCommands {
     messages.on('message', (_channel: string, text: string) => events.message(text));
   }
 
-  /** Starts to connect, which may take until Redis is there. The client library is loaded only now. */
+  /** Starts to connect, which may take until Redis is up. The client library is loaded only now. */
   static async open({ url, channels, events, log }: RedisLinkOptions): Promise<RedisLink> {
-    // A CommonJS module: in a bundle it has no names of its own.
+    // A CommonJS module: in a bundle it has no named exports.
     const { Redis: Client } = (await import('ioredis')).default;
     const options = {
       lazyConnect: true,
@@ -87,7 +87,7 @@ export class RedisLink implements RedisCommands {
     const messages = new Client(url, { ...options, autoResubscribe: false });
     const link = new RedisLink(commands, messages, events, log);
     link.#subscribeTo(channels);
-    // Neither waits for Redis: a relay starts without it, too.
+    // Neither waits for Redis: a relay also starts without it.
     for (const connection of [commands, messages]) connection.connect().catch(() => {});
     return link;
   }
@@ -108,7 +108,7 @@ export class RedisLink implements RedisCommands {
     }
   }
 
-  /** Tells every relay, if it can: see {@link RedisEvents.unsent}. */
+  /** Notifies every relay, if possible: see {@link RedisEvents.unsent}. */
   publish(channel: string, text: string): void {
     if (!this.#isUp) return this.#events.unsent();
     this.#commands.publish(channel, text).catch((error: unknown) => {
@@ -117,7 +117,7 @@ export class RedisLink implements RedisCommands {
     });
   }
 
-  /** Commands of one turn of the event loop leave in one write: under load, many visitors come in each turn. */
+  /** Commands of one iteration of the event loop are sent in one write: under load, many visitors arrive in each. */
   #corkForThisTurn(): void {
     if (this.#corked) return;
     this.#corked = true;
@@ -168,7 +168,7 @@ export class RedisLink implements RedisCommands {
 
 /**
  * @param attempt from 1
- * @returns ms until the next try to reach Redis
+ * @returns ms until the next attempt to reach Redis
  */
 export function redisRetryDelay(attempt: number, random: () => number = Math.random): number {
   return fullJitter({ attempt, baseMs: 100, capMs: REDIS_RETRY_MAX_MS, random: random() });

@@ -1,6 +1,6 @@
 /**
- * What relays do in Redis (docs/decisions/0009-cluster.md). Each script runs as a whole, so no two relays get in each
- * other's way. Keys are named within the scripts, so Redis must be one server, not a Redis Cluster.
+ * Scripts that relays run in Redis (docs/decisions/0009-cluster.md). Each runs atomically, so relays do not interfere
+ * with each other. Keys are named within the scripts, so Redis must be one server, not a Redis Cluster.
  */
 
 /** A script and how the client library declares it. */
@@ -10,8 +10,8 @@ export interface Script {
 }
 
 /**
- * A tunnel's entry is `number incarnation fence key`, or `- time fence` once its client has left. `alive` tells whether
- * the relay that it names still has its lease.
+ * A tunnel's entry is `number incarnation fence key`, or `- time fence` once its client has left. `alive` checks
+ * whether the named relay still has its lease.
  */
 const COMMON = `
 local function entry(id)
@@ -32,10 +32,11 @@ end
 `;
 
 /**
- * Keeps or takes a number, and tells everyone where the relay is. ARGV: number, incarnation, address, lease in ms.
+ * Renews or takes a number, and publishes the relay's address to everyone. ARGV: number, incarnation, address, lease
+ * in ms.
  *
- * @returns 1; 2 if it was not there, so that others may have considered the relay dead; 0 if another incarnation has the
- *   number
+ * @returns 1; 2 if it did not exist, so that other relays may have considered this one dead; 0 if another incarnation
+ *   has the number
  */
 export const LEASE: Script = {
   name: 'culvertLease',
@@ -52,7 +53,7 @@ end
 return lease and 1 or 2`,
 };
 
-/** Gives a number back. ARGV: number, incarnation. */
+/** Releases a number. ARGV: number, incarnation. */
 export const LEAVE: Script = {
   name: 'culvertLeave',
   lua: `
@@ -63,7 +64,7 @@ if lease and string.match(lease, '^%S+') == ARGV[2] then
 end`,
 };
 
-/** @returns number, incarnation, address of each relay that has its lease, one after the other */
+/** @returns number, incarnation, address of each relay with a lease, one after the other */
 export const RELAYS: Script = {
   name: 'culvertRelays',
   lua: `
@@ -83,8 +84,8 @@ return all`,
 };
 
 /**
- * Enters a new control socket, notifies the relay of the previous one, and tells everyone that the client is there. ARGV:
- * tunnel, number, incarnation, key id, ms to keep the entry.
+ * Enters a new control socket, notifies the relay of the previous one, and tells everyone that the client is
+ * connected. ARGV: tunnel, number, incarnation, key id, ms to keep the entry.
  *
  * @returns its fencing number, as a text
  */
@@ -105,9 +106,10 @@ return fence`,
 };
 
 /**
- * Tells control sockets again. ARGV: number, incarnation, ms to keep the entries, then tunnel, fence and key id of each.
+ * Publishes control sockets again. ARGV: number, incarnation, ms to keep the entries, then tunnel, fence and key id of
+ * each.
  *
- * @returns the tunnels for which another relay has a newer one
+ * @returns the tunnels with a newer one on another relay
  */
 export const ASSERT: Script = {
   name: 'culvertAssert',
@@ -141,11 +143,11 @@ end`,
 };
 
 /**
- * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, the sealed announcement, incarnation of
- * the relay that asks.
+ * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, the sealed announcement,
+ * incarnation of the relay that asks.
  *
- * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. A client that was
- *   never there counts as having left when Redis began to know anything: relays may still be telling it.
+ * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. A client
+ *   that never connected counts as having left when Redis began to record anything: relays may still be publishing it.
  */
 export const ANNOUNCE: Script = {
   name: 'culvertAnnounce',
@@ -163,7 +165,7 @@ return 0`,
 };
 
 /**
- * Finds a tunnel's control socket on another relay that is alive. ARGV: tunnel, incarnation of the relay that asks.
+ * Finds a tunnel's control socket on another relay with a lease. ARGV: tunnel, incarnation of the relay that asks.
  *
  * @returns its fencing number, as a text; nothing if there is none
  */
@@ -176,8 +178,8 @@ return false`,
 };
 
 /**
- * Finds those tunnels whose control socket is on another relay that is alive. ARGV: incarnation of the relay that asks, then
- * the tunnels.
+ * Finds those tunnels whose control socket is on another relay with a lease. ARGV: incarnation of the relay that asks,
+ * then the tunnels.
  *
  * @returns their ids
  */
@@ -193,7 +195,7 @@ return found`,
 };
 
 /**
- * Takes a token from a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms in which a token grows back.
+ * Takes a token from a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms until a token is replenished.
  *
  * @returns the ms until there is one; 0 if one was taken
  */
@@ -213,7 +215,7 @@ redis.call('PEXPIRE', key, math.ceil(burst * interval))
 return 0`,
 };
 
-/** Gives a token back; a bucket that is full again is removed. ARGV: account, burst. */
+/** Returns a token; a bucket that is full again is removed. ARGV: account, burst. */
 export const GIVE_BACK: Script = {
   name: 'culvertGiveBack',
   lua: `

@@ -1,4 +1,4 @@
-/** A relay that has its database to itself. */
+/** A relay with exclusive use of its database. */
 import { ALONE, NO_OTHER_RELAYS } from '../clients/ownership.ts';
 import type { Peering } from './peering.ts';
 

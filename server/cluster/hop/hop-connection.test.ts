@@ -28,7 +28,7 @@ describe('HopConnection', () => {
     assert.equal(socket.text, `\0\0\0\u0007one two\0\u0001\u0002\u0003${'x'.repeat(0x01_02_03)}\0\0\0\0`);
   });
 
-  it('reads frames wherever they were cut', async () => {
+  it('reads frames however they are split', async () => {
     const bytes = Buffer.from('\0\0\0\u0003one\0\0\0\0\0\0\0\u0003two');
     for (let cut = 1; cut < bytes.length; cut += 1) {
       heard.length = 0;
@@ -41,7 +41,7 @@ describe('HopConnection', () => {
     assert.deepEqual(heard, ['o', 'n', 'e.', 'end', 't', 'w', 'o.']);
   });
 
-  it('says when more is queued than should be, and when it has been sent', async () => {
+  it('reports when too much is queued, and when it has been sent', async () => {
     socket.isFast = false;
     assert.equal(connection.send([Buffer.from('some')]), false);
     socket.release();
@@ -58,7 +58,7 @@ describe('HopConnection', () => {
     assert.equal(connection.isOpen, false);
   });
 
-  it('ends when the relay at the other end does', async () => {
+  it('ends when the other relay ends it', async () => {
     socket.push(null);
     await settled();
     assert.deepEqual(heard, ['closed']);
@@ -76,7 +76,7 @@ describe('the key of a hop', () => {
     assert.deepEqual(hopKey(ends, SECRET), hopKey({ ...ends }, SECRET));
   });
 
-  it('is another one for any other relay, in the other direction, and with another secret', () => {
+  it('differs for any other relay, the other direction, and another secret', () => {
     const keys = [
       hopKey(ends, SECRET),
       hopKey({ ...ends, from: 'three' }, SECRET),
@@ -95,7 +95,7 @@ describe('the key of a hop', () => {
 });
 
 describe('the request of a hop', () => {
-  it('arrives as it was sent, with whom it comes through, within its limit', () => {
+  it('arrives unchanged, with the forwarding relay, within its limit', () => {
     for (const sent of [request, { ...request, authorization: undefined }]) {
       const bytes = writeRequest(sent);
       assert.ok(bytes.length < HOP_LINE_MAX_BYTES);

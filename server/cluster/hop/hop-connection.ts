@@ -1,7 +1,8 @@
 /**
- * A connection between two relays that carries data sockets one after the other: a new connection for each would cost both
- * relays more than what it carries. A frame is its length in four bytes, most significant first, and that many bytes; an
- * empty one is the end of the data socket in this direction. After the ends of both directions the next data socket begins.
+ * A connection between two relays that carries data sockets one after the other: a new connection for each would cost
+ * both relays more than its content. A frame is its length in four bytes, most significant first, and that many bytes;
+ * an empty one is the end of the data socket in this direction. After the ends of both directions the next data socket
+ * begins.
  */
 import { createHmac } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -18,31 +19,31 @@ export interface HopHandler {
   /** @param isLast whether the frame ends with it */
   onPiece(piece: Buffer, isLast: boolean): void;
   onEnd(): void;
-  /** What was queued has been handed to the system; only after a `send` that returned `false`. */
+  /** The queued bytes have been passed to the system; only after a `send` that returned `false`. */
   onDrain(): void;
   /** The connection is gone. */
   onClose(): void;
 }
 
 export class HopConnection {
-  /** Who handles its events now. */
+  /** The current handler of its events. */
   handler: HopHandler;
   readonly #socket: Socket;
   readonly #header = Buffer.alloc(HEADER_BYTES);
   #headerRead = 0;
-  /** what is left of the current frame, bytes */
+  /** remaining bytes of the current frame */
   #left = 0;
-  /** whether what is sent is held together until the end of this turn of the event loop */
+  /** whether output is buffered until the end of this iteration of the event loop */
   #isHeld = false;
   #owesEnd = false;
 
-  /** @param socket connected, with nothing else listening to it but for errors */
+  /** @param socket connected, without listeners except for errors */
   constructor(socket: Socket, handler: HopHandler) {
     this.#socket = socket;
     this.handler = handler;
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.handler.onDrain());
-    // A relay that ends a connection no longer needs it.
+    // If one relay ends a connection, it is no longer needed.
     socket.on('end', () => socket.destroy());
     socket.once('close', () => this.handler.onClose());
   }
@@ -51,7 +52,7 @@ export class HopConnection {
     return !this.#socket.destroyed;
   }
 
-  /** Takes bytes that have come; also for bytes that were read before this was made. */
+  /** Reads received bytes; also for bytes that were read before this object existed. */
   read(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && this.isOpen) {
@@ -81,7 +82,7 @@ export class HopConnection {
    * Sends one frame.
    *
    * @param pieces of it, at least one byte in all
-   * @returns `false` when more is queued than should be: wait for `onDrain`
+   * @returns `false` if too much is queued: wait for `onDrain`
    */
   send(pieces: readonly Buffer[]): boolean {
     const socket = this.#socket;
@@ -101,7 +102,7 @@ export class HopConnection {
       socket.uncork();
     }
     this.#sendOwed();
-    // A large chunk counts as too much even if the system has taken all of it at once.
+    // A large chunk counts as too much even if the system has accepted all of it immediately.
     return socket.writableLength === 0 || !socket.writableNeedDrain;
   }
 
@@ -111,7 +112,8 @@ export class HopConnection {
   }
 
   /**
-   * The same, but sent with the first frame of the next one: if the other direction has already ended, nobody waits for it.
+   * The same, but sent with the first frame of the next data socket: if the other direction has already ended, nothing
+   * waits for it.
    */
   oweEnd(): void {
     this.#owesEnd = true;
@@ -125,7 +127,7 @@ export class HopConnection {
     this.#socket.uncork();
   }
 
-  /** What is sent in this turn of the event loop leaves in one packet: often it is the last bytes and the end. */
+  /** Everything sent in this iteration of the event loop leaves in one packet: often the last bytes and the end. */
   hold(): void {
     if (this.#isHeld) return;
     this.#isHeld = true;
@@ -155,15 +157,16 @@ export class HopConnection {
 }
 
 /*
- * What relays send each other on a connection that carries data sockets one after the other: TLS 1.3 with a key of which only
- * the relays of the cluster know, then frames (hop-connection.ts). The first frame of each data socket says who it is for
- * (docs/decisions/0009-cluster.md).
+ * The protocol of a connection between relays that carries data sockets one after the other: TLS 1.3 with a key that
+ * only the relays of the cluster know, then frames (hop-connection.ts). The first frame of each data socket identifies
+ * its owner (docs/decisions/0009-cluster.md).
  */
 
 /**
- * Both ends of the connection (RFC 8446 section 2.2, `psk_dhe_ke`): no certificate, no earlier version, no early data. The key
- * exchange makes each handshake unique, so that none can be replayed, and recorded traffic stays secret if the cluster's
- * secret becomes known. The cipher suite is one whose hash is SHA-256, which keys without a hash of their own belong to.
+ * Settings for both ends (RFC 8446 section 2.2, `psk_dhe_ke`): no certificate, no earlier version, no early data. The
+ * key exchange makes each handshake unique, so that none can be replayed, and recorded traffic stays secret if the
+ * cluster's secret becomes known. The cipher suite uses SHA-256, the hash that applies to keys without a hash of their
+ * own.
  */
 export const HOP_TLS = {
   minVersion: 'TLSv1.3',
@@ -174,7 +177,10 @@ export const HOP_TLS = {
 
 const INCARNATION = /^[\w-]{1,64}$/;
 
-/** What the key of a connection belongs to: no other pair of relays can use it, nor the same two in the other direction. */
+/**
+ * The pair of relays that a connection's key is bound to: no other pair can use it, nor the same two in the other
+ * direction.
+ */
 export interface HopEnds {
   /** incarnation of the relay that connects */
   readonly from: string;
@@ -183,7 +189,7 @@ export interface HopEnds {
 }
 
 /**
- * @param secret known to the relays of the cluster alone
+ * @param secret known only to the relays of the cluster
  * @returns the key, 32 bytes; `undefined` for a name that no relay has
  */
 export function hopKey({ from, to }: HopEnds, secret: string): Buffer | undefined {
@@ -195,7 +201,7 @@ export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer 
   return Buffer.from(JSON.stringify([id, key, authorization ?? '']));
 }
 
-/** @returns `undefined` for anything that no relay of this version sends */
+/** @returns `undefined` for anything that a relay of this version does not send */
 export function readRequest(bytes: Buffer, via: string): HopRequest | undefined {
   let fields: unknown;
   try {

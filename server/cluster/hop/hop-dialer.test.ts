@@ -38,7 +38,7 @@ describe('HopPool', () => {
     return fake;
   }
 
-  it('hands out what was kept last, for the same relay only, and each once', () => {
+  it('returns the latest connection, for the same relay only, and each once', () => {
     const [first, second] = [kept(), kept()];
     assert.equal(pool.take('two'), undefined);
     assert.equal(pool.take('one'), second.connection);
@@ -46,7 +46,7 @@ describe('HopPool', () => {
     assert.equal(pool.take('one'), undefined);
   });
 
-  it('closes a connection after 30 s in which it was not needed', () => {
+  it('closes a connection that was idle for 30 s', () => {
     const fake = kept();
     assert.equal(fake.timeout, HOP_IDLE_MS);
     pool.take('one');
@@ -59,7 +59,7 @@ describe('HopPool', () => {
     assert.equal(kept('two').isOpen, true);
   });
 
-  it('forgets a connection that is closed, or on which something comes unasked', () => {
+  it('forgets a connection that is closed, or receives unexpected bytes', () => {
     const [closed, talks, ends] = [kept(), kept(), kept()];
     closed.destroy();
     talks.handler?.onPiece(Buffer.from('x'), true);
@@ -111,7 +111,7 @@ describe('HopCarrier', () => {
     assert.deepEqual([relay.text, client.text], ['\0\0\0\fto the relay', 'to the client']);
   });
 
-  it('goes on reading while the system takes large chunks at once, and stops while it does not', async () => {
+  it('keeps reading while the system accepts large chunks immediately, and stops while it does not', async () => {
     for (const [from, to] of [
       [client, relay],
       [relay, client],
@@ -140,7 +140,7 @@ describe('HopCarrier', () => {
     assert.deepEqual([client.destroyed, relay.destroyed, events], [true, false, ['free', 'done']]);
   });
 
-  it('ends the client with the data socket, once it has taken everything; the connection is free at once', async () => {
+  it('ends the client with the data socket, once it has read everything; the connection is free immediately', async () => {
     client.isFast = false;
     relay.push(`\0\0\0\u000ethe last words${END}`);
     await settled();
@@ -153,7 +153,7 @@ describe('HopCarrier', () => {
     assert.deepEqual([client.text, client.destroyed, events], ['the last words', true, ['free', 'done']]);
   });
 
-  it('gives up a client that takes nothing for 60 s when the data socket has ended', async () => {
+  it('gives up on a client that reads nothing for 60 s after the data socket has ended', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       client.isFast = false;

@@ -1,4 +1,4 @@
-/** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
+/** Forwards a data socket to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
@@ -21,7 +21,7 @@ export class HopDialer {
   readonly #incarnation: string;
   readonly #secret: string;
   readonly #pool = new HopPool();
-  /** by the incarnation of the relay, how many requests to it are still unanswered */
+  /** number of unanswered requests, by the incarnation of the relay */
   readonly #asked = new Map<string, number>();
   #open = 0;
 
@@ -32,16 +32,17 @@ export class HopDialer {
     this.#secret = secret;
   }
 
-  /** Data sockets that pass through here now. */
+  /** Data sockets that are currently forwarded. */
   get open(): number {
     return this.#open;
   }
 
   /**
-   * Asks the relay that a connection's id names to take a data socket. The client's connection is not touched before it has.
+   * Asks the relay that a connection's id identifies to accept a data socket. The client's connection is not touched
+   * before it has.
    *
-   * @returns `undefined` if the id names no relay, this one, or one that cannot be reached, refuses, or has as many requests
-   *   open as allowed; strangers make up ids
+   * @returns `undefined` if the id identifies no relay, this one, or one that cannot be reached, refuses, or has the
+   *   maximum number of open requests; ids may be guessed
    */
   async dial(request: UpgradeToPass): Promise<Hop | undefined> {
     const address = this.#membership.find(relayOf(request.id, this.#secret) ?? 0);
@@ -59,7 +60,7 @@ export class HopDialer {
   async #dial(address: RelayAddress, request: UpgradeToPass): Promise<Hop | undefined> {
     const kept = this.#pool.take(address.incarnation);
     const first = kept && (await this.#ask(kept, address, request));
-    // The kept one may have been closed just when it was needed: a new one is asked once more.
+    // A kept connection may have been closed just when it was needed: a new one is tried once.
     if (first !== undefined && first !== 'lost') return first === 'refused' ? undefined : first;
     const fresh = await this.#connect(address);
     const second = fresh && (await this.#ask(fresh, address, request));
@@ -72,7 +73,7 @@ export class HopDialer {
     else this.#asked.delete(incarnation);
   }
 
-  /** Closes the connections that carry nothing. */
+  /** Closes the idle connections. */
   close(): void {
     this.#pool.close();
   }
@@ -110,7 +111,7 @@ export class HopDialer {
     response.replay(carrier);
   }
 
-  /** @returns `undefined` if the relay cannot be reached in time, or does not prove that it is the one that was meant */
+  /** @returns `undefined` if the relay cannot be reached in time, or does not prove that it is the requested one */
   async #connect({ host, port, incarnation }: RelayAddress): Promise<HopConnection | undefined> {
     const from = this.#incarnation;
     const psk = hopKey({ from, to: incarnation }, this.#secret);
@@ -121,10 +122,10 @@ export class HopDialer {
         port,
         ...HOP_TLS,
         pskCallback: () => ({ psk, identity: from }),
-        // Called only for a peer that shows a certificate because it does not know the key.
+        // Called only for a peer that presents a certificate because it does not know the key.
         checkServerIdentity: () => new Error('the other end is no relay of this cluster'),
       });
-      // Not one that bytes put off.
+      // A fixed time limit, which received bytes do not extend.
       const timer = setTimeout(() => socket.destroy(), HOP_CONNECT_TIMEOUT_MS);
       socket.on('timeout', () => socket.destroy());
       socket.on('error', () => socket.destroy());
@@ -145,13 +146,13 @@ export class HopDialer {
 /** Until the first request is sent. */
 const NOBODY: HopHandler = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };
 
-/* Connections to other relays that carry nothing at the moment. */
+/* Idle connections to other relays. */
 
 export class HopPool {
-  /** by the incarnation of the relay; those used last are last */
+  /** by the incarnation of the relay; the most recently used ones are last */
   readonly #idle = new Map<string, HopConnection[]>();
 
-  /** @returns the one that was used last, which is the least likely to be gone */
+  /** @returns the most recently used one, which is the least likely to be closed */
   take(incarnation: string): HopConnection | undefined {
     const connection = this.#idle.get(incarnation)?.pop();
     connection?.setTimeout(0);
@@ -189,14 +190,14 @@ export class HopPool {
 }
 
 /*
- * One data socket on a connection to another relay, from the side where it landed. It is the hop's hot path: bytes are
- * written as they came, and reading pauses only while the system takes no more.
+ * One data socket on a connection to another relay, on the side where it arrived. It is the hop's hot path: bytes are
+ * written unchanged, and reading pauses only while the system accepts no more.
  */
 
 export interface CarrierEvents {
-  /** Both directions have ended: the connection may carry the next one. */
+  /** Both directions have ended: the connection may carry the next data socket. */
   free(): void;
-  /** Called once, when nothing of it is left on this side, either. */
+  /** Called once, when nothing of it is left on this side. */
   done(): void;
 }
 
@@ -210,9 +211,10 @@ export class HopCarrier implements HopHandler {
   #clientClosed = false;
 
   /**
-   * To be made the handler of the connection at once.
+   * Must be made the handler of the connection immediately.
    *
-   * @param client nothing listens to its data yet; its end is passed on, and it still receives what the relay has to say
+   * @param client without listeners for its data so far; its end is passed on, and it still receives the rest of the
+   *   response
    */
   constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
     this.#client = client;
@@ -235,7 +237,7 @@ export class HopCarrier implements HopHandler {
 
   onPiece(piece: Buffer): void {
     const client = this.#client;
-    // A large chunk counts as too much even if the system has taken all of it at once.
+    // A large chunk counts as too much even if the system has accepted all of it immediately.
     if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();
   }
 
@@ -243,7 +245,7 @@ export class HopCarrier implements HopHandler {
     this.#reads.resume();
   }
 
-  /** The relay ends a data socket as a whole, so its end ends the client's side, too. */
+  /** The relay ends a data socket as a whole, so its end also ends the client's side. */
   onEnd(): void {
     this.#relayEnded = true;
     if (!this.#endSent) this.#connection.oweEnd();
@@ -266,7 +268,7 @@ export class HopCarrier implements HopHandler {
     if (this.#clientClosed) return;
     this.#clientClosed = true;
     this.#reads.flush();
-    // After a clean end the relay still receives what is queued, and then ends by itself.
+    // After a clean end the relay still receives the queued bytes, and then ends by itself.
     if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
     else if (!this.#relayEnded) this.#connection.resume();
     this.#tellDone();
@@ -283,19 +285,19 @@ export class HopCarrier implements HopHandler {
   }
 }
 
-/** Ends a connection once it has taken what is queued, or after so many ms. */
+/** Ends a connection once it has sent its queue, or after this many ms. */
 function endWithin(ms: number, socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(timer));
   socket.end(() => socket.destroy());
 }
 
-/* The response of a relay that was asked to take a data socket. */
+/* The response of a relay that was asked to accept a data socket. */
 
-/** How the response begins when it has taken one. */
+/** The beginning of a response that accepts. */
 const SWITCHING = Buffer.from('HTTP/1.1 101 ');
 
-/** `lost`: the connection has ended without a word. */
+/** `lost`: the connection has ended without notice. */
 type Verdict = 'taken' | 'refused' | 'lost';
 
 export class HopResponse implements HopHandler {
@@ -323,7 +325,7 @@ export class HopResponse implements HopHandler {
   onPiece(piece: Buffer): void {
     this.#read = Buffer.concat([this.#read, piece]);
     if (this.#read.length < SWITCHING.length) return;
-    // What follows the head waits for the client.
+    // Bytes after the head are for the client.
     this.#connection.pause();
     this.#decide(this.#read.subarray(0, SWITCHING.length).equals(SWITCHING) ? 'taken' : 'refused');
   }
@@ -334,7 +336,7 @@ export class HopResponse implements HopHandler {
   }
 
   onDrain(): void {
-    // What was sent is far less than a connection can queue.
+    // The request is far smaller than a connection's queue.
   }
 
   onClose(): void {
@@ -342,7 +344,7 @@ export class HopResponse implements HopHandler {
     this.#decide(this.#read.length > 0 ? 'refused' : 'lost');
   }
 
-  /** Tells another handler everything that has come so far. */
+  /** Passes everything received so far to another handler. */
   replay(handler: HopHandler): void {
     handler.onPiece(this.#read, false);
     if (this.#hasEnded) handler.onEnd();

@@ -26,7 +26,7 @@ function frame(bytes: Buffer): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-/** Takes a data socket, and sends back what comes. */
+/** Accepts a data socket, and echoes its bytes. */
 function echo(_request: unknown, stream: Duplex): void {
   stream.write('HTTP/1.1 101 ');
   stream.pipe(stream);
@@ -34,7 +34,7 @@ function echo(_request: unknown, stream: Duplex): void {
 
 describe('HopListener', () => {
   let listener: HopListener;
-  /** What is done with a data socket that comes. */
+  /** Handles an accepted data socket. */
   let take: TakeHop;
   let taken: { id: string; via: string; stream: Duplex }[];
 
@@ -52,7 +52,7 @@ describe('HopListener', () => {
 
   afterEach(() => listener.close());
 
-  /** Connects as a relay does, and sends frames. */
+  /** Connects like a relay, and sends frames. */
   function say(...pieces: Buffer[]): Socket {
     return sayAs({}, ...pieces);
   }
@@ -72,7 +72,7 @@ describe('HopListener', () => {
     return socket;
   }
 
-  /** Connects and sends bytes as they are. */
+  /** Connects and sends raw bytes. */
   function sayPlainly(bytes: string | Buffer): Socket {
     const socket = connect(listener.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -83,12 +83,12 @@ describe('HopListener', () => {
   /** Waits until the listener has cut the connection. */
   async function cut(socket: Socket): Promise<void> {
     socket.resume();
-    // An error of TLS is an end like any other.
+    // A TLS error is an end like any other.
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
     assert.deepEqual(taken, []);
   }
 
-  it('takes a data socket with what follows the request for it', async () => {
+  it('accepts a data socket with the bytes that follow its request', async () => {
     const socket = say(frame(writeRequest(request)), frame(Buffer.from('more')));
     await until(() => taken.length === 1);
     const [first] = taken;
@@ -97,7 +97,7 @@ describe('HopListener', () => {
     socket.destroy();
   });
 
-  it('takes the next one on the same connection, once both have ended the one before', async () => {
+  it('accepts the next one on the same connection, once both sides have ended the previous one', async () => {
     const socket = say(frame(writeRequest(request)), frame(Buffer.alloc(0)));
     await until(() => taken.length === 1);
     taken[0]?.stream.destroy();
@@ -115,7 +115,7 @@ describe('HopListener', () => {
   ] as const)
     it(`cuts a connection ${name}`, async () => cut(sayAs(given, frame(writeRequest(request)))));
 
-  it('cuts a connection under a name that no relay has, or that the key does not belong to', async () => {
+  it('cuts a connection under a name that no relay has, or that does not match the key', async () => {
     const psk = hopKey({ from: 'two', to: 'one' }, SECRET) ?? assert.fail();
     for (const identity of ['three', 'two one', ''])
       await cut(sayAs({ pskCallback: () => ({ psk, identity }) }, frame(writeRequest(request))));
@@ -125,7 +125,7 @@ describe('HopListener', () => {
     it(`cuts a connection that begins with ${String(bytes).slice(0, 10)} in clear text`, async () =>
       cut(sayPlainly(bytes)));
 
-  it('takes nothing from a recording of another connection, in which nothing can be read', async () => {
+  it('accepts nothing from a recorded connection, and the recording reveals nothing', async () => {
     const { port, recorded } = await recorder(listener.port);
     const socket = sayAs({ port }, frame(writeRequest(request)));
     await until(() => taken.length === 1);
@@ -169,7 +169,7 @@ describe('HopListener', () => {
       if ((message as { socket: Socket }).socket.localPort === listener.port) connections += 1;
     }
 
-    /** What a client gets back for what it sends. */
+    /** The response that a client gets for a text. */
     async function carried(text: string): Promise<string> {
       const hop = await dialer.dial(request);
       const [near, far] = await pair();
@@ -182,14 +182,14 @@ describe('HopListener', () => {
       return echoed;
     }
 
-    it('carries through it what a client sends, and back', async () => {
+    it("carries the client's bytes through it, and back", async () => {
       take = echo;
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
       const large = 'x'.repeat(1_000_000);
       assert.equal(await carried(large), `HTTP/1.1 101 head ${large}`);
     });
 
-    it('tells nothing to a listener that does not know the key, whatever certificate it has', async () => {
+    it('reveals nothing to a listener that does not know the key, whatever certificate it presents', async () => {
       const key = await newKey();
       const cert = challengeCertificate('one', 'x', key, Date.now());
       let heard = 0;
@@ -205,11 +205,11 @@ describe('HopListener', () => {
       server.close();
     });
 
-    it('finds no way if an id names no other relay', async () => {
+    it('finds no relay if an id does not identify another one', async () => {
       assert.equal(await dialer.dial({ ...request, id: connectionId(8, SECRET) }), undefined);
     });
 
-    it('does not ask for an id that no relay has made', async () => {
+    it('does not forward an id that no relay has created', async () => {
       const asked: unknown[] = [];
       take = (given, stream) => {
         asked.push(given);
@@ -223,16 +223,16 @@ describe('HopListener', () => {
     it('asks an unresponsive relay no more often than the limit', async () => {
       const held: Duplex[] = [];
       take = (_request, stream) => held.push(stream);
-      // However long it takes to ask this often: none is given up meanwhile.
+      // However long it takes to send this many: none times out in that time.
       mock.timers.enable({ apis: ['setTimeout'] });
       try {
         const asked: Promise<unknown>[] = [];
         while (asked.length < HOPS_ASKED_MAX) {
           asked.push(dialer.dial(request));
-          // Few at a time, because each has to be connected in time.
+          // In small batches, because each has to connect in time.
           while (held.length < asked.length - AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
         }
-        // It is not asked, so the result is known at once.
+        // No relay is asked, so the result is known immediately.
         const beyond = Promise.race([
           dialer.dial(request),
           new Promise((resolve) => setImmediate(() => resolve('asked'))),
@@ -263,7 +263,7 @@ describe('HopListener', () => {
       assert.equal(connections, 1);
     });
 
-    it('asks again on a new connection if the one that was kept is lost at that moment', async () => {
+    it('tries a new connection if the kept one is lost at that moment', async () => {
       take = echo;
       await carried('body');
       let asked = 0;
@@ -276,7 +276,7 @@ describe('HopListener', () => {
       assert.deepEqual([asked, connections], [2, 2]);
     });
 
-    it('does not ask again if there is no response within 5 s', async () => {
+    it('does not try again if there is no response within 5 s', async () => {
       take = echo;
       await carried('body');
       let asked = 0;
@@ -324,7 +324,7 @@ async function pair(): Promise<[Socket, Socket]> {
   return [near, far];
 }
 
-/** Passes connections on, and keeps what comes from those who connect. */
+/** Passes connections on, and records what their senders send. */
 async function recorder(to: number): Promise<{ port: number; recorded: Buffer[] }> {
   const recorded: Buffer[] = [];
   const server = createServer((near) => {
@@ -358,7 +358,7 @@ describe('HopStream', () => {
     stream.on('error', () => {});
   });
 
-  it('writes what is queued as one frame', async () => {
+  it('writes queued bytes as one frame', async () => {
     stream.cork();
     stream.write('one');
     stream.write(' two');
@@ -377,7 +377,7 @@ describe('HopStream', () => {
     );
   });
 
-  it('holds back what is written while the connection has no room', async () => {
+  it('holds back writes while the connection accepts no more', async () => {
     socket.isFast = false;
     const more = 'more than enough';
     let written = 0;
@@ -389,7 +389,7 @@ describe('HopStream', () => {
     assert.deepEqual([written, socket.text], [3, `\0\0\0\u0010${more}\0\0\0\u0020${more}${more}`]);
   });
 
-  it('stops the other relay while nobody reads', async () => {
+  it('stops the other relay while nothing is read', async () => {
     socket.push('\0\u0002\0\0');
     socket.push(Buffer.alloc(0x02_00_00));
     await settled();
@@ -407,7 +407,7 @@ describe('HopStream', () => {
     assert.deepEqual([socket.text, socket.destroyed], [`\0\0\0\u0004last${END}`, false]);
   });
 
-  it('accepts nothing more once it is closed, and holds nobody up', async () => {
+  it('accepts nothing more once it is closed, and does not block the sender', async () => {
     socket.push('\0\u0002\0\0');
     socket.push(Buffer.alloc(0x01_ff_ff));
     await settled();
@@ -418,7 +418,7 @@ describe('HopStream', () => {
     assert.deepEqual([socket.isPaused(), socket.destroyed, socket.text], [false, false, END]);
   });
 
-  it('breaks the connection when it is cut with something left to send', async () => {
+  it('breaks the connection if it is cut with unsent bytes', async () => {
     socket.isFast = false;
     stream.write('is still waiting');
     stream.write('never sent');

@@ -1,4 +1,4 @@
-/** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
+/** Accepts data sockets that arrived on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -14,7 +14,7 @@ export interface HopListenerOptions {
   readonly port: number;
   /** of this relay */
   readonly incarnation: string;
-  /** known to the relays of the cluster alone */
+  /** known only to the relays of the cluster */
   readonly secret: string;
   readonly take: TakeHop;
 }
@@ -22,9 +22,9 @@ export interface HopListenerOptions {
 export class HopListener {
   readonly #server: Server;
   readonly #take: TakeHop;
-  /** TCP connections, from their first moment on */
+  /** TCP connections, from the moment they are accepted */
   readonly #sockets = new Set<Socket>();
-  /** incarnations of the relays that connections prove to come from */
+  /** proven incarnations of the connected relays */
   readonly #from = new WeakMap<TLSSocket, string>();
 
   private constructor({ incarnation, secret, take }: HopListenerOptions) {
@@ -38,7 +38,7 @@ export class HopListener {
         handshakeTimeout: HOP_LINE_TIMEOUT_MS,
         pskCallback: (socket, from) => {
           this.#from.set(socket, from);
-          // Without a key there is nothing to go on with: no certificate either.
+          // Without a key the handshake fails, because there is no certificate either.
           return hopKey({ from, to: incarnation }, secret) ?? null;
         },
       },
@@ -46,16 +46,16 @@ export class HopListener {
     );
     this.#server.maxConnections = CLIENT_SOCKETS_MAX;
     this.#server.on('connection', (socket: Socket) => this.#accept(socket));
-    // A peer that does not prove to be a relay of this cluster is told nothing.
+    // A peer that does not prove that it belongs to this cluster gets no response.
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
-  /** @throws Error when the address cannot be bound */
+  /** @throws Error if the address cannot be bound */
   static async start(options: HopListenerOptions): Promise<HopListener> {
     const listener = new HopListener(options);
     listener.#server.listen(options.port, options.host);
     await once(listener.#server, 'listening');
-    // Out of file descriptors, for example: open connections go on, and the next accept may work.
+    // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     listener.#server.on('error', () => {});
     return listener;
   }
@@ -85,9 +85,11 @@ export class HopListener {
   }
 }
 
-/* One connection from another relay, from the side where visitors wait: takes one data socket after the other from it. */
+/*
+ * One connection from another relay, on the side where visitors wait: accepts one data socket after the other from it.
+ */
 
-/** What is done with a data socket that another relay has passed on. */
+/** Handles a data socket that another relay has forwarded. */
 export type TakeHop = (request: HopRequest, socket: Duplex) => void;
 
 export class HopReceiver implements HopHandler {
@@ -96,9 +98,9 @@ export class HopReceiver implements HopHandler {
   readonly #take: TakeHop;
   /** as much of the next request as has arrived */
   #request: Buffer = Buffer.alloc(0);
-  /** the data socket it carries now, or carried last */
+  /** the current data socket, or the previous one */
   #stream: HopStream | undefined;
-  /** whether more of it may come */
+  /** whether more of it may arrive */
   #isReading = false;
 
   private constructor(socket: Socket, via: string, take: TakeHop) {
@@ -108,9 +110,9 @@ export class HopReceiver implements HopHandler {
   }
 
   /**
-   * Takes what comes on a connection, until that ends.
+   * Reads from a connection until it ends.
    *
-   * @param socket of a relay that has proved to be one of the cluster
+   * @param socket of a relay that has proven that it belongs to the cluster
    * @param via its incarnation
    */
   static serve(socket: Socket, via: string, take: TakeHop): HopReceiver {
@@ -147,7 +149,7 @@ export class HopReceiver implements HopHandler {
   }
 }
 
-/* The end of a data socket that comes over a connection from another relay (hop-connection.ts). */
+/* The end of a data socket that arrives over a connection from another relay (hop-connection.ts). */
 
 export class HopStream extends Duplex {
   readonly #connection: HopConnection;
@@ -158,22 +160,22 @@ export class HopStream extends Duplex {
   constructor(connection: HopConnection) {
     super({ allowHalfOpen: true, decodeStrings: true });
     this.#connection = connection;
-    // Its user is told by `close`.
+    // Errors are reported with `close`.
     this.on('error', () => {});
   }
 
-  /** Bytes have come. */
+  /** Bytes have arrived. */
   receive(piece: Buffer): void {
-    // After we have sent our end, the other relay may still send something until it has received that.
+    // After our end was sent, the other relay may still send something until it has received that.
     if (!this.destroyed && !this.push(piece)) this.#connection.pause();
   }
 
-  /** No more bytes come. */
+  /** No more bytes arrive. */
   receiveEnd(): void {
     if (!this.destroyed) this.push(null);
   }
 
-  /** The connection has room again. */
+  /** The connection accepts bytes again. */
   drained(): void {
     const onDrain = this.#onDrain;
     this.#onDrain = undefined;
@@ -206,7 +208,7 @@ export class HopStream extends Duplex {
     callback();
   }
 
-  /** If everything was handed to the system, it ends like a closed connection; otherwise it breaks like one. */
+  /** If everything was passed to the system, it ends like a closed connection; otherwise it breaks like one. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     if (error !== null || this.writableLength > 0) this.#connection.destroy();
     else this.#sendEnd();
