@@ -73,8 +73,8 @@ describe('Orders', () => {
   }
 
   /**
-   * Lets what waits for the clock go on. Keys are made in threads meanwhile, so the clock goes no more than a hundred times as fast
-   * as that of the machine: an order is held for 4 minutes only.
+   * Advances the clock until the work is done. Keys are generated in threads in the meantime, so the clock runs at
+   * most a hundred times as fast as the machine's: an order is reserved for only 4 minutes.
    */
   async function done(work: Promise<unknown>): Promise<void> {
     const state = { isDone: false };
@@ -97,7 +97,7 @@ describe('Orders', () => {
     return logged.filter(([event]) => event === 'certificate order failed').map(([, fields]) => fields);
   }
 
-  it('get a certificate, keep it, and order no other', async () => {
+  it('obtain a certificate, store it, and order no other', async () => {
     await obtain();
     assert.ok(known.get('a.test') !== undefined);
     assert.ok((await store.findCertificate('a.test')) !== undefined);
@@ -105,7 +105,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
   });
 
-  it('keep nothing of a domain that was removed in the meantime', async () => {
+  it('store nothing for a domain that was removed in the meantime', async () => {
     authority.finds = (_type) => {
       gone.add('a.test');
       return true;
@@ -117,7 +117,7 @@ describe('Orders', () => {
     assert.equal(failures().length, 1);
   });
 
-  it('are none where nothing could prove the name, and no failure either', async () => {
+  it('are not placed without a solver, and do not count as failures', async () => {
     await done(orders.obtain({ subject: '*.a.test', solvers: [] }, 'upkeep', true));
     assert.equal(authority.orders, 0);
     assert.deepEqual(logged, []);
@@ -125,12 +125,12 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
   });
 
-  it('are one for all who ask for a name at the same time', async () => {
+  it('are shared by simultaneous requests for a name', async () => {
     await Promise.all([obtain(), obtain(), obtain()]);
     assert.equal(authority.orders, 1);
   });
 
-  it('are one for all relays, which then have the certificate too', async () => {
+  it('are shared by all relays, which then also have the certificate', async () => {
     const other = await relay();
     const knownToOther = known;
     await Promise.all([
@@ -142,7 +142,7 @@ describe('Orders', () => {
     assert.ok(knownToOther.get('a.test') !== undefined);
   });
 
-  it('try the second way when the first is no proof, and that one first the next time', async () => {
+  it('try the second solver if the first proves nothing, and start with that one the next time', async () => {
     const tried: string[] = [];
     authority.finds = (type) => {
       tried.push(type);
@@ -175,7 +175,7 @@ describe('Orders', () => {
     assert.ok(known.get('a.test') !== undefined);
   });
 
-  it('remember failures when the relay is started again', async () => {
+  it('remember failures across a restart', async () => {
     authority.finds = () => false;
     await obtain();
     orders = await relay();
@@ -185,7 +185,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 4);
   });
 
-  it('leave an authority alone that cannot be used, for 10 s, twice as long each time, an hour at most', async () => {
+  it('pause for an authority that does not work, for 10 s, twice as long each time, an hour at most', async () => {
     authority.isDown = true;
     perHour = 1000;
     orders = await relay();
@@ -213,7 +213,7 @@ describe('Orders', () => {
     assert.ok(known.get('a.test') !== undefined);
   });
 
-  it('begin at once for whom earlier failures do not matter, though a visitor for whom they do came first', async () => {
+  it("start immediately if earlier failures are ignored, even if a visitor's request came first", async () => {
     authority.finds = () => false;
     await obtain();
     authority.finds = () => true;
@@ -223,14 +223,14 @@ describe('Orders', () => {
     assert.ok(known.get('a.test') !== undefined);
   });
 
-  it('are not repeated for whom earlier failures do not matter, if a visitor has just tried', async () => {
+  it('are not repeated with failures ignored, if a visitor has just tried', async () => {
     authority.finds = () => false;
     const visitor = orders.obtain(planFor('a.test'), 'visitor');
     await done(Promise.all([visitor, orders.obtain(planFor('a.test'), 'upkeep', true)]));
     assert.equal(failures().length, 1);
   });
 
-  it('wait as long as an authority asks', async () => {
+  it('wait as long as an authority requests', async () => {
     authority.fault = () => authority.problem(429, 'rateLimited', { 'retry-after': '1800' });
     await obtain();
     authority.fault = () => undefined;
@@ -242,7 +242,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
   });
 
-  it('that visitors have driven to a limit of the authority keep nothing from being renewed', async () => {
+  it('do not delay renewals when visitors have exhausted a limit of the authority', async () => {
     authority.fault = () => authority.problem(429, 'rateLimited', { 'retry-after': '1800' });
     await obtain();
     authority.fault = () => undefined;
@@ -257,7 +257,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
   });
 
-  it('are so many in an hour, a quarter of them not for visitors', async () => {
+  it('are limited per hour, with a quarter reserved for renewals', async () => {
     perHour = 8;
     orders = await relay();
     for (let count = 0; count < 10; count += 1) await obtain(`v${count}.test`);
@@ -270,7 +270,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 9);
   });
 
-  it('are still to be had for seven further accounts once two have taken all they can', async () => {
+  it('are still available to seven further accounts after two have taken all they can', async () => {
     for (let index = 0; index < 10; index += 1)
       for (const account of ['ann', 'bob']) await ofAccount(`${account}-${index}.test`, account);
     const taken = authority.orders;
@@ -284,7 +284,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 16);
   });
 
-  it('are no more for one account in an hour than half of those for visitors, so that others get theirs', async () => {
+  it("are limited to half of the visitors' share per account and hour, so that others get theirs", async () => {
     perHour = 8;
     orders = await relay();
     for (let count = 0; count < 10; count += 1) await ofAccount(`a${count}.test`, 'ann');
@@ -296,7 +296,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 5);
   });
 
-  it('are 32 at a time', async () => {
+  it('run 32 at a time', async () => {
     perHour = 1000;
     orders = await relay();
     const names = Array.from({ length: ORDERS_AT_ONCE + 3 }, (_, index) => `n${index}.test`);
@@ -304,7 +304,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, ORDERS_AT_ONCE);
   });
 
-  it('remember 10,000 names for which they are in vain', async () => {
+  it('remember 10,000 names that would currently fail', async () => {
     perHour = 1;
     let asked = 0;
     const counted = {
@@ -325,7 +325,7 @@ describe('Orders', () => {
     assert.equal(asked, REFUSED_NAMES_MAX + 2);
   });
 
-  it('make another account where the authority does not know theirs', async () => {
+  it('create another account if the authority does not know the stored one', async () => {
     await obtain();
     authority.accounts.clear();
     await obtain('b.test');
@@ -334,7 +334,7 @@ describe('Orders', () => {
     assert.deepEqual(failures(), []);
   });
 
-  it('make another account with another key where theirs is not valid any more', async () => {
+  it('create another account with another key if the stored key is no longer valid', async () => {
     await obtain();
     const { directory } = authority;
     const { key, url } = await store.acmeAccount({ directory, key: '', url: null }, 0);
@@ -356,7 +356,7 @@ describe('Orders', () => {
     assert.notEqual(now.key, key);
   });
 
-  it('use a certificate that the store does not take, and give it to the store again', async () => {
+  it('use a certificate that the store rejects, and store it again later', async () => {
     const full: Store = { ...store };
     full.storeCertificate = () => Promise.reject(new StoreError(new Error('disk full')));
     orders = await relay(full);
@@ -374,14 +374,14 @@ describe('Orders', () => {
     assert.ok((await store.findCertificate('a.test')) !== undefined);
   });
 
-  it('do not begin while the store cannot be written to', async () => {
+  it('do not start while the store cannot be written to', async () => {
     const full = { ...store, beginOrder: () => Promise.reject(new StoreError(new Error('disk full'))) };
     orders = await relay(full);
     await obtain();
     assert.equal(authority.orders, 0);
   });
 
-  it('are not repeated with a clock that is ahead by more than the life of a certificate', async () => {
+  it('are not repeated if the clock is ahead by more than the life of a certificate', async () => {
     authority.now = () => clock.now() - 100 * DAY;
     await obtain();
     await obtain('a.test', 'upkeep');
@@ -392,7 +392,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 2);
   });
 
-  it('begin at once when a clock is set right that was ahead', async () => {
+  it('start immediately when a clock that was ahead is corrected', async () => {
     authority.now = () => clock.now() - 100 * DAY;
     await obtain();
     await known.removeEnded();
@@ -402,7 +402,7 @@ describe('Orders', () => {
     assert.equal(authority.orders, 2);
   });
 
-  it('say that a clock is behind by which a certificate is not good yet', async () => {
+  it('report that a clock is behind if a certificate is not valid yet', async () => {
     authority.now = () => clock.now() + DAY;
     await obtain();
     assert.ok(known.get('a.test') !== undefined);

@@ -1,4 +1,4 @@
-/** Orders certificates: one at a time for a name, so many in an hour, and after failures only when their time has come. */
+/** Orders certificates: one at a time for a name, a limited number per hour, and after failures only when due. */
 import { randomUUID, X509Certificate } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import {
@@ -21,13 +21,16 @@ import { AcmeProblem, type AcmeSession, AuthorityError } from './acme/session.ts
 import type { ChallengeSolver, IsServed, Plan } from './challenge-solver.ts';
 import type { KnownCertificates } from './known-certificates.ts';
 
-/** Share of them that visitors cannot use up, because renewals and the relay's own name need it. */
+/** Share of the orders that visitors cannot use, because renewals and the relay's own name need it. */
 const ORDERS_RESERVED_SHARE = 0.25;
 
-/** Share of what visitors can use that is not kept for the first order of each account, however many accounts want more. */
+/**
+ * Share of the visitors' orders that is not reserved for the first order of each account, however many accounts want
+ * more.
+ */
 const ORDERS_BEYOND_FIRST_SHARE = 0.5;
 
-/** ms between two looks at an order of another relay. */
+/** ms between two checks of an order of another relay. */
 const HELD_ORDER_LOOK_MS = 1000;
 
 export interface OrdersDeps {
@@ -36,7 +39,7 @@ export interface OrdersDeps {
   readonly session: AcmeSession;
   readonly account: AcmeAccount;
   readonly isServed: IsServed;
-  /** orders in an hour, of all names and relays */
+  /** orders per hour, of all names and relays */
   readonly perHour: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -44,12 +47,12 @@ export interface OrdersDeps {
 
 export class Orders {
   readonly #deps: OrdersDeps;
-  /** by name, what this relay orders or waits for; fulfilled with whether it was ordered */
+  /** by name, orders of this relay in progress or waiting; resolves to whether it was ordered */
   readonly #underWay = new Map<string, Promise<boolean>>();
-  /** by name, the wall time in ms before which asking again is in vain; oldest first */
+  /** by name, the wall time in ms before which another order would fail; oldest first */
   readonly #refused = new Map<string, number>();
   readonly #pauses: Pauses;
-  /** the way that has worked last, which is tried first */
+  /** the solver that worked last, which is tried first */
   #preferred: ChallengeSolver['type'] | undefined;
 
   constructor(deps: OrdersDeps) {
@@ -57,7 +60,7 @@ export class Orders {
     this.#pauses = new Pauses(deps.clock);
   }
 
-  /** Fulfilled when nothing is under way. */
+  /** Fulfilled when nothing is in progress. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }
@@ -65,14 +68,14 @@ export class Orders {
   /**
    * Orders a certificate, unless there is a reason not to. Never rejects.
    *
-   * @param ignoreWait whether earlier failures do not matter
-   * @returns fulfilled when it is there, or will not be for now
+   * @param ignoreWait whether to ignore earlier failures
+   * @returns fulfilled when the certificate exists, or cannot be obtained for now
    */
   async obtain(plan: Plan, cause: Cause, ignoreWait = false): Promise<void> {
     const { subject, solvers } = plan;
     const known = this.#underWay.get(subject);
     if (known !== undefined) {
-      // Whoever came first may have been for whom earlier failures do matter.
+      // The order in progress may have failed only because it respects earlier failures.
       const isOver = (await known) || !ignoreWait;
       return isOver ? undefined : await this.obtain(plan, cause, true);
     }
@@ -83,9 +86,7 @@ export class Orders {
     await underWay;
   }
 
-  /**
-   * The same for a host: what its plan says, and if that gives no certificate, what is ordered otherwise. Never rejects.
-   */
+  /** The same for a host: orders the plan's certificate, or its alternative if that fails. Never rejects. */
   async obtainFor(host: string, plan: Plan, cause: Cause, ignoreWait = false): Promise<void> {
     await this.obtain(plan, cause, ignoreWait);
     const { otherwise, account } = plan;
@@ -101,16 +102,16 @@ export class Orders {
   #isInVain(subject: string, cause: Cause, ignoreWait: boolean): boolean {
     const { clock, known } = this.#deps;
     const now = clock.now();
-    // Also one that the store has not taken.
+    // Also one that is not stored yet.
     if ((known.get(subject)?.renewAt ?? 0) > now || this.#pauses.isOn(cause)) return true;
     const until = ignoreWait ? undefined : this.#refused.get(subject);
-    // A time further away is from before the clock was set back; an authority that wants more is left alone by the other clock.
+    // A later time was set before the clock was set back; longer pauses for an authority use the monotonic clock.
     if (until !== undefined && now < until && until - now <= ORDER_RETRY_MAX_MS) return true;
     this.#refused.delete(subject);
     return false;
   }
 
-  /** @returns whether it was ordered, however that ended, or is there */
+  /** @returns whether it was ordered, with whatever result, or already exists */
   async #obtain(plan: Plan, cause: Cause, ignoreWait: boolean): Promise<boolean> {
     try {
       const turn = await this.#begin(plan, cause, ignoreWait);
@@ -120,7 +121,7 @@ export class Orders {
       return turn.kind !== 'wait';
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      // The store says so itself; without it nothing is ordered.
+      // The store itself reports the failure; without it nothing is ordered.
       this.#refuse(plan.subject, this.#deps.clock.now() + ORDER_RETRY_MS, false);
       return true;
     }
@@ -141,7 +142,7 @@ export class Orders {
   #attempt({ subject: name, account }: Plan, cause: Cause): OrderBegin {
     const { clock, perHour } = this.#deps;
     const now = clock.now();
-    // Visitors cannot use up what renewals need.
+    // Visitors cannot use up the orders that renewals need.
     const reserved = cause === 'visitor' ? Math.floor(perHour * ORDERS_RESERVED_SHARE) : 0;
     const heldUntil = now + 2 * ACME_ORDER_TIMEOUT_MS;
     const most = perHour - reserved;
@@ -158,7 +159,7 @@ export class Orders {
       log('certificate ordered', { name: subject, cause });
       const issued = await account.with((signer) => this.#issue(plan, cause, signer));
       this.#pauses.over(cause);
-      // Nobody may keep a key for a domain that went while its certificate was issued.
+      // No key may be stored for a domain that was removed while its certificate was issued.
       if (!isServed(subject)) throw new Error('the domain is no longer verified');
       certificateOrders.issued += 1;
       await this.#keep(subject, issued, failures, Math.round(clock.monotonic() - begin));
@@ -167,7 +168,7 @@ export class Orders {
     }
   }
 
-  /** One way after the other. */
+  /** Tries one solver after the other. */
   async #issue(plan: Plan, cause: Cause, signer: ConstructorParameters<typeof Order>[1]): Promise<Issued> {
     const { session, store, clock } = this.#deps;
     const { subject, solvers } = plan;
@@ -192,13 +193,13 @@ export class Orders {
     throw new Error(failed.map(describeError).join('; '));
   }
 
-  /** What the store does not take is used all the same: to order it again would cost the authority more. */
+  /** A certificate that the store rejects is used anyway: ordering it again would cost the authority more. */
   async #keep(name: string, issued: Issued, failures: number, ms: number): Promise<void> {
     const { known, log, clock } = this.#deps;
     const now = clock.now();
     const certificate = certificateOf(name, issued, now, Math.random());
     const isToBeRenewed = certificate.renewAt <= now;
-    // With a clock that is wrong, it would be renewed again and again.
+    // With a wrong clock, it would be renewed again and again.
     const retryAt = isToBeRenewed ? now + waitAfter(failures + 1) : 0;
     if (isToBeRenewed || isTooEarly(issued, now))
       log('clock off', { name, valid_to: new Date(certificate.notAfter).toISOString() });
@@ -208,7 +209,7 @@ export class Orders {
     await this.store(certificate, retryAt);
   }
 
-  /** Stores a certificate. Never rejects; {@link KnownCertificates.unstored} has those that were not taken. */
+  /** Stores a certificate. Never rejects; {@link KnownCertificates.unstored} has those that were rejected. */
   async store(certificate: CertificateRecord, retryAt: number): Promise<void> {
     const { store, known, log } = this.#deps;
     try {
@@ -239,7 +240,7 @@ export class Orders {
     }
   }
 
-  /** @param isLimit whether it is told, once */
+  /** @param isLimit whether to log it, once */
   #refuse(name: string, until: number, isLimit: boolean): void {
     if (isLimit) {
       certificateOrders.limited += 1;
@@ -253,18 +254,18 @@ export class Orders {
   }
 }
 
-/** ms to wait after so many failures in a row. */
+/** ms to wait after this many failures. */
 function waitAfter(failures: number): number {
   return Math.min(ORDER_RETRY_MS * 2 ** (failures - 1), ORDER_RETRY_MAX_MS);
 }
 
-/* Certificates as they are kept: with what follows from their dates. */
+/* Certificates as stored, with values derived from their dates. */
 
-/** A certificate is renewed when this much of its life is over, or up to {@link JITTER} of it earlier. */
+/** A certificate is renewed after this share of its life, or up to {@link JITTER} of it earlier. */
 const RENEW_AFTER = 2 / 3;
-/** So that certificates that came together are not renewed together: 1.8 days of 90. */
+/** So that certificates that were issued together are not renewed together: 1.8 days of 90. */
 const JITTER = 1 / 50;
-/** ms by which a clock may be behind that of an authority. */
+/** ms that a clock may be behind that of an authority. */
 const BEHIND_MS = 60_000;
 
 /**
@@ -283,24 +284,24 @@ export function certificateOf(
   return { name, chain, key, renewAt, notAfter: until, storedAt: now };
 }
 
-/** @returns whether its life only begins later, by a clock that is behind */
+/** @returns whether its life begins only later, which means that the clock is behind */
 export function isTooEarly({ chain }: Issued, now: number): boolean {
   return Date.parse(new X509Certificate(chain).validFrom) > now + BEHIND_MS;
 }
 
-/* When an authority is left alone that could not be used. */
+/* Pauses for an authority that does not work. */
 
-/** Why a certificate is ordered: a visitor waits for it, or the relay sees to it that it is there. */
+/** Why a certificate is ordered: a visitor waits for it, or the relay renews or prepares it. */
 export type Cause = 'visitor' | 'upkeep';
 
 interface Pause {
   /** monotonic ms */
   until: number;
-  /** times in a row that the authority could not be used */
+  /** failures of the authority in a row */
   outages: number;
 }
 
-/** Longer each time. Limits that visitors have reached keep only further visitors waiting: renewals do not count against them. */
+/** Longer each time. Limits that visitors have exhausted only delay further visitors, not renewals. */
 export class Pauses {
   readonly #clock: Clock;
   readonly #of: Readonly<Record<Cause, Pause>> = {
@@ -312,13 +313,13 @@ export class Pauses {
     this.#clock = clock;
   }
 
-  /** Whether nothing is to be ordered now. */
+  /** Whether nothing may be ordered now. */
   isOn(cause: Cause): boolean {
     return this.#clock.monotonic() < this.#of[cause].until;
   }
 
   /**
-   * An order could not be made.
+   * An order could not be placed.
    *
    * @returns ms until the next may
    */
@@ -333,7 +334,7 @@ export class Pauses {
     return wait;
   }
 
-  /** An order has been made. */
+  /** An order was placed. */
   over(cause: Cause): void {
     this.#of[cause].outages = 0;
   }

@@ -64,37 +64,37 @@ describe('the port for plain HTTP', () => {
     return text;
   }
 
-  it('leads to https, path and query kept', async () => {
+  it('redirects to https with path and query', async () => {
     assert.equal(locationIn(await ask('/a/b?c=d&e=%0d%0a')), 'https://relay.test/a/b?c=d&e=%0d%0a');
     assert.equal(locationIn(await ask('/', 'A.tunnels.test:80')), 'https://a.tunnels.test/');
     assert.equal(locationIn(await ask('//evil.test/x')), 'https://relay.test//evil.test/x');
   });
 
-  it('goes on when a connection cannot be accepted', async () => {
+  it('continues when a connection cannot be accepted', async () => {
     server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
     assert.equal(locationIn(await ask('/')), 'https://relay.test/');
   });
 
-  it('leads to the port of the public address', async () => {
+  it('redirects to the port of the public address', async () => {
     server.close();
     port = 8443;
     await open();
     assert.equal(locationIn(await ask('/x', 'relay.test:8080')), 'https://relay.test:8443/x');
   });
 
-  it('leads nowhere else, and says nothing that others have written', async () => {
+  it('redirects nowhere else, and repeats no text of the request', async () => {
     for (const host of ['evil.test', '127.0.0.1', 'b.tunnels.test', 'localhost'])
       assert.match(await ask('/', host), /^HTTP\/1.1 404 /, host);
     for (const host of ['', 'relay.test/x', 'a@relay.test', 'relay.test:80:80', 'relay.test%0d', '[::1]'])
       assert.match(await ask('/', host), /^HTTP\/1.1 400 /, host);
     for (const target of ['http://relay.test/', '*'])
       assert.match(await ask(target), /^HTTP\/1.1 400 /, target);
-    // Node's parser takes no such bytes.
+    // Node's parser rejects such bytes.
     for (const target of ['/\u00e4', 'x']) assert.equal(await ask(target), '');
     assert.match(await ask('/', 'relay.test', 'Host: evil.test\r\n'), /^HTTP\/1.1 (?:400|308) /);
   });
 
-  it('answers authorities with what they look for, and nobody with what is for other names', async () => {
+  it('answers http-01 challenges for their own host only', async () => {
     const challenge = { token: TOKEN, keyAuthorization: `${TOKEN}.x`, expiresAt: 0 };
     presented = [{ ...challenge, type: 'http-01', host: 'a.tunnels.test' }];
     const path = `/.well-known/acme-challenge/${TOKEN}`;
@@ -106,9 +106,9 @@ describe('the port for plain HTTP', () => {
       assert.match(await ask(target, host), /^HTTP\/1.1 308 /);
   });
 
-  it('takes 1,024 connections', () => assert.equal(server.maxConnections, HTTP_PORT_CONNECTIONS_MAX));
+  it('accepts 1,024 connections', () => assert.equal(server.maxConnections, HTTP_PORT_CONNECTIONS_MAX));
 
-  it('takes a head of 8 KiB', async () => {
+  it('accepts a head of 8 KiB', async () => {
     assert.match(await ask('/', 'relay.test', field(HTTP_PORT_HEAD_MAX_BYTES - 300)), /^HTTP\/1.1 308 /);
     assert.equal(await ask('/', 'relay.test', field(HTTP_PORT_HEAD_MAX_BYTES)), '');
   });
@@ -120,17 +120,17 @@ describe('the port for plain HTTP', () => {
     assert.equal(server.keepAliveTimeout, HTTP_PORT_IDLE_MS);
   });
 
-  it('takes 100 requests of a connection', async () => {
+  it('serves 100 requests per connection', async () => {
     const connection = socket();
     const request = 'GET / HTTP/1.1\r\nHost: relay.test\r\n\r\n';
-    // Its end, or the port would wait for more of them.
+    // An explicit end, because the port would wait for more requests.
     connection.end(request.repeat(HTTP_PORT_REQUESTS_MAX + 5));
     let text = '';
     for await (const part of connection) text += String(part);
     assert.equal(text.match(/HTTP\/1.1 308 /g)?.length, HTTP_PORT_REQUESTS_MAX);
   });
 
-  it('reads no bodies', async () => {
+  it('rejects bodies', async () => {
     const text = await ask('/', 'relay.test', 'Content-Length: 5\r\n');
     assert.match(text, /^HTTP\/1.1 308 [^]*\r\nConnection: close\r\n/);
   });

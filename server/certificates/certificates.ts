@@ -22,10 +22,10 @@ import { CertifiedHandshakes } from './handshakes.ts';
 import { certifiable, KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
 import { CertificateRenewal } from './renewal.ts';
 
-/** ms that orders get to end when the relay does. */
+/** ms that ACME orders get to end when the relay stops. */
 const CERTIFICATES_STOP_MS = 2000;
 
-/** What the operator has said. */
+/** The operator's settings. */
 export interface AcmeSettings {
   readonly email: string;
   /** address of the authority's directory */
@@ -41,14 +41,14 @@ export interface CertificatesDeps {
   readonly log: Log;
   /** the relay's own name */
   readonly own: string;
-  /** whether no other relay orders */
+  /** whether no other relay places orders */
   readonly alone: boolean;
   readonly challenges: PresentedChallenges;
   readonly planning: Planning;
   readonly mayHave: MayHave;
   readonly holderOf: HolderOf;
   readonly isServed: IsServed;
-  /** what answers challenges in the DNS */
+  /** answers challenges in the DNS */
   readonly dns: Pick<DnsServer, 'leave' | 'close'> | undefined;
   /** port of https in addresses, if it is not 443 */
   readonly publicPort: number | undefined;
@@ -60,7 +60,7 @@ export interface Pair {
   readonly key: string;
 }
 
-/** What a listener serves handshakes that name no host it knows with. */
+/** Sets the certificate for handshakes without a known host. */
 export type UseOwn = (pair: Pair) => void;
 
 export class Certificates {
@@ -73,10 +73,10 @@ export class Certificates {
   readonly #orders: Orders;
   readonly #upkeep: CertificateRenewal;
   readonly #close: () => void;
-  /** the relay's own certificate, if it was there at the start */
+  /** the relay's own certificate, if it existed at the start */
   ownPair: Pair | undefined;
   #useOwn: UseOwn = (pair) => (this.ownPair = pair);
-  /** of the certificate that the listener has */
+  /** when the listener's certificate was stored */
   #ownStoredAt: number | undefined;
 
   constructor({ email, directory, ca, ordersPerHour }: AcmeSettings, deps: CertificatesDeps) {
@@ -100,17 +100,17 @@ export class Certificates {
     this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
   }
 
-  /** How many certificates there are. */
+  /** Number of certificates. */
   get size(): number {
     return this.#known.size;
   }
 
-  /** Handshakes that wait for one. */
+  /** Number of handshakes that wait for a certificate. */
   get waits(): number {
     return this.handshakes.waits;
   }
 
-  /** s until the relay's own certificate ends; `undefined` before it is there. */
+  /** Remaining seconds of the relay's own certificate; `undefined` without one. */
   get ownSecondsLeft(): number | undefined {
     const { own, clock } = this.#deps;
     const summary = this.#known.covering(own);
@@ -118,22 +118,23 @@ export class Certificates {
   }
 
   /**
-   * Learns what there is; {@link ownPair} is known then.
+   * Loads the existing certificates; {@link ownPair} is known then.
    *
    * @throws StoreError
    */
   async prepare(): Promise<void> {
     await this.#account.ensure();
-    // Who ordered before was this relay, which begins anew.
+    // All earlier orders were this relay's, which starts over.
     if (this.#deps.alone) await this.#deps.store.releaseOrders();
     await this.#known.refresh();
     await this.#serveOwn();
   }
 
   /**
-   * Begins to serve, and to order what is missing; both ports are open already, so that an authority finds them.
+   * Starts to serve, and to order missing certificates; both ports are already open, so that an authority can reach
+   * them.
    *
-   * @param useOwn told of the relay's own certificate, and of each that comes in its place
+   * @param useOwn called with the relay's own certificate, and with each that replaces it
    */
   start(useOwn: UseOwn): void {
     this.#useOwn = useOwn;
@@ -141,8 +142,8 @@ export class Certificates {
   }
 
   /**
-   * A domain is no longer anybody's: its certificate goes, with one that another relay has stored since the domain went.
-   * Never rejects: a store that fails keeps a key that no relay uses, until its certificate ends.
+   * A domain no longer belongs to an account: its certificate is removed, including one that another relay has stored
+   * since the removal. Never rejects: if the store fails, a key that no relay uses is kept until its certificate ends.
    */
   async release(domain: string): Promise<void> {
     this.#known.forget(domain);
@@ -154,8 +155,8 @@ export class Certificates {
   }
 
   /**
-   * Another relay has taken over both ports: fulfilled when those who came before that have their answers, and orders that are
-   * under way have ended. No more begin, but for visitors whose handshakes have.
+   * Another relay has taken over both ports: fulfilled when earlier connections have been answered, and orders in
+   * progress have ended. Only visitors whose handshakes have already begun can cause new ones.
    */
   async leave(): Promise<void> {
     this.#upkeep.stop();
@@ -164,7 +165,7 @@ export class Certificates {
     await Promise.all([closed, this.#deps.dns?.leave(), this.#orders.settled()]);
   }
 
-  /** Orders that are under way are given up. */
+  /** Abandons orders in progress. */
   async stop(): Promise<void> {
     this.#upkeep.stop();
     this.http.close();
@@ -181,7 +182,7 @@ export class Certificates {
     if (summary === undefined || summary.storedAt === this.#ownStoredAt) return;
     try {
       const found = await this.#known.find(summary.name);
-      // Several may have looked at the same time.
+      // Several calls may have read it at the same time.
       if (found === undefined || found.storedAt === this.#ownStoredAt) return;
       this.#useOwn({ cert: found.chain, key: found.key });
       this.#ownStoredAt = found.storedAt;
@@ -192,16 +193,16 @@ export class Certificates {
   }
 }
 
-/* The port for plain HTTP: answers http-01 (RFC 8555 section 8.3), and sends everybody else to https. */
+/* The port for plain HTTP: answers http-01 (RFC 8555 section 8.3), and redirects everything else to https. */
 
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{16,256})$/;
-/** In origin form, of characters that a URL has. */
+/** In origin form, with URL characters only. */
 const TARGET = /^\/[\x21-\x7e]*$/;
 const HOST = /^[\w.-]{1,253}(?::\d{1,5})?$/;
 
 export interface HttpPortDeps {
   readonly challenges: Pick<PresentedChallenges, 'find'>;
-  /** whether a host is served here with https */
+  /** whether this relay serves a host with https */
   readonly leadsHere: MayHave;
   /** port of https, if it is not 443 */
   readonly port: number | undefined;
@@ -219,10 +220,10 @@ export function httpPort(deps: HttpPortDeps): Server {
   const server = createServer(options, (request, response) => void respond(request, response, deps));
   server.maxConnections = HTTP_PORT_CONNECTIONS_MAX;
   server.maxRequestsPerSocket = HTTP_PORT_REQUESTS_MAX;
-  // Also ends who reads nothing of what it was sent.
+  // Also ends connections that do not read their response.
   server.timeout = HTTP_PORT_REQUEST_MS;
   server.on('clientError', (_error, socket) => socket.destroy());
-  // Out of file descriptors, for example: the next accept may work, and the relay goes on.
+  // Out of file descriptors, for example: the next accept may succeed, and the relay continues.
   server.on('error', () => {});
   return server;
 }

@@ -22,11 +22,7 @@ async function turns(): Promise<void> {
   for (let count = 0; count < 5; count += 1) await nextTurn();
 }
 
-function namesOf(account: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `n${index}.${account}.tunnels.test`);
-}
-
-describe('handshakes', () => {
+describe('CertifiedHandshakes', () => {
   let clock: FakeClock;
   let store: Store;
   let known: KnownCertificates;
@@ -82,7 +78,7 @@ describe('handshakes', () => {
     await known.refresh();
   }
 
-  it('wait while a certificate for a name that is alive is ordered, and then have it', async () => {
+  it('wait while a certificate for a live name is ordered, and then have it', async () => {
     const ready = handshakes.prepare('A.tunnels.test');
     await turns();
     assert.deepEqual([ordered, accounts], [['a.tunnels.test'], ['ann']]);
@@ -94,7 +90,7 @@ describe('handshakes', () => {
     assert.equal(handshakes.waits, 0);
   });
 
-  it('do not get the certificate of a domain that is no longer verified, nor wait for another', async () => {
+  it('do not get the certificate of a domain that is no longer verified, and do not wait for another', async () => {
     await issue('shop.test');
     await handshakes.prepare('shop.test');
     assert.ok(handshakes.context('shop.test'));
@@ -104,7 +100,7 @@ describe('handshakes', () => {
     assert.deepEqual(ordered, []);
   });
 
-  it('order nothing for names that nobody has, or that cannot have one', async () => {
+  it('order nothing for names that are not served, or cannot have a certificate', async () => {
     const names = [
       'b.tunnels.test',
       'x',
@@ -120,13 +116,13 @@ describe('handshakes', () => {
     assert.deepEqual(ordered, []);
   });
 
-  it('order nothing while it cannot be found out who has a name', async () => {
+  it('order nothing while the owner of a name cannot be determined', async () => {
     handshakes = make({ holderOf: () => Promise.reject(new StoreError(new Error('away'))) });
     await handshakes.prepare('a.tunnels.test');
     assert.deepEqual(ordered, []);
   });
 
-  it('with a pair that TLS does not take are those without a certificate', async () => {
+  it('treat a pair that TLS rejects as no certificate', async () => {
     await issue('a.tunnels.test');
     const summary = known.get('a.tunnels.test');
     assert.ok(summary);
@@ -138,7 +134,7 @@ describe('handshakes', () => {
     assert.equal(handshakes.context('a.tunnels.test'), undefined);
   });
 
-  it('that name the relay, or nothing, wait for its own certificate', async () => {
+  it("for the relay's name, or without a name, wait for its own certificate", async () => {
     for (const name of ['relay.test', undefined]) {
       const ready = handshakes.prepare(name);
       await turns();
@@ -151,21 +147,21 @@ describe('handshakes', () => {
     assert.equal(handshakes.context('relay.test'), undefined);
   });
 
-  it('of a certificate that is not at hand wait until it is read', async () => {
+  it('wait until a certificate is loaded', async () => {
     await issue('a.tunnels.test');
     assert.equal(handshakes.context('a.tunnels.test'), undefined);
     await handshakes.prepare('a.tunnels.test');
     assert.ok(handshakes.context('a.tunnels.test'));
   });
 
-  it('have a certificate though its tunnel is gone', async () => {
+  it('get an existing certificate even if its tunnel is gone', async () => {
     await issue('a.tunnels.test');
     alive.clear();
     await handshakes.prepare('a.tunnels.test');
     assert.ok(handshakes.context('a.tunnels.test'));
   });
 
-  it('wait 30 s and no longer', async () => {
+  it('wait at most 30 s', async () => {
     const ready = handshakes.prepare('a.tunnels.test');
     await turns();
     clock.advance(CERTIFICATE_WAIT_MS - 1);
@@ -175,7 +171,7 @@ describe('handshakes', () => {
     assert.equal(handshakes.waits, 0);
   });
 
-  it('wait 32 at a time for a name, 64 for an account, and 512 in all', async () => {
+  it('wait up to 32 at a time for a name, and 512 in all', async () => {
     const waiting: (Promise<void> | undefined)[] = [];
     const come = async (names: readonly string[]): Promise<void> => {
       for (const name of names) waiting.push(handshakes.prepare(name));
@@ -198,7 +194,7 @@ describe('handshakes', () => {
     assert.equal(handshakes.waits, 1);
   });
 
-  it('of an authority that looks for a proof get that, of others nothing', async () => {
+  it('of a validating authority get the challenge certificate, those of others nothing', async () => {
     const challenges = new PresentedChallenges(store, clock, true);
     handshakes = make({ challenges });
     await challenges.solver('tls-alpn-01').present({

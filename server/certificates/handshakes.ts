@@ -1,4 +1,4 @@
-/** What handshakes get: the certificate for the host that they name, ordered on demand where there is none yet. */
+/** Provides handshakes with the certificate for their host, ordered on demand if there is none yet. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import {
@@ -14,7 +14,7 @@ import type { HolderOf, IsServed, PlanFor } from './challenge-solver.ts';
 import { certifiable, type KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
 
 export interface HandshakesDeps {
-  /** the relay's own name, whose certificate is the one of the listener itself */
+  /** the relay's own name; its certificate is that of the listener itself */
   readonly own: string;
   readonly known: KnownCertificates;
   readonly orders: Pick<Orders, 'obtainFor'>;
@@ -22,7 +22,7 @@ export interface HandshakesDeps {
   readonly planFor: PlanFor;
   readonly holderOf: HolderOf;
   readonly isServed: IsServed;
-  /** Makes the listener have the certificate of the own name, if there is a new one. */
+  /** Gives the listener the certificate of the relay's own name, if there is a new one. */
   readonly serveOwn: () => Promise<void>;
   readonly clock: Clock;
 }
@@ -44,8 +44,8 @@ export class CertifiedHandshakes {
   }
 
   /**
-   * @param serverName as the handshake gives it
-   * @returns what it needs; `undefined`: the listener's own
+   * @param serverName from the handshake
+   * @returns its context; `undefined`: the listener's own
    */
   context(serverName: string): SecureContext | undefined {
     const { own, known, isServed } = this.#deps;
@@ -56,10 +56,11 @@ export class CertifiedHandshakes {
   }
 
   /**
-   * Sees to it that {@link context} has what can be had, before a handshake begins.
+   * Before a handshake begins, makes sure that {@link context} has a certificate if one can be obtained.
    *
    * @param serverName `undefined` for a handshake that names no host
-   * @returns `undefined` if there is nothing to wait for; else it never rejects, and is fulfilled in a bounded time
+   * @returns `undefined` if there is nothing to wait for; otherwise a promise that never rejects and settles in
+   *   bounded time
    */
   prepare(serverName: string | undefined): Promise<void> | undefined {
     const { own, known, isServed } = this.#deps;
@@ -72,9 +73,9 @@ export class CertifiedHandshakes {
   }
 
   /**
-   * The certificate with which a name is proven to an authority (RFC 8737 section 3).
+   * The certificate that proves a name to an authority (RFC 8737 section 3).
    *
-   * @returns `undefined` if nothing is to be proven; never rejects
+   * @returns `undefined` if there is no challenge; never rejects
    */
   async challenge(serverName: string): Promise<SecureContext | undefined> {
     const { challenges, clock } = this.#deps;

@@ -35,7 +35,7 @@ describe('KnownCertificates', () => {
     return { ...certificateOf(name, pair, clock.now(), 0.5), ...given };
   }
 
-  it('are renewed at two thirds of their life, or up to a fiftieth of it earlier', () => {
+  it('are renewed after two thirds of their life, or up to a fiftieth of it earlier', () => {
     assert.equal(certificateOf('a.test', pair, now, 0).renewAt, now + 60 * DAY);
     assert.equal(certificateOf('a.test', pair, now, 1).renewAt, now + (60 - 1.8) * DAY);
     assert.equal(certificateOf('a.test', pair, now, 1).notAfter, now + 90 * DAY);
@@ -51,7 +51,7 @@ describe('KnownCertificates', () => {
       assert.equal(known.covering(host), undefined, host);
   });
 
-  it('are those that other relays have stored, too, also in place of others', async () => {
+  it('include those that other relays have stored, also as replacements', async () => {
     await store.storeCertificate(aCertificate('a.test', { storedAt: 1000 }), 0);
     await known.refresh();
     const first = known.get('a.test');
@@ -63,7 +63,7 @@ describe('KnownCertificates', () => {
     assert.equal(second && known.context(second), undefined);
   });
 
-  it('are those that others store after a clock was ahead and is right again', async () => {
+  it('include those that others store after a clock that was ahead is corrected', async () => {
     await store.storeCertificate(aCertificate('a.test', { storedAt: clock.now() + DAY }), 0);
     await known.refresh();
     await store.storeCertificate(aCertificate('b.test'), 0);
@@ -82,7 +82,7 @@ describe('KnownCertificates', () => {
     assert.equal(await store.findCertificate('a.test'), undefined);
   });
 
-  it('are read from the store once by all who need one at the same time', async () => {
+  it('are read from the store once for simultaneous requests', async () => {
     await store.storeCertificate(aCertificate('a.test'), 0);
     let reads = 0;
     const counted: Store = {
@@ -117,7 +117,7 @@ describe('KnownCertificates', () => {
     await Promise.all(reads);
   });
 
-  it('are ready for 2,000 names at most, those used last', async () => {
+  it('are loaded for at most 2,000 names, the most recently used ones', async () => {
     const one = aCertificate('a.test');
     const many: Store = {
       ...store,
@@ -178,7 +178,7 @@ describe('PresentedChallenges', () => {
     assert.deepEqual(await after.find('http-01', 'a.test'), []);
   });
 
-  it('need no store where a relay is alone', async () => {
+  it('need no store on a standalone relay', async () => {
     const failing = {
       ...store,
       putChallenge: fail,
@@ -195,7 +195,7 @@ describe('PresentedChallenges', () => {
     assert.deepEqual(await alone.all('dns-01'), []);
   });
 
-  it('are looked up by few at a time, and not found while the store fails', async () => {
+  it('are looked up by only a few queries at a time, and not found while the store fails', async () => {
     let asked = 0;
     const find = (): Promise<never> => {
       asked += 1;

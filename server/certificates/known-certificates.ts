@@ -1,4 +1,4 @@
-/** The certificates there are: all of them by name, those that are in use ready for handshakes. */
+/** All existing certificates: their names, and contexts of those in use, ready for handshakes. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { SESSIONS } from '../edge/listener.ts';
@@ -12,7 +12,7 @@ import type {
 import type { Store } from '../store/store.ts';
 import type { ChallengeSolver } from './challenge-solver.ts';
 
-/** ms by which the clocks of relays may differ: what others have stored is asked for so much further back. */
+/** ms that the clocks of relays may differ: queries for certificates of other relays go that much further back. */
 const CLOCK_SLACK_MS = 3_600_000;
 
 interface Ready {
@@ -24,12 +24,12 @@ export class KnownCertificates {
   readonly #store: Pick<Store, 'certificateSummaries' | 'findCertificate' | 'removeCertificates'>;
   readonly #clock: Clock;
   readonly #summaries = new Map<string, CertificateSummary>();
-  /** by name, used longest ago first */
+  /** by name, least recently used first */
   readonly #ready = new Map<string, Ready>();
   readonly #reading = new Map<string, Promise<SecureContext | undefined>>();
-  /** those that the store has not taken yet */
+  /** those that the store has not accepted yet */
   readonly #unstored = new Map<string, CertificateRecord>();
-  /** the latest of those that were read from the store */
+  /** time of the latest one read from the store */
   #newest = 0;
 
   constructor(
@@ -48,7 +48,7 @@ export class KnownCertificates {
     return this.#summaries.values();
   }
 
-  /** Those that the store is to take. */
+  /** Certificates that still have to be stored. */
   get unstored(): Iterable<CertificateRecord> {
     return this.#unstored.values();
   }
@@ -59,14 +59,14 @@ export class KnownCertificates {
     return summary !== undefined && summary.notAfter > this.#clock.now() ? summary : undefined;
   }
 
-  /** @returns the certificate that a host can be visited with: its own, else a wildcard */
+  /** @returns the certificate for a host: its own, otherwise a wildcard */
   covering(host: string): CertificateSummary | undefined {
     return this.get(host) ?? this.get(wildcardOf(host));
   }
 
-  /** Learns what other relays have stored. */
+  /** Reads the certificates that other relays have stored. */
   async refresh(): Promise<void> {
-    // A clock that was set back stores with earlier times than before.
+    // After a clock was set back, certificates are stored with earlier times.
     const since = Math.min(this.#newest, this.#clock.now()) - CLOCK_SLACK_MS;
     for (const summary of await this.#store.certificateSummaries(since)) {
       this.#newest = Math.max(this.#newest, summary.storedAt);
@@ -82,7 +82,7 @@ export class KnownCertificates {
     this.#learn({ name, renewAt, notAfter, storedAt });
   }
 
-  /** What a handshake needs, if it is at hand. */
+  /** The context for a handshake, if it is loaded. */
   context({ name, storedAt }: CertificateSummary): SecureContext | undefined {
     const ready = this.#ready.get(name);
     if (ready?.storedAt !== storedAt) return undefined;
@@ -92,9 +92,9 @@ export class KnownCertificates {
   }
 
   /**
-   * Gets what a handshake needs from the store. Whoever asks for the same one meanwhile gets the same.
+   * Loads the context for a handshake from the store. Simultaneous requests for the same one share the result.
    *
-   * @returns `undefined` if it is gone or not usable, or too many are read
+   * @returns `undefined` if it is gone or not usable, or too many are being loaded
    * @throws StoreError
    */
   async load(summary: CertificateSummary): Promise<SecureContext | undefined> {
@@ -115,7 +115,7 @@ export class KnownCertificates {
     return this.#unstored.get(name) ?? (await this.#store.findCertificate(name));
   }
 
-  /** Lets go of those that have ended. */
+  /** Removes certificates that have ended. */
   async removeEnded(): Promise<void> {
     const now = this.#clock.now();
     const ended = [...this.#summaries.values()].filter(({ notAfter }) => notAfter < now);
@@ -123,7 +123,7 @@ export class KnownCertificates {
     for (const { name } of ended) this.forget(name);
   }
 
-  /** Lets go of the certificate of a name, whose key is no longer used from now on. */
+  /** Removes the certificate of a name, whose key is no longer used from now on. */
   forget(name: string): void {
     this.#summaries.delete(name);
     this.#ready.delete(name);
@@ -154,7 +154,9 @@ export class KnownCertificates {
   }
 }
 
-/** A version of TLS that is stricter than that with which a pair was stored may refuse it: visitors must not end the relay. */
+/**
+ * A stricter version of TLS than the one that a pair was stored with may reject it: visitors must not crash the relay.
+ */
 function usableContextOf(pair: CertificateRecord): SecureContext | undefined {
   try {
     return contextOf(pair);
@@ -163,23 +165,23 @@ function usableContextOf(pair: CertificateRecord): SecureContext | undefined {
   }
 }
 
-/** @throws Error for a pair that is broken */
+/** @throws Error for an invalid pair */
 export function contextOf({ chain, key }: { chain: string; key: string }): SecureContext {
   return createSecureContext({ ...SESSIONS, cert: chain, key });
 }
 
-/* Challenges that authorities look for at this moment, on any relay: they are in the store. */
+/* Pending challenges on any relay: they are in the store. */
 
 export class PresentedChallenges {
   readonly #store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>;
   readonly #clock: Clock;
-  /** whether no other relay orders, so that this one knows of all of them */
+  /** whether no other relay places orders, so that this one knows all of them */
   readonly #alone: boolean;
   /** by token, those of this relay */
   readonly #own = new Map<string, ChallengeRecord>();
   #lookups = 0;
 
-  /** @param alone whether no other relay orders now; one that replaces this may come at any time */
+  /** @param alone whether no other relay places orders now; one that replaces this may start at any time */
   constructor(
     store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>,
     clock: Clock,
@@ -190,26 +192,26 @@ export class PresentedChallenges {
     this.#alone = alone;
   }
 
-  /** A way to prove names that consists of presenting challenges here. */
+  /** A solver that presents challenges here. */
   solver(type: ChallengeType): ChallengeSolver {
     return {
       type,
       present: async (challenge) => {
         this.#own.set(challenge.token, challenge);
         const put = this.#store.putChallenge(challenge, this.#clock.now());
-        // Kept for a relay that replaces this one; until then it can do without.
+        // Stored for a relay that replaces this one; until then it is not needed.
         await (this.#alone ? put.catch(() => {}) : put);
       },
       withdraw: async ({ token }) => {
         this.#own.delete(token);
-        // What stays in the store ends by itself.
+        // What remains in the store expires by itself.
         await this.#store.removeChallenge(token).catch(() => {});
       },
     };
   }
 
   /**
-   * All of one kind.
+   * All challenges of one type.
    *
    * @throws StoreError
    */
@@ -219,11 +221,11 @@ export class PresentedChallenges {
   }
 
   /**
-   * Challenges of a host, for whoever asks: strangers, too, so the store is asked by few of them at a time, and not at all where
-   * no other relay can have presented any.
+   * Challenges of a host, for any sender: so only a few lookups may query the store at a time, and none if no other
+   * relay can have presented any.
    *
    * @param host in lower case
-   * @returns none if the store fails, or too many ask
+   * @returns none if the store fails, or there are too many lookups
    */
   async find(type: ChallengeType, host: string): Promise<readonly ChallengeRecord[]> {
     const own = [...this.#own.values()].filter(
@@ -241,13 +243,13 @@ export class PresentedChallenges {
   }
 }
 
-/** Names that certificates are for. */
+/** Names on certificates. */
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * The host that a handshake names, in lower case; `undefined` for what no public certificate can be for: addresses, names of
- * one label, anything that is not a name.
+ * The host that a handshake names, in lower case; `undefined` for anything that a public certificate cannot name:
+ * addresses, names of one label, malformed names.
  */
 export function certifiable(serverName: string): string | undefined {
   const name = serverName.toLowerCase();

@@ -10,7 +10,7 @@ import { CertificateRenewal } from './renewal.ts';
 
 const HOUR = 3_600_000;
 
-describe('the upkeep of certificates', () => {
+describe('CertificateRenewal', () => {
   let clock: FakeClock;
   let store: Store;
   let known: KnownCertificates;
@@ -63,7 +63,7 @@ describe('the upkeep of certificates', () => {
     }
   }
 
-  it('orders what is always needed at once, whatever has failed before, and again until it is there', async () => {
+  it('orders required certificates immediately, despite earlier failures, and again until they exist', async () => {
     await upkeep.start();
     assert.deepEqual(ordered, ['relay.test upkeep true']);
     await pass(10_000);
@@ -73,7 +73,7 @@ describe('the upkeep of certificates', () => {
     assert.equal(ordered.length, 2);
   });
 
-  it('orders wildcards that are always needed, as soon as there are any', async () => {
+  it('orders required wildcards, as soon as there are any', async () => {
     for (const name of ['relay.test', 'a.test']) await store.storeCertificate(aCertificate(name), 0);
     await upkeep.start();
     always = ['*.t.test'];
@@ -84,7 +84,7 @@ describe('the upkeep of certificates', () => {
     assert.equal(ordered.length, 1);
   });
 
-  it('renews in time what is needed, and nothing else', async () => {
+  it('renews certificates in time, but only needed ones', async () => {
     for (const name of ['relay.test', 'a.test', 'gone.test', '*.b.test'])
       await store.storeCertificate(aCertificate(name), 0);
     await upkeep.start();
@@ -94,7 +94,7 @@ describe('the upkeep of certificates', () => {
     assert.deepEqual([...new Set(ordered)], ['a.test upkeep false', 'relay.test upkeep false']);
   });
 
-  it('renews for a name that has come back, an hour later at most', async () => {
+  it('renews for a name that has returned, an hour later at most', async () => {
     await store.storeCertificate(aCertificate('relay.test'), 0);
     await store.storeCertificate(aCertificate('back.test', { renewAt: clock.now() }), 0);
     await upkeep.start();
@@ -106,7 +106,7 @@ describe('the upkeep of certificates', () => {
     assert.deepEqual([...new Set(ordered)], ['back.test upkeep false']);
   });
 
-  it('removes what has ended', async () => {
+  it('removes certificates that have ended', async () => {
     await store.storeCertificate(aCertificate('gone.test'), 0);
     await upkeep.start();
     clock.advance(90 * HOUR);
@@ -114,7 +114,7 @@ describe('the upkeep of certificates', () => {
     assert.equal(await store.findCertificate('gone.test'), undefined);
   });
 
-  it('gives the store what it did not take, once a minute', async () => {
+  it('retries once a minute to store rejected certificates', async () => {
     known.add(aCertificate('a.test'), false);
     await upkeep.start();
     assert.deepEqual(stored, ['a.test']);

@@ -1,21 +1,21 @@
-/** Sees to it that certificates are there, are renewed in time, and go when nobody needs them. */
+/** Makes sure that required certificates exist, are renewed in time, and are removed when no longer needed. */
 import type { Clock, Timer } from '../clock.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Orders } from './acme-orders.ts';
 import type { MayHave, PlanFor, Planning } from './challenge-solver.ts';
 import type { KnownCertificates } from './known-certificates.ts';
 
-/** ms until it is asked again whether a name for which nothing is renewed has come back. */
+/** ms until it is checked again whether a name without a renewal has returned. */
 const NAME_GONE_LOOK_MS = 3_600_000;
 
-/** ms until a certificate that the store did not take is given to it again. */
+/** ms until a certificate that the store rejected is stored again. */
 const CERTIFICATE_STORE_RETRY_MS = 60_000;
 
-/** ms between two looks at which certificates are to be renewed, and what other relays have stored. */
+/** ms between two checks for due renewals and for certificates stored by other relays. */
 const CERTIFICATE_LOOK_MS = 10_000;
 
 export interface CertificateRenewalDeps {
-  /** the relay's own name, which always has a certificate */
+  /** the relay's own name, which is always required */
   readonly own: string;
   /** see {@link Planning} */
   readonly always: () => ReturnType<Planning['always']>;
@@ -23,7 +23,7 @@ export interface CertificateRenewalDeps {
   readonly orders: Pick<Orders, 'obtain' | 'obtainFor' | 'store'>;
   readonly planFor: PlanFor;
   readonly mayHave: MayHave;
-  /** called after each look: certificates may be others than before */
+  /** called after each check: certificates may have changed */
   readonly looked: () => Promise<void>;
   readonly clock: Clock;
 }
@@ -32,7 +32,7 @@ export class CertificateRenewal {
   readonly #deps: CertificateRenewalDeps;
   #timer: Timer | undefined;
   #stopped = false;
-  /** by name, the wall time in ms until which nobody has needed a renewal */
+  /** by name, until when its renewal counts as not needed, wall time in ms */
   readonly #unneeded = new Map<string, number>();
   #storeAt = 0;
 
@@ -40,7 +40,7 @@ export class CertificateRenewal {
     this.#deps = deps;
   }
 
-  /** @returns fulfilled after the first look; orders that it has begun go on */
+  /** @returns fulfilled after the first check; orders that it has started continue */
   async start(): Promise<void> {
     await this.#look(true);
     this.#goOn();
@@ -59,7 +59,10 @@ export class CertificateRenewal {
     );
   }
 
-  /** @param isFirst whether earlier failures of what is always needed do not matter: what caused them may have been mended */
+  /**
+   * @param isFirst whether to ignore earlier failures of required certificates, because their cause may have been
+   *   fixed
+   */
   async #look(isFirst: boolean): Promise<void> {
     const { known, looked } = this.#deps;
     try {
@@ -68,14 +71,14 @@ export class CertificateRenewal {
       await this.#storeAgain();
       await this.#renew();
     } catch (error) {
-      // The store tells the operator itself. What is in use stays so.
+      // The store itself reports the failure. Certificates in use stay in use.
       if (!(error instanceof StoreError)) throw error;
     }
     void this.#ensure(isFirst);
     await looked();
   }
 
-  /** Orders what is always needed. Never rejects; the DNS may be slow to say what that is. */
+  /** Orders required certificates. Never rejects; the DNS may be slow to determine them. */
   async #ensure(isFirst: boolean): Promise<void> {
     const { own, always, known, orders, planFor, looked, clock } = this.#deps;
     for (const host of [own, ...(await always())]) {
@@ -98,7 +101,7 @@ export class CertificateRenewal {
     for (const { name, renewAt } of known.all()) {
       if (renewAt > now || (this.#unneeded.get(name) ?? 0) > now) continue;
       const plan = await planFor(name);
-      // Another one may do for it by now.
+      // A different certificate may cover it by now.
       const isNeeded = plan.subject === name && (await mayHave(name));
       if (isNeeded) void orders.obtain(plan, 'upkeep');
       else this.#unneeded.set(name, now + NAME_GONE_LOOK_MS);

@@ -9,7 +9,7 @@ import { type Issued, Order, UnprovenError } from './order.ts';
 import { AcmeSession, AuthorityError } from './session.ts';
 import { newKey } from './x509.ts';
 
-/** RSA with 1024 bits, which TLS does not take. */
+/** RSA with 1024 bits, which TLS does not accept. */
 const WEAK = `-----BEGIN CERTIFICATE-----
 MIIB/DCCAWWgAwIBAgIUKGhsGRchC6xLDqo7ZkJ9duemK3swDQYJKoZIhvcNAQEF
 BQAwDzENMAsGA1UEAwwEd2VhazAgFw0yNjExMjMxMTU3NThaGA8yMTI2MTAzMDEx
@@ -43,7 +43,7 @@ describe('an order', () => {
     passed = 0;
   });
 
-  /** Waits for nothing, and lets so much time pass. */
+  /** Waits for nothing, and lets that much time pass. */
   const clock = {
     ...systemClock,
     monotonic: () => passed,
@@ -66,7 +66,7 @@ describe('an order', () => {
     return await new Order(session, { key, account }, clock).run([name], solver);
   }
 
-  it('presents what the authority looks for, gets a certificate for a new key, and withdraws it', async () => {
+  it('presents what the authority looks for, gets a certificate for a new key, and withdraws the challenge', async () => {
     const { chain, key: pem } = await order();
     assert.equal(new X509Certificate(chain).subjectAltName, 'DNS:a.test');
     assert.match(pem, /^-----BEGIN PRIVATE KEY-----/);
@@ -83,7 +83,7 @@ describe('an order', () => {
     assert.equal(presented[0]?.host, 'a.test');
   });
 
-  it('says which way was no proof, and what the authority says about it', async () => {
+  it("reports which challenge failed, and the authority's reason", async () => {
     authority.finds = () => false;
     await assert.rejects(
       order(),
@@ -92,7 +92,7 @@ describe('an order', () => {
     assert.deepEqual(withdrawn, presented);
   });
 
-  it('is given up after two minutes', async () => {
+  it('is abandoned after two minutes', async () => {
     authority.fault = ({ url }) =>
       url.includes('/authz/') && presented.length > 0
         ? { ...authority.problem(200, ''), body: Buffer.from('{"status":"pending"}') }
@@ -105,7 +105,7 @@ describe('an order', () => {
     assert.deepEqual(withdrawn, presented);
   });
 
-  it('takes no certificate for another key or another name', async () => {
+  it('rejects a certificate for another key or another name', async () => {
     const { issue } = authority;
     authority.issue = (_name, publicKey) => issue('b.test', publicKey);
     await assert.rejects(order(), /no usable certificate/);
@@ -125,13 +125,13 @@ describe('an order', () => {
     await assert.rejects(order(), /no usable certificate/);
   });
 
-  it('takes no certificate that handshakes cannot be made with', async () => {
+  it('rejects a certificate that is unusable for handshakes', async () => {
     const { issue } = authority;
     authority.issue = async (name, publicKey) => (await issue(name, publicKey)) + WEAK;
     await assert.rejects(order(), /no usable certificate/);
   });
 
-  it('takes ten certificates of a chain at most', async () => {
+  it('accepts at most ten certificates in a chain', async () => {
     const { issue } = authority;
     authority.issue = async (name, publicKey) => (await issue(name, publicKey)).repeat(ACME_CHAIN_MAX);
     assert.equal((await order()).chain.match(/BEGIN/g)?.length, ACME_CHAIN_MAX);

@@ -1,4 +1,4 @@
-/** Orders one certificate (RFC 8555 section 7.4): proves each name, sends the request, gets the chain. */
+/** Orders one certificate (RFC 8555 section 7.4): proves each name, sends the request, downloads the chain. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../clock.ts';
@@ -20,10 +20,10 @@ import {
 } from './session.ts';
 import { certificateRequest, newKey, pemOf } from './x509.ts';
 
-/** ms between two looks at an order, unless the authority says otherwise. */
+/** ms between two checks of an order, unless the authority requests otherwise. */
 const ACME_POLL_MS = 500;
 
-/** The authority has looked for a challenge and not found it, or offers none that this way can meet. */
+/** The authority has checked a challenge and found no proof, or offers no challenge that this solver supports. */
 export class UnprovenError extends Error {
   constructor(type: string, cause: unknown) {
     super(`${type} has failed`, { cause });
@@ -31,7 +31,7 @@ export class UnprovenError extends Error {
   }
 }
 
-/** What was ordered, in PEM. */
+/** The result of an order, in PEM. */
 export interface Issued {
   readonly chain: string;
   readonly key: string;
@@ -45,7 +45,7 @@ export class Order {
   readonly #session: AcmeSession;
   readonly #signer: Signer;
   readonly #clock: Clock;
-  /** wall time in ms at which it must be done; a clock that is set ends it at worst */
+  /** Deadline, wall time in ms; at worst, setting the clock ends the order. */
   readonly #deadline: number;
 
   /** @param signer with an account */
@@ -58,7 +58,7 @@ export class Order {
 
   /**
    * @param names on the certificate
-   * @param solver the one way to prove them
+   * @param solver proves them
    * @throws UnprovenError, AcmeProblem, AuthorityError, or what the solver throws
    */
   async run(names: readonly string[], solver: ChallengeSolver): Promise<Issued> {
@@ -112,9 +112,9 @@ export class Order {
   }
 
   /**
-   * Asks until the status is a good one.
+   * Polls until the status is one of the `good` ones.
    *
-   * @throws AcmeProblem when it is none of these; AuthorityError when it takes too long
+   * @throws AcmeProblem if it is none of the known ones; AuthorityError if it takes too long
    */
   async #until(at: URL, good: readonly string[], goingOn: readonly string[]): Promise<Json> {
     for (;;) {
@@ -127,7 +127,7 @@ export class Order {
     }
   }
 
-  /** As long as the authority says, within reason. */
+  /** As long as the authority requests, within reason. */
   async #wait(retryAfterMs: number | undefined): Promise<void> {
     const ms = Math.min(Math.max(retryAfterMs ?? ACME_POLL_MS, ACME_POLL_MS), 10 * ACME_POLL_MS);
     await new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ export class Order {
   }
 }
 
-/** Of an order, or of the challenge of an authorization that has failed. */
+/** The error of an order, or of the challenge of an authorization that has failed. */
 function errorIn(body: Json): unknown {
   if (body['error'] !== undefined) return body['error'];
   const list = (Array.isArray(body['challenges']) ? body['challenges'] : []) as readonly Json[];
@@ -150,7 +150,8 @@ function errorIn(body: Json): unknown {
 }
 
 /**
- * What an authority sends is used only if it is a certificate for these names and this key, and TLS takes its chain.
+ * A response of an authority is used only if it is a certificate for these names and this key, and TLS accepts its
+ * chain.
  *
  * @throws AuthorityError
  */
@@ -170,9 +171,9 @@ function chainOf(text: string, names: readonly string[], key: KeyObject): string
   return chain;
 }
 
-/* The relay's account at an authority: made when it is first needed, kept in the store for all relays. */
+/* The relay's account at an authority: created on first use, stored for all relays. */
 
-/** With these an authority says that it does not, or no longer, know an account (RFC 8555 section 6.7). */
+/** Errors of an authority that does not, or no longer, know an account (RFC 8555 section 6.7). */
 const LOST = new Set(['accountDoesNotExist', 'unauthorized']);
 
 export class AcmeAccount {
@@ -196,7 +197,7 @@ export class AcmeAccount {
   }
 
   /**
-   * Makes sure that there is one to order with; nothing is sent for that.
+   * Makes sure that an account exists; sends nothing.
    *
    * @throws StoreError
    */
@@ -206,8 +207,8 @@ export class AcmeAccount {
   }
 
   /**
-   * Does something with the account. If the authority says that it does not know it, another one is made, and the same done
-   * once more.
+   * Runs `work` with the account. If the authority does not know the account, creates another one and runs it once
+   * more.
    *
    * @throws StoreError, AcmeProblem, AuthorityError, what `work` throws
    */
@@ -222,7 +223,10 @@ export class AcmeAccount {
     }
   }
 
-  /** With the same key where that is good: the authority may have lost it, or another relay found that out first. */
+  /**
+   * With the same key if that is still valid: the authority may have lost the account, or another relay noticed that
+   * first.
+   */
   async #registerAgain(lost: AcmeAccountRecord): Promise<Signer> {
     const stored = await this.ensure();
     if (stored.key !== lost.key && stored.url !== null) return signerOf(stored, stored.url);
@@ -236,7 +240,7 @@ export class AcmeAccount {
     return await this.#register(fresh);
   }
 
-  /** @param lost address that is not good any more: who gets it again needs another key */
+  /** @param lost address that is no longer valid: if the authority returns it again, another key is needed */
   async #register(stored: AcmeAccountRecord, lost: string | null = null): Promise<Signer> {
     const key = createPrivateKey(stored.key);
     const url = await this.#session.register(key, this.#email);

@@ -42,13 +42,13 @@ describe('AcmeSession', () => {
     return session.register(key, 'operator@relay.test');
   }
 
-  it('asks for the directory once, and for no nonce while it has one', async () => {
+  it('requests the directory once, and no nonce while it has one', async () => {
     await register();
     await register();
     assert.deepEqual(authority.asked, ['/dir', '/nonce', '/account', '/account']);
   });
 
-  it('asks for the directory again if it could not be had', async () => {
+  it('requests the directory again after a failure', async () => {
     authority.isDown = true;
     await assert.rejects(register(), AuthorityError);
     authority.isDown = false;
@@ -65,7 +65,7 @@ describe('AcmeSession', () => {
     assert.equal(new Set(nonces).size, 5);
   });
 
-  it('tries again with another nonce, eight times and no more', async () => {
+  it('tries again with another nonce, up to eight times', async () => {
     let refused = 0;
     let limit = ACME_NONCE_RETRIES;
     authority.fault = () => (refused++ < limit ? authority.problem(400, 'badNonce') : undefined);
@@ -77,7 +77,7 @@ describe('AcmeSession', () => {
     assert.equal(refused, ACME_NONCE_RETRIES + 1);
   });
 
-  it('keeps 16 nonces at most', async () => {
+  it('keeps at most 16 nonces', async () => {
     const held: (() => void)[] = [];
     const send = authority.send.bind(authority);
     authority.send = async (url, body) => {
@@ -93,13 +93,13 @@ describe('AcmeSession', () => {
     authority.asked.length = 0;
     for (let count = 0; count < ACME_NONCES_MAX; count += 1) await register();
     assert.ok(!authority.asked.includes('/nonce'));
-    // As many as it kept, though more had come: two at a time need another one.
+    // As many as it kept, although it received more: two simultaneous requests need another one.
     authority.asked.length = 0;
     await Promise.all(Array.from({ length: ACME_NONCES_MAX + 1 }, register));
     assert.equal(authority.asked.filter((path) => path === '/nonce').length, 1);
   });
 
-  it('tells refusals from an authority that cannot be used', async () => {
+  it('distinguishes refusals from an authority that does not work', async () => {
     authority.fault = () => authority.problem(403, 'rejectedIdentifier');
     await assert.rejects(
       register(),
@@ -118,7 +118,7 @@ describe('AcmeSession', () => {
     }
   });
 
-  it('takes no addresses but https, and nothing that is no JSON', async () => {
+  it('accepts only https addresses, and only JSON', async () => {
     const location = (to: string): Answer => ({
       ...authority.problem(201, 'none'),
       headers: { location: to },
@@ -133,7 +133,7 @@ describe('AcmeSession', () => {
     await assert.rejects(register(), AuthorityError);
   });
 
-  it('logs what an authority says without what terminals would obey', () => {
+  it('logs messages of an authority without characters that terminals obey', () => {
     const error = new AcmeProblem('malformed', `a\u001b[2Jb\n${'x'.repeat(1000)}`, 400);
     assert.match(error.message, /^malformed: a\?\[2Jb\?x+$/);
     assert.ok(error.message.length < 330);
@@ -180,7 +180,7 @@ describe('HTTPS to an authority', () => {
     return transport.send(`https://localhost:${(server.address() as AddressInfo).port}/x`, '{}');
   }
 
-  it('posts JSON, and gives what comes back', async () => {
+  it('posts JSON, and returns the response', async () => {
     respond = (request, response) => {
       assert.equal(request.headers['content-type'], 'application/jose+json');
       response.writeHead(201, { 'replay-nonce': 'n', 'retry-after': '2' }).end('{"a":1}');
@@ -192,7 +192,7 @@ describe('HTTPS to an authority', () => {
     );
   });
 
-  it('takes no response above 128 KiB', async () => {
+  it('rejects a response above 128 KiB', async () => {
     respond = (_request, response) => response.end(Buffer.alloc(ACME_ANSWER_MAX_BYTES));
     assert.equal((await send()).body.length, ACME_ANSWER_MAX_BYTES);
     respond = (_request, response) => response.end(Buffer.alloc(ACME_ANSWER_MAX_BYTES + 1));
@@ -207,18 +207,18 @@ describe('HTTPS to an authority', () => {
     await assert.rejects(send(), fails(/no answer within 20000 ms/));
   });
 
-  it('trusts only who it is told to trust', async () => {
+  it('trusts only the given authorities', async () => {
     transport = httpsTransport(undefined, 'test', clock);
     await assert.rejects(send(), fails(/cannot be reached/));
   });
 
-  it('sends nothing more once it is closed', async () => {
+  it('sends nothing after it is closed', async () => {
     respond = (_request, response) => response.end();
     transport.close();
     await assert.rejects(send(), fails(/cannot be reached/));
   });
 
-  it('waits as long as an authority asks, a day at most', () => {
+  it('waits as long as an authority requests, a day at most', () => {
     const now = Date.UTC(2026, 0, 1);
     assert.equal(retryAfter(undefined, now), undefined);
     assert.equal(retryAfter('120', now), 120_000);

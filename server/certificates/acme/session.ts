@@ -1,4 +1,4 @@
-/** Talks to one authority: its directory, its nonces, and signed requests (RFC 8555 sections 6 and 7.1). */
+/** Communicates with one authority: its directory, its nonces, and signed requests (RFC 8555 sections 6 and 7.1). */
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -32,9 +32,9 @@ export class AcmeSession {
   }
 
   /**
-   * Sends what `signer` signs, again with another nonce if the authority does not like the first.
+   * Sends a request signed by `signer`, again with another nonce if the authority rejects the first.
    *
-   * @param to an address, or what the directory calls it
+   * @param to an address, or its name in the directory
    * @param payload `''` for a POST-as-GET
    * @throws AcmeProblem, AuthorityError
    */
@@ -55,7 +55,7 @@ export class AcmeSession {
   }
 
   /**
-   * Registers an account, or finds the one that the key has already (RFC 8555 section 7.3).
+   * Registers an account, or finds the one that already has the key (RFC 8555 section 7.3).
    *
    * @returns its address
    * @throws AcmeProblem, AuthorityError
@@ -111,7 +111,7 @@ export function jsonOf({ body, status }: Answer): Readonly<Record<string, unknow
     const value: unknown = JSON.parse(body.toString());
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // As if it were another value.
+    // Handled like any other value that is not an object.
   }
   throw new AuthorityError(`the authority sent no JSON object, with status ${status}`);
 }
@@ -122,7 +122,7 @@ export function locationOf({ headers }: Answer): URL {
 }
 
 /**
- * Keys and proofs go to no address that somebody in between could read.
+ * Keys and proofs are never sent to an address that can be intercepted.
  *
  * @throws AuthorityError
  */
@@ -131,7 +131,7 @@ export function addressOf(value: unknown): string {
   throw new AuthorityError('the authority gave something that is no https address');
 }
 
-/** 429 and 5xx are no verdict about what was asked. */
+/** 429 and 5xx say nothing about the request itself. */
 function refusalOf(answer: Answer): AcmeProblem | AuthorityError {
   const { status, retryAfterMs, body } = answer;
   const problem = problemOf(isJson(answer) ? tryJson(body) : undefined, status);
@@ -153,29 +153,29 @@ function tryJson(body: Buffer): unknown {
   }
 }
 
-/* HTTPS to an authority, with limits for everything it may send and for how long. */
+/* HTTPS to an authority, with limits on the size and duration of its responses. */
 
 export interface Answer {
   readonly status: number;
   /** names in lower case */
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
-  /** ms; `undefined` if it says nothing */
+  /** ms; `undefined` if the authority requests none */
   readonly retryAfterMs: number | undefined;
 }
 
 export interface Transport {
   /**
-   * @param body of a POST; a GET without one, or what `method` says
+   * @param body of a POST; without one, a GET or `method`
    * @throws AuthorityError
    */
   send(url: string, body?: string, method?: 'HEAD'): Promise<Answer>;
-  /** Cuts everything; whatever is sent from now on fails. */
+  /** Cuts all connections; later requests fail. */
   close(): void;
 }
 
 /**
- * @param ca certificates of authorities that are trusted in place of those of the system, in PEM
+ * @param ca trusted certificates instead of the system's, in PEM
  * @param userAgent RFC 8555 section 6.1
  */
 export function httpsTransport(
@@ -257,7 +257,7 @@ export function retryAfter(value: string | undefined, now: number): number | und
 
 /* How requests to an authority are signed (RFC 8555 section 6.2, RFC 7515): ES256. */
 
-/** By what the authority knows who signs: the address of an account, or the key itself before there is one. */
+/** How the authority identifies the signer: the address of an account, or the key itself before there is one. */
 export type Signer = { readonly key: KeyObject; readonly account: string | undefined };
 
 interface Jwk {
@@ -281,7 +281,7 @@ export function signedRequest(
   return JSON.stringify({ protected: head, payload: body, signature: signature.toString('base64url') });
 }
 
-/** What proves that a challenge was seen by who has the account's key (RFC 8555 section 8.1). */
+/** Proves that the owner of the account's key has seen a challenge (RFC 8555 section 8.1). */
 export function keyAuthorization(token: string, key: KeyObject): string {
   const thumbprint = createHash('sha256')
     .update(JSON.stringify(jwkOf(key)))
@@ -289,7 +289,7 @@ export function keyAuthorization(token: string, key: KeyObject): string {
   return `${token}.${thumbprint}`;
 }
 
-/** Only what is required, in the order in which it is hashed (RFC 7638 section 3). */
+/** Only the required members, in the order that is hashed (RFC 7638 section 3). */
 function jwkOf(key: KeyObject): Jwk {
   const { crv, kty, x, y } = createPublicKey(key).export({ format: 'jwk' });
   return { crv, kty, x, y } as Jwk;
@@ -299,14 +299,14 @@ function encoded(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** What goes wrong with an authority. */
+/** Errors of an authority. */
 
 const URN = 'urn:ietf:params:acme:error:';
 const DETAIL_MAX_LENGTH = 300;
 
-/** The authority cannot be reached, is overloaded, or sends what nobody can use: no name is to blame. */
+/** The authority cannot be reached, is overloaded, or sends an unusable response: no name is to blame. */
 export class AuthorityError extends Error {
-  /** ms to wait that it asks for */
+  /** requested wait, in ms */
   readonly retryAfterMs: number | undefined;
 
   constructor(text: string, retryAfterMs?: number, cause?: unknown) {
@@ -337,7 +337,7 @@ export function problemOf(body: unknown, status: number): AcmeProblem {
   return new AcmeProblem(printable(kind), typeof detail === 'string' ? detail : `status ${status}`, status);
 }
 
-/** What others wrote goes into the log. */
+/** Foreign text that goes into the log. */
 function printable(text: string): string {
   return text.slice(0, DETAIL_MAX_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?');
 }

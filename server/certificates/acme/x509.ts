@@ -1,8 +1,8 @@
-/** Requests for certificates (RFC 2986), and the certificates that answer tls-alpn-01 (RFC 8737): ECDSA with P-256. */
+/** Certificate signing requests (RFC 2986), and the certificates for tls-alpn-01 (RFC 8737): ECDSA with P-256. */
 import { createHash, createPublicKey, generateKeyPair, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Writes DER (ITU-T X.690), as far as certificates and requests for them need it. */
+/** Writes DER (ITU-T X.690), as far as certificates and signing requests need it. */
 
 /** Object identifiers, encoded without tag and length. */
 export const OID = {
@@ -36,7 +36,7 @@ export function oid(encoded: (typeof OID)[keyof typeof OID]): Buffer {
 
 /** @param value not negative */
 export function integer(value: Buffer): Buffer {
-  // A first bit that is set would make it negative.
+  // A set first bit would make it negative.
   return tagged(0x02, (value[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), value]) : value);
 }
 
@@ -51,7 +51,7 @@ export function bitString(content: Buffer): Buffer {
 
 export const TRUE = tagged(0x01, Buffer.from([0xff]));
 
-/** A constructed value that has a meaning only where it is used. */
+/** A constructed value whose meaning depends on its context. */
 export function context(number: number, ...parts: readonly Buffer[]): Buffer {
   return tagged(0xa0 + number, ...parts);
 }
@@ -83,7 +83,7 @@ export function pemOf(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string;
 }
 
-/** @returns DER of a request for a certificate for these names, signed with the key it is for */
+/** @returns DER of a signing request for these names, signed with its own key */
 export function certificateRequest(names: readonly string[], key: KeyObject): Buffer {
   const extensions = sequence(subjectAltName(names));
   const attributes = context(0, sequence(oid(OID.extensionRequest), set(extensions)));
@@ -108,16 +108,16 @@ export function challengeCertificate(
 
 export interface CertificateContent {
   readonly names: readonly string[];
-  /** as in requests: DER */
+  /** DER, as in signing requests */
   readonly publicKey: Buffer;
   /** ms since the epoch */
   readonly from: number;
   readonly until: number;
-  /** besides the names */
+  /** in addition to the names */
   readonly extensions: readonly Buffer[];
 }
 
-/** @returns PEM of a certificate that `signer` has signed, who is not named in it */
+/** @returns PEM of a certificate signed by `signer`, which is not named in it */
 export function certificate(content: CertificateContent, signer: KeyObject): string {
   const { names, publicKey, from, until, extensions } = content;
   const serial = randomBytes(16);
@@ -139,7 +139,7 @@ export function certificate(content: CertificateContent, signer: KeyObject): str
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
 
-/** Critical, because there is no name but these. */
+/** Critical, because the certificate has no other names. */
 function subjectAltName(names: readonly string[]): Buffer {
   const list = names.map((name) => tagged(0x82, Buffer.from(name, 'latin1')));
   return sequence(oid(OID.subjectAltName), TRUE, octetString(sequence(...list)));

@@ -1,4 +1,4 @@
-/** Whatever comes in: nothing throws, every response is one message, and none is worth sending in the name of others. */
+/** For any packet: nothing throws, every response is one message, and none is useful for spoofing. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { DNS_UDP_FACTOR } from '../../limits.ts';
@@ -20,7 +20,7 @@ function respond(packet: Buffer): Buffer | undefined {
 
 const bytes = fc.uint8Array({ maxLength: 600 }).map((given) => Buffer.from(given));
 
-/** A query of ours of which some bytes are others, that is cut off, or goes on. */
+/** A valid query with some bytes changed, that is cut off, or continues. */
 const mutated = fc
   .record({
     name: fc.constantFrom(APEX, `x.${APEX}`, '_acme-challenge.ann.accounts.example', 'example'),
@@ -36,12 +36,12 @@ const mutated = fc
     return end < query.length ? query.subarray(0, end) : end > 130 ? Buffer.concat([query, more]) : query;
   });
 
-describe('the authority for challenges, whatever comes in', () => {
+describe('the authority for challenges, for any input', () => {
   for (const [title, packets] of [
     ['bytes', bytes],
     ['queries of which some bytes are others', mutated],
   ] as const) {
-    it(`gives ${title} no response, or one that is small, and a message`, () => {
+    it(`sends ${title} no response, or a small and valid one`, () => {
       fc.assert(
         fc.property(packets, (packet) => {
           const response = respond(packet);

@@ -29,7 +29,7 @@ function ask(packet: Buffer, texts: ChallengeTexts | undefined, transport: Trans
   return authority.respond(read, texts, transport);
 }
 
-/** What is said of a name while two texts are to be seen at the tunnel domain's. */
+/** The response for a name while two texts are pending at the tunnel domain's. */
 function answer(
   name: string | Buffer,
   options: QueryOptions = {},
@@ -47,7 +47,7 @@ function authorityTextOf(data: Buffer): string {
 }
 
 describe('the authority for challenges', () => {
-  it('gives the texts of a challenge, each in a record of its own', () => {
+  it('returns the texts of a challenge, each in its own record', () => {
     const { code, authoritative, answers, id } = answer(APEX);
     assert.deepEqual([code, authoritative, id], [0, true, 0x1234]);
     assert.deepEqual(
@@ -56,7 +56,7 @@ describe('the authority for challenges', () => {
     );
   });
 
-  it('repeats a question letter for letter, and finds its name whatever the letters are', () => {
+  it('repeats a question byte for byte, and matches its name in any case', () => {
     const { name, answers } = answer('_aCmE-ChAlLeNgE.TuNNeLs.eXaMPLe');
     assert.equal(name, '_aCmE-ChAlLeNgE.TuNNeLs.eXaMPLe');
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the authority for challenges', () => {
     );
   });
 
-  it('says who is the authority: the relay', () => {
+  it('names the authority: the relay', () => {
     const [ns] = answer(APEX, { type: NS }).answers;
     assert.deepEqual(ns?.data, wireBytes('relay.example'));
     const [soa] = answer(APEX, { type: SOA }).answers;
@@ -75,7 +75,7 @@ describe('the authority for challenges', () => {
     );
   });
 
-  it('gives one small record in place of all there are', () => {
+  it('returns one small record instead of all records', () => {
     const { answers } = answer(APEX, { type: 255 });
     assert.deepEqual(
       answers.map(({ type, data }) => [type, data.toString('latin1')]),
@@ -96,13 +96,13 @@ describe('the authority for challenges', () => {
       0,
     ],
   ] as const) {
-    it(`denies ${title}, and says so for the zone`, () => {
+    it(`denies ${title} on behalf of the zone`, () => {
       const response = answer(name, { type });
       assert.deepEqual([response.code, response.authoritative, response.answers], [code, true, []]);
       const [soa] = response.authority;
       const apex = name.slice(name.lastIndexOf('_acme-challenge'));
       assert.deepEqual([soa?.type, soa?.name], [SOA, name.endsWith(APEX) ? APEX : apex]);
-      // Its last number is how long resolvers remember that there is nothing.
+      // Its last number is how long resolvers cache that there is nothing.
       assert.equal(soa?.data.readUInt32BE(soa.data.length - 4), 1);
     });
   }
@@ -128,7 +128,7 @@ describe('the authority for challenges', () => {
     });
   }
 
-  it('refuses a label with a dot in place of two labels', () => {
+  it('refuses a label with a dot instead of two labels', () => {
     const name = Buffer.concat([Buffer.from([31]), Buffer.from(APEX), Buffer.from([0])]);
     assert.equal(answer(name).code, 5);
   });
@@ -139,20 +139,20 @@ describe('the authority for challenges', () => {
     for (const type of [251, 252, 253, 254, 128, 250, 41]) assert.equal(answer(APEX, { type }).code, 5);
   });
 
-  it('offers no recursion, whether it is asked for or not', () => {
+  it('offers no recursion, whether or not it is requested', () => {
     for (const flags of [0, 0x0100]) {
       const { recursionAvailable, recursionDesired } = answer(APEX, { flags });
       assert.deepEqual([recursionAvailable, recursionDesired], [false, flags !== 0]);
     }
   });
 
-  it('says that the store fails, where it does', () => {
+  it('reports a failure of the store only if the answer depends on it', () => {
     const response = ask(dnsQuery(APEX), undefined, 'udp');
     assert.equal(readDnsResponse(response ?? Buffer.alloc(0)).code, 2);
   });
 
   describe('with EDNS', () => {
-    it('says what it takes, and repeats that signatures are wanted', () => {
+    it('reports its payload size, and repeats that signatures are wanted', () => {
       for (const flags of [0, 0x8000]) {
         const { additional } = answer(APEX, { rest: optRecord({ flags }) });
         assert.deepEqual(
@@ -162,26 +162,26 @@ describe('the authority for challenges', () => {
       }
     });
 
-    it('says nothing of it to who does not', () => assert.deepEqual(answer(APEX).additional, []));
+    it('omits it for queries without it', () => assert.deepEqual(answer(APEX).additional, []));
 
-    it('looks at no options', () => {
+    it('ignores options', () => {
       const cookie = Buffer.from([0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
       assert.equal(answer(APEX, { rest: optRecord({ data: cookie }) }).answers.length, 2);
     });
 
-    it('does not know another version', () => {
+    it('rejects another version', () => {
       const { code, answers } = answer(APEX, { rest: optRecord({ version: 1 }) });
       assert.deepEqual([code, answers], [16, []]);
     });
   });
 
   describe('over UDP', () => {
-    it('gives two texts, as an order for a name and its wildcard needs', () => {
+    it('returns two texts, as an order for a name and its wildcard needs', () => {
       const { truncated, answers } = answer(APEX, { rest: optRecord() }, 'udp');
       assert.deepEqual([truncated, answers.length], [false, 2]);
     });
 
-    it('is never more than four times as long as the question; more is given over TCP', () => {
+    it('is never more than four times as long as the question; larger responses use TCP', () => {
       const rest = optRecord({ size: 0xffff });
       for (let count = 1; count <= 64; count += 1) {
         const texts = challengeTexts(
@@ -205,7 +205,7 @@ describe('the authority for challenges', () => {
       }
     });
 
-    it('is never longer than 1,232 bytes, nor than the peer takes', () => {
+    it('is never longer than 1,232 bytes, or than the peer accepts', () => {
       const name = `${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(40)}.${APEX}`;
       const many = challengeTexts(Array.from({ length: 30 }, () => ({ name: APEX, text: 'x'.repeat(43) })));
       for (const size of [0, 511, 512, 1232, 4096]) {
@@ -220,7 +220,7 @@ describe('the authority for challenges', () => {
   });
 });
 
-describe('packets that are no such query', () => {
+describe('packets that are not valid queries', () => {
   const query = dnsQuery(APEX);
 
   for (const [title, packet] of [
@@ -260,17 +260,17 @@ describe('packets that are no such query', () => {
       1,
     ],
   ] as const) {
-    it(`are answered with a header alone: ${title}`, () => {
+    it(`are answered with only a header: ${title}`, () => {
       const response = ask(packet, new Map(), 'udp');
       assert.equal(response?.length, 12);
       assert.deepEqual([readDnsResponse(response).code, readDnsResponse(response).id], [code, 0x1234]);
     });
   }
 
-  it('of the longest name are served as others are', () => assert.equal(answer(longName(255)).code, 5));
+  it('with the longest name are served normally', () => assert.equal(answer(longName(255)).code, 5));
 });
 
-/** @returns a name of so many bytes, at least 194 */
+/** @returns a name of this many bytes, at least 194 */
 function longName(length: number): Buffer {
   return wireBytes(
     ['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.') + `.${'x'.repeat(length - 194)}`,
@@ -288,7 +288,7 @@ describe('the dns-01 solver', () => {
     expiresAt: 0,
   };
 
-  it('has the authority look 2 s after a challenge was kept', async () => {
+  it('lets the authority check 2 s after a challenge was stored', async () => {
     const clock = new FakeClock();
     const kept: string[] = [];
     let isReady = false;
@@ -311,7 +311,7 @@ describe('the dns-01 solver', () => {
     assert.deepEqual(kept, []);
   });
 
-  it('shows the digest of what the authority expects, where it looks', () => {
+  it('publishes the digest of what the authority expects, at the right name', () => {
     assert.deepEqual(textOf(challenge), {
       name: '_acme-challenge.tunnels.example',
       text: 'lCM7cZyQXcVHK2nnW3jjAhNT3Fvm18UN-kWZZknKoYM',

@@ -1,4 +1,4 @@
-/** What the relay says to a query: a function of the query and of what an authority waits to see. */
+/** The relay's response to a query: a function of the query and of the pending challenges. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { DNS_TEXTS_MS } from '../../limits.ts';
@@ -24,7 +24,7 @@ import {
   writeResponse,
 } from './wire.ts';
 
-/** Texts of challenges, by the name they are asked for at, as {@link wireName} gives it. */
+/** Texts of challenges, by the name they are requested at, as {@link wireName} returns it. */
 export type ChallengeTexts = ReadonlyMap<string, readonly string[]>;
 
 export interface AuthorityOptions {
@@ -41,14 +41,14 @@ export class Authority {
   readonly #soa: DnsRecord;
   readonly #nameServer: DnsRecord;
 
-  /** @throws RangeError when `nameServer` is no domain name */
+  /** @throws RangeError if `nameServer` is not a domain name */
   constructor({ zones, nameServer, mark }: AuthorityOptions) {
     this.#zones = zones;
     this.#soa = authorityRecord(nameServer, mark);
     this.#nameServer = nameServerRecord(nameServer);
   }
 
-  /** @returns what was asked, a response that needs no texts, or `undefined` for what gets none */
+  /** @returns the question, a response that needs no texts, or `undefined` for packets without a response */
   read(packet: Buffer, transport: Transport): Question | Buffer | undefined {
     const query = readQuery(packet);
     if (query === undefined) return undefined;
@@ -60,7 +60,7 @@ export class Authority {
     return { query, found };
   }
 
-  /** @param texts `undefined` when they cannot be read at present */
+  /** @param texts `undefined` if they cannot be read at present */
   respond({ query, found }: Question, texts: ChallengeTexts | undefined, transport: Transport): Buffer {
     if (texts === undefined) return writeResponse(query, { code: Code.serverFailure }, transport);
     return writeResponse(query, this.#content(query, found, texts), transport);
@@ -74,7 +74,7 @@ export class Authority {
 
   #content({ type }: Query, { apex, offset }: Found, texts: ChallengeTexts): Content {
     const nothing = { authoritative: true, authority: [this.#soa], apexOffset: offset };
-    // Below a zone there is nothing.
+    // Zones have no names below their own.
     if (offset > 0) return { ...nothing, code: Code.noSuchName };
     const answers = this.#records(type, texts.get(apex) ?? []);
     return answers.length === 0
@@ -98,13 +98,13 @@ export class Authority {
   }
 }
 
-/** A query that the relay is the authority for. */
+/** A query for a name of the relay's zones. */
 export interface Question {
   readonly query: Query;
   readonly found: Found;
 }
 
-/** Challenges as their texts are looked up. */
+/** Converts challenges for lookups. */
 export function challengeTexts(
   pending: readonly { readonly name: string; readonly text: string }[],
 ): ChallengeTexts {
@@ -120,39 +120,39 @@ function isBad(query: Query | BadQuery): query is BadQuery {
   return 'code' in query;
 }
 
-/* Which names this server is the authority for: those of dns-01 challenges (RFC 8555 section 8.4), and nothing else. */
+/* The zones of this server: the names of dns-01 challenges (RFC 8555 section 8.4), and nothing else. */
 
-/** Where a certificate for a name, or for the wildcard below it, is asked for. */
+/** The name of the challenge for a domain, or for the wildcard below it. */
 export function challengeName(domain: string): string {
   return `_acme-challenge.${domain}`;
 }
 
 const CHALLENGE_LABEL = wireName(challengeName('x')).slice(0, -3);
 
-/** What a question is about. */
+/** The result of looking up a question's zone. */
 export interface Found {
-  /** the zone's name, as {@link wireName} gives it */
+  /** the zone's name, as {@link wireName} returns it */
   readonly apex: string;
   /** where that begins in the name of the question; 0 if that is the zone itself */
   readonly offset: number;
 }
 
-/** The zones of a relay: one for each of its domains, each with nothing but its own name. */
+/** The zones of a relay: one for each of its domains, each with only its own name. */
 export class Zones {
   readonly #domains: ReadonlySet<string>;
   readonly #parents: readonly string[];
 
   /**
    * @param domains whose challenges are served
-   * @param parents the same for every name one label below these. Accounts have such names; that all of them are served,
-   *     whether there is an account or not, tells nobody which there are.
+   * @param parents the same for every name one label below these. Account domains are such names; all of them are
+   *   served, whether or not the account exists, so that the existing ones cannot be found out.
    */
   constructor(domains: readonly string[], parents: readonly string[]) {
     this.#domains = new Set(domains.map(wireName));
     this.#parents = parents.map(wireName);
   }
 
-  /** @param name as {@link wireName} gives it */
+  /** @param name as {@link wireName} returns it */
   find(name: string): Found | undefined {
     for (let offset = 0; offset < name.length; offset += 1 + name.charCodeAt(offset)) {
       if (!name.startsWith(CHALLENGE_LABEL, offset)) continue;
@@ -167,19 +167,19 @@ export class Zones {
   }
 }
 
-/* The texts that authorities wait to see, read from where all relays of a cluster keep them. */
+/* The texts that authorities look for, read from the store that all relays of a cluster share. */
 
-/** A challenge that an authority is to look at. */
+/** A pending challenge. */
 export interface PendingText {
-  /** where it asks, with dots between labels */
+  /** the name that the authority queries, with dots between labels */
   readonly name: string;
   readonly text: string;
 }
 
-/** Reads all of them: there are few, and a query for each name would let strangers make the store work. */
+/** Reads all of them: there are few, and a query for each name would let strangers load the store. */
 export type LoadTexts = () => Promise<readonly PendingText[]>;
 
-/** However many ask, they are read once in {@link DNS_TEXTS_MS}. */
+/** Regardless of the number of queries, they are read once per {@link DNS_TEXTS_MS}. */
 export class PendingTexts {
   readonly #load: LoadTexts;
   readonly #clock: Clock;
@@ -191,12 +191,12 @@ export class PendingTexts {
     this.#clock = clock;
   }
 
-  /** @returns `undefined` when they cannot be read at present. Never rejects. */
+  /** @returns `undefined` if they cannot be read at present. Never rejects. */
   current(): Promise<ChallengeTexts | undefined> {
     const now = this.#clock.monotonic();
     if (this.#texts === undefined || now - this.#readAt >= DNS_TEXTS_MS) {
       this.#readAt = now;
-      // The store reports itself that it fails.
+      // The store itself reports the failure.
       this.#texts = this.#load().then(challengeTexts, () => undefined);
     }
     return this.#texts;
@@ -205,12 +205,12 @@ export class PendingTexts {
 
 /* Proves domains by records in the DNS (RFC 8555 section 8.4). */
 
-/** ms for which relays and resolvers may go on to say that there is no challenge, and then some. */
+/** ms that relays and resolvers may cache that there is no challenge, and some more. */
 const DNS_SETTLE_MS = 2000;
 
 /**
- * @param solver keeps challenges where all relays find them
- * @returns the same, which waits until every relay has read them, and resolvers have forgotten that there was nothing
+ * @param solver stores challenges where all relays find them
+ * @returns the same, but waits until every relay has read them, and resolvers have forgotten their absence
  */
 export function dnsSolver(solver: ChallengeSolver, clock: Clock): ChallengeSolver {
   return {
@@ -224,7 +224,7 @@ export function dnsSolver(solver: ChallengeSolver, clock: Clock): ChallengeSolve
   };
 }
 
-/** What an authority looks for. */
+/** The text that an authority looks for. */
 export function textOf({ host, keyAuthorization }: ChallengeRecord): PendingText {
   const text = createHash('sha256').update(keyAuthorization).digest('base64url');
   return { name: challengeName(host), text };

@@ -12,7 +12,7 @@ import { Authority, Zones } from './authority.ts';
 import { type Delegation, delegationLookup, Delegations, Wildcards } from './delegation.ts';
 import { readWireName } from './wire.ts';
 
-/** A resolver that asks this authority, whatever it is asked. */
+/** A resolver that queries this authority for every name. */
 type Answer = (query: Buffer) => Buffer | undefined;
 
 describe('a delegation', () => {
@@ -41,11 +41,11 @@ describe('a delegation', () => {
     return await look('tunnels.example');
   }
 
-  it('leads to the relay where its own record is found', async () => {
+  it('points to the relay if its own record is found', async () => {
     assert.deepEqual(await lookUp(own), { kind: 'ours' });
   });
 
-  it('leads elsewhere where another is found', async () => {
+  it('points elsewhere if another record is found', async () => {
     const reason = 'another server answers for it';
     assert.deepEqual(await lookUp(authority('culvert-4567')), { kind: 'missing', reason });
     assert.deepEqual(await lookUp(authority('culvert-01234')), { kind: 'missing', reason });
@@ -58,12 +58,12 @@ describe('a delegation', () => {
     [5, 'failed', 'the DNS port of the relay does not answer for it'],
     [4, 'failed', 'the resolver cannot be asked (ENOTIMP)'],
   ] as const) {
-    it(`is ${kind} where the response has code ${code}`, async () => {
+    it(`is ${kind} if the response has code ${code}`, async () => {
       assert.deepEqual(await lookUp((query) => withCode(query, code)), { kind, reason });
     });
   }
 
-  it('is given up after 5 s without a response', async () => {
+  it('is abandoned after 5 s without a response', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     let found: unknown;
     const asked = once(resolver, 'message');
@@ -103,7 +103,7 @@ const OURS: Delegation = { kind: 'ours' };
 const MISSING: Delegation = { kind: 'missing', reason: 'there is no such record' };
 const FAILED: Delegation = { kind: 'failed', reason: 'the resolver cannot be asked (ETIMEOUT)' };
 
-describe('delegations', () => {
+describe('Delegations', () => {
   let clock: FakeClock;
   let shell: FakeShell;
   let found: Delegation;
@@ -126,13 +126,13 @@ describe('delegations', () => {
     return await delegations.isOurs('t.test');
   }
 
-  it('are looked up once for all who ask at the same time', async () => {
+  it('are looked up once for simultaneous requests', async () => {
     found = OURS;
     const both = await Promise.all([delegations.isOurs('t.test'), delegations.isOurs('t.test')]);
     assert.deepEqual([both, asked], [[true, true], ['t.test']]);
   });
 
-  it('that were seen are believed for an hour', async () => {
+  it('are cached for an hour if found', async () => {
     await isOurs(OURS);
     clock.advance(SEEN_MS - 1);
     assert.equal(await isOurs(MISSING), true);
@@ -140,7 +140,7 @@ describe('delegations', () => {
     assert.equal(await isOurs(MISSING), false);
   });
 
-  it('that are missing are looked for again after a minute', async () => {
+  it('are looked up again after a minute if missing', async () => {
     await isOurs(MISSING);
     clock.advance(MISSING_MS - 1);
     assert.equal(await isOurs(OURS), false);
@@ -148,7 +148,7 @@ describe('delegations', () => {
     assert.equal(await isOurs(OURS), true);
   });
 
-  it('are told when they change, with the record to add, and not again', async () => {
+  it('are logged when they change, with the record to add, and not again', async () => {
     for (const next of [MISSING, MISSING, FAILED, OURS, OURS, FAILED, MISSING]) {
       await isOurs(next);
       clock.advance(SEEN_MS);
@@ -165,12 +165,12 @@ describe('delegations', () => {
     ]);
   });
 
-  it('are told though nobody could be asked, and not believed then', async () => {
+  it('are logged even if no server answered, and then not assumed', async () => {
     assert.equal(await isOurs(FAILED), false);
     assert.equal(shell.logged.length, 1);
   });
 
-  it('stay what they were while nobody can be asked, who is asked again after a minute', async () => {
+  it('are kept while no server answers, and looked up again after a minute', async () => {
     await isOurs(OURS);
     clock.advance(SEEN_MS);
     assert.equal(await isOurs(FAILED), true);
@@ -178,7 +178,7 @@ describe('delegations', () => {
     assert.equal(await isOurs(MISSING), false);
   });
 
-  it('are remembered for 10,000 domains', async () => {
+  it('are cached for 10,000 domains', async () => {
     found = OURS;
     for (let index = 0; index <= DELEGATIONS_KNOWN_MAX; index += 1) await delegations.isOurs(`${index}.test`);
     await delegations.isOurs('1.test');
@@ -191,7 +191,7 @@ describe('delegations', () => {
 const dns = { type: 'dns-01' } as ChallengeSolver;
 const direct = [{ type: 'tls-alpn-01' } as ChallengeSolver];
 
-describe('wildcards', () => {
+describe('Wildcards', () => {
   let delegated: string[];
   const wildcards = new Wildcards({
     delegations: { isOurs: (domain) => Promise.resolve(delegated.includes(domain)) },
@@ -210,7 +210,7 @@ describe('wildcards', () => {
     ['relay.t.test', '*.t.test', 't.test'],
     ['hello.ann.s.test', '*.ann.s.test', 'ann.s.test'],
   ] as const) {
-    it(`are what ${host} gets, else a certificate of its own`, async () => {
+    it(`are used for ${host}, with its own certificate as the alternative`, async () => {
       const otherwise = { subject: host, solvers: direct };
       assert.deepEqual(await wildcards.planFor(host), { subject, solvers: [dns], otherwise });
       delegated = delegated.filter((one) => one !== domain);
@@ -219,7 +219,7 @@ describe('wildcards', () => {
   }
 
   for (const subject of ['*.t.test', '*.ann.s.test']) {
-    it(`are renewed by DNS, and by nothing else: ${subject}`, async () => {
+    it(`are renewed only by DNS: ${subject}`, async () => {
       assert.deepEqual(await wildcards.planFor(subject), { subject, solvers: [dns] });
       delegated = [];
       assert.deepEqual(await wildcards.planFor(subject), { subject, solvers: [] });
@@ -227,18 +227,18 @@ describe('wildcards', () => {
   }
 
   for (const host of ['relay.test', 'app.customer.test', 'x.s.test', 'hello.bob.s.test', 'a.b.t.test']) {
-    it(`are nothing for ${host}`, async () => {
+    it(`are not used for ${host}`, async () => {
       assert.deepEqual(await wildcards.planFor(host), { subject: host, solvers: direct });
     });
   }
 
-  it('do not cover the tunnel domain itself, which is proven in the same place', async () => {
+  it('do not cover the tunnel domain itself, whose challenge has the same name', async () => {
     assert.deepEqual(await wildcards.planFor('t.test'), { subject: 't.test', solvers: [dns, ...direct] });
     delegated = [];
     assert.deepEqual(await wildcards.planFor('t.test'), { subject: 't.test', solvers: direct });
   });
 
-  it('are there before anybody asks, for the tunnel domain', async () => {
+  it('are ordered in advance for the tunnel domain', async () => {
     assert.deepEqual(await wildcards.always(), ['*.t.test']);
     delegated = [];
     assert.deepEqual(await wildcards.always(), []);

@@ -1,6 +1,6 @@
 /**
- * Whether resolvers come to the relay for the challenges of a domain: they do if the zone's SOA record, asked for as everybody
- * asks, is the relay's own.
+ * Whether resolvers query the relay for the challenges of a domain: they do if the zone's SOA record, requested from a
+ * normal resolver, is the relay's own.
  */
 import { Resolver } from 'node:dns/promises';
 import type { Clock } from '../../clock.ts';
@@ -10,16 +10,16 @@ import type { ChallengeSolver, Plan } from '../challenge-solver.ts';
 import { wildcardOf } from '../known-certificates.ts';
 import { challengeName } from './authority.ts';
 
-/** ms for each of the tries of a lookup. */
+/** ms for each attempt of a lookup. */
 const DELEGATION_TRY_MS = 2000;
-/** Tries. */
+/** Attempts. */
 const DELEGATION_TRIES = 2;
 
 export type Delegation =
   | { readonly kind: 'ours' }
-  /** they do not; `reason` says what was found instead */
+  /** not delegated; `reason` says what was found instead */
   | { readonly kind: 'missing'; readonly reason: string }
-  /** nobody could find out */
+  /** unknown, because no server answered */
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Never rejects. */
@@ -27,7 +27,7 @@ export type LookUpDelegation = (domain: string) => Promise<Delegation>;
 
 /**
  * @param mark first label of the mailbox in the relay's SOA records
- * @param server `ADDRESS:PORT` of a resolver; `undefined` for those of the system
+ * @param server `ADDRESS:PORT` of a resolver; `undefined` for the system's
  */
 export function delegationLookup(mark: string, server: string | undefined): LookUpDelegation {
   return async (domain) => {
@@ -55,16 +55,16 @@ function failureOf(code: string): Delegation {
   return { kind: 'failed', reason: `the resolver cannot be asked (${code})` };
 }
 
-/* What is known of the delegations of domains: looked up when it matters, and remembered for a while. */
+/* Known delegations of domains: looked up on demand, and cached for a while. */
 
-/** ms for which a delegation that was seen is believed. */
+/** ms that a delegation is cached. */
 const DELEGATION_SEEN_MS = 3600_000;
-/** ms after which one that is missing is looked for again. */
+/** ms after which a missing one is looked up again. */
 const DELEGATION_MISSING_MS = 60_000;
 
 interface Known {
   readonly isOurs: boolean;
-  /** monotonic time in ms from which it is to be looked up again */
+  /** when it has to be looked up again, monotonic ms */
   readonly until: number;
 }
 
@@ -78,7 +78,7 @@ export interface DelegationsOptions {
 
 export class Delegations {
   readonly #options: DelegationsOptions;
-  /** by domain, looked up longest ago first */
+  /** by domain, least recently looked up first */
   readonly #known = new Map<string, Known>();
   readonly #lookingUp = new Map<string, Promise<boolean>>();
 
@@ -99,7 +99,7 @@ export class Delegations {
   async #lookUp(domain: string, before: boolean | undefined): Promise<boolean> {
     const found = await this.#options.lookUp(domain);
     this.#lookingUp.delete(domain);
-    // A wildcard that is in use is not given up for a resolver that is away.
+    // A wildcard in use is not abandoned because a resolver is unreachable.
     const isOurs = found.kind === 'ours' || (found.kind === 'failed' && before === true);
     this.#remember(domain, isOurs, found.kind === 'ours' ? DELEGATION_SEEN_MS : DELEGATION_MISSING_MS);
     if (isOurs !== before) this.#tell(domain, found);
@@ -122,15 +122,15 @@ export class Delegations {
   }
 }
 
-/* Which certificate a host gets: a wildcard where the DNS leads here for it, else one of its own. */
+/* Which certificate a host gets: a wildcard if its domain is delegated to the relay, otherwise one of its own. */
 
 export interface WildcardsOptions {
   readonly delegations: Pick<Delegations, 'isOurs'>;
   readonly dns: ChallengeSolver;
-  /** for a host alone */
+  /** for a single host */
   readonly direct: readonly ChallengeSolver[];
   readonly tunnelDomain: string;
-  /** accounts have domains one label below it */
+  /** account domains are one label below it */
   readonly serviceDomain: string;
 }
 
@@ -141,7 +141,7 @@ export class Wildcards {
     this.#options = options;
   }
 
-  /** What there is to be before anybody asks for it. */
+  /** Certificates to order in advance. */
   async always(): Promise<readonly string[]> {
     const { delegations, tunnelDomain } = this.#options;
     return (await delegations.isOurs(tunnelDomain)) ? [`*.${tunnelDomain}`] : [];
@@ -157,12 +157,12 @@ export class Wildcards {
     if (isWildcard) return { subject, solvers: isDelegated ? [dns] : [] };
     const alone: Plan = { subject: name, solvers: direct };
     if (isDelegated) return { subject, solvers: [dns], otherwise: alone };
-    // The name that challenges of the wildcard are looked for at is also that of its domain's.
+    // The challenge of the wildcard has the same name as that of its domain.
     const isOfDomain = name === tunnelDomain && (await delegations.isOurs(name));
     return isOfDomain ? { subject: name, solvers: [dns, ...direct] } : alone;
   }
 
-  /** Whether this server is the authority for challenges of a domain if it is asked ({@link Zones}). */
+  /** Whether this server is the authority for challenges of a domain if it is queried ({@link Zones}). */
   #mayBeDelegated(domain: string): boolean {
     const { tunnelDomain, serviceDomain } = this.#options;
     return domain === tunnelDomain || domain.slice(domain.indexOf('.') + 1) === serviceDomain;

@@ -65,7 +65,7 @@ describe('the DNS server', () => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
 
-  /** From another network of loopback for each number. */
+  /** From a different loopback network for each number. */
   async function open(network = 0): Promise<Socket> {
     const socket = connect({
       host: '127.0.0.1',
@@ -88,11 +88,11 @@ describe('the DNS server', () => {
     assert.equal(await isServed(await open()), true);
   });
 
-  it('refuses a port that another one has', async () => {
+  it('rejects a port that is in use', async () => {
     await assert.rejects(start({ port }), { code: 'EADDRINUSE' });
   });
 
-  it('answers what it has taken before it leaves', async () => {
+  it('answers accepted queries before it leaves', async () => {
     const texts = Promise.withResolvers<readonly PendingText[]>();
     const asked = Promise.withResolvers<void>();
     const load = (): Promise<readonly PendingText[]> => {
@@ -116,7 +116,7 @@ describe('the DNS server', () => {
     await left;
   });
 
-  it('goes on after packets that get no response', async () => {
+  it('continues after packets that get no response', async () => {
     const udp = createSocket('udp4');
     for (const packet of [Buffer.alloc(0), Buffer.alloc(11), Buffer.alloc(2000, 0xff)])
       udp.send(packet, port, '127.0.0.1');
@@ -144,7 +144,7 @@ describe('the DNS server', () => {
     await once(socket, 'end');
   });
 
-  it('cuts a connection with what is no query, or too long for one', async () => {
+  it('cuts a connection with an invalid or overlong query', async () => {
     for (const bytes of [withLength(Buffer.alloc(5)), Buffer.from([0xff, 0xff, 1])]) {
       const socket = await open();
       socket.write(bytes);
@@ -152,11 +152,11 @@ describe('the DNS server', () => {
     }
   });
 
-  it('cuts a connection whose query is not complete within 5 s, whatever it sends meanwhile', async () => {
+  it('cuts a connection whose query is not complete within 5 s, even if bytes arrive', async () => {
     const socket = await open();
     assert.equal(await isServed(socket), true);
     clock.advance(DNS_CONNECTION_IDLE_MS - 1);
-    // It has been answered, so its time began again.
+    // It was answered, so its time started again.
     assert.equal(await isServed(socket), true);
     const query = withLength(dnsQuery(NAME));
     for (const byte of query.subarray(0, 3)) socket.write(Buffer.from([byte]));
@@ -174,7 +174,7 @@ describe('the DNS server', () => {
     assert.equal(await isServed(first[1] as Socket), true);
   });
 
-  /** The server hears of the end of a connection a little later than its peer. */
+  /** The server notices the end of a connection a little later than its peer. */
   async function untilServed(network: number): Promise<void> {
     for (;;) {
       if (await isServed(await open(network))) return;
@@ -210,13 +210,13 @@ describe('the addresses of the DNS server', () => {
     });
   }
 
-  it('are those of a host name', async () => {
+  it('include those of a host name', async () => {
     const addresses = await dnsAddresses('localhost');
     assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
   });
 });
 
-/** Fulfilled when the server has ended the connection, in whatever way. */
+/** Fulfilled when the server has ended the connection, cleanly or not. */
 function cut(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     for (const event of ['end', 'close', 'error']) socket.once(event, () => resolve());
@@ -228,7 +228,7 @@ function own(address: string, internal: boolean): NetworkInterfaceInfo {
   return { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo;
 }
 
-/** Reads so many messages. */
+/** Reads this many messages. */
 async function read(socket: Socket, count: number): Promise<Buffer[]> {
   const messages: Buffer[] = [];
   let bytes = Buffer.alloc(0);
@@ -278,7 +278,7 @@ describe('the DNS responder', () => {
     });
   }
 
-  it('reads the texts once, however many ask, and again half a second later', async () => {
+  it('reads the texts once for any number of queries, and again half a second later', async () => {
     const responder = make();
     assert.deepEqual(
       await Promise.all([responderCount(responder), responderCount(responder), responderCount(responder)]),
@@ -291,12 +291,12 @@ describe('the DNS responder', () => {
     assert.deepEqual([await responderCount(responder), loads], [2, 2]);
   });
 
-  it('asks the store for nothing that is refused', async () => {
+  it('does not query the store for refused questions', async () => {
     const response = await make().respond(dnsQuery('other.example'), '192.0.2.1', 'udp');
     assert.deepEqual([readDnsResponse(response ?? Buffer.alloc(0)).code, loads], [5, 0]);
   });
 
-  it('says that it fails while the store does, and goes on when it is back', async () => {
+  it('reports failures while the store fails, and continues when it is back', async () => {
     let fails = true;
     const responder = make(() => (fails ? Promise.reject(new Error('away')) : Promise.resolve(pending)));
     const response = await responder.respond(QUERY, '192.0.2.1', 'udp');
@@ -306,7 +306,7 @@ describe('the DNS responder', () => {
     assert.equal(await responderCount(responder), 1);
   });
 
-  it('counts what becomes of queries', async () => {
+  it('counts queries by result', async () => {
     const before = { ...dnsQuestions };
     const responder = make();
     await responder.respond(QUERY, '192.0.2.1', 'udp');
@@ -328,7 +328,7 @@ describe('the DNS responder', () => {
     });
   });
 
-  it('lets no more than 1,024 queries wait for the store, and serves on when it answers', async () => {
+  it('lets at most 1,024 queries wait for the store, and continues when it answers', async () => {
     const { promise, resolve } = Promise.withResolvers<readonly PendingText[]>();
     const responder = make(() => promise);
     const waiting = Array.from({ length: DNS_WAITING_MAX }, (_, index) =>
@@ -340,13 +340,13 @@ describe('the DNS responder', () => {
     assert.equal(await responderCount(responder), 1);
   });
 
-  it('takes no packet of more than 512 bytes', async () => {
+  it('rejects packets of more than 512 bytes', async () => {
     assert.equal(await responderCount(make(), ofLength(DNS_QUERY_MAX_BYTES)), 1);
     assert.equal(await responderCount(make(), ofLength(DNS_QUERY_MAX_BYTES + 1)), -1);
   });
 
-  describe('of a network that asks too much', () => {
-    it('serves 100 queries at once, then ten a second', async () => {
+  describe('for a network with too many queries', () => {
+    it('serves a burst of 100 queries, then ten a second', async () => {
       const responder = make();
       await exhaust(responder, 'udp');
       assert.notEqual(await responderCount(responder), 1);
@@ -355,7 +355,7 @@ describe('the DNS responder', () => {
       assert.notEqual(await responderCount(responder), 1);
     });
 
-    it('leads every second query beyond that to TCP, with a response no larger than itself', async () => {
+    it('redirects every second query beyond that to TCP, with a response no larger than the query', async () => {
       const responder = make();
       await exhaust(responder, 'udp');
       const beyond = await Promise.all(
@@ -370,20 +370,20 @@ describe('the DNS responder', () => {
       assert.equal(await responderCount(responder, QUERY, 'tcp'), 1);
     });
 
-    it('refuses it nothing but silence for what is no question to it', async () => {
+    it('drops queries for other names instead of refusing them', async () => {
       const responder = make();
       await exhaust(responder, 'udp');
       for (let query = 0; query < 4; query += 1)
         assert.equal(await responder.respond(dnsQuery('other.example'), '192.0.2.1', 'udp'), undefined);
     });
 
-    it('does not serve it over TCP without end either', async () => {
+    it('limits queries over TCP as well', async () => {
       const responder = make();
       await exhaust(responder, 'tcp');
       assert.equal(await responderCount(responder, QUERY, 'tcp'), -1);
     });
 
-    it('serves the others', async () => {
+    it('still serves other networks', async () => {
       const responder = make();
       await exhaust(responder, 'udp');
       for (const address of ['192.0.3.1', '2001:db8::1'])

@@ -1,4 +1,4 @@
-/** The relay as the authoritative server of the names that dns-01 challenges are looked for at (RFC 8555 section 8.4). */
+/** The relay as the authoritative server for the names of dns-01 challenges (RFC 8555 section 8.4). */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import {
@@ -34,7 +34,7 @@ export interface DnsServerOptions {
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;
-  /** with the sockets of the relay before, if there is one */
+  /** including the sockets of the previous relay, if there is one */
   readonly listeners: Listeners;
   readonly authority: Authority;
   readonly load: LoadTexts;
@@ -42,7 +42,7 @@ export interface DnsServerOptions {
   readonly log: Log;
 }
 
-/** Ports that are tried where any may be taken, because one that is free for TCP may not be for UDP. */
+/** Ports that are tried if any will do, because one that is free for TCP may not be for UDP. */
 const PORT_ATTEMPTS = 10;
 
 export class DnsServer {
@@ -60,7 +60,7 @@ export class DnsServer {
     });
   }
 
-  /** @throws the system's error when the port is taken, or an address is not one of this machine */
+  /** @throws the system's error if the port is in use, or an address is not one of this machine */
   static async start(options: DnsServerOptions): Promise<DnsServer> {
     const server = new DnsServer(options);
     try {
@@ -72,7 +72,7 @@ export class DnsServer {
     return server;
   }
 
-  /** Another relay has the same sockets: fulfilled when what this one has taken is answered. */
+  /** Another relay has the same sockets: fulfilled when all accepted queries are answered. */
   async leave(): Promise<void> {
     await Promise.all(this.#listeners.map((listener) => listener.leave()));
   }
@@ -110,7 +110,7 @@ export class UdpListener {
   readonly #socket: Socket;
   readonly #responder: Responder;
   readonly #closed: Promise<void>;
-  /** packets whose response has not left */
+  /** packets whose response has not been sent */
   #waiting = 0;
   #isLeaving = false;
   #isClosed = false;
@@ -123,7 +123,7 @@ export class UdpListener {
     });
   }
 
-  /** @throws the system's error when the address is taken or not one of this machine */
+  /** @throws the system's error if the address is in use or not one of this machine */
   static async bind(
     address: string,
     port: number,
@@ -138,14 +138,16 @@ export class UdpListener {
       socket.close();
       throw error;
     }
-    // A peer that is gone, a network that is down: the next packet may work.
+    // A peer that is gone, a network that is down: the next packet may succeed.
     socket.on('error', () => {});
     const listener = new UdpListener(socket, responder);
     socket.on('message', (packet, peer) => void listener.#take(packet, peer));
     return listener;
   }
 
-  /** Fulfilled when the last packet that it has taken has its response; another process has the same socket, and takes the others. */
+  /**
+   * Fulfilled when the last accepted packet is answered; another process has the same socket, and receives the others.
+   */
   leave(): Promise<void> {
     this.#isLeaving = true;
     this.#closeIfOver();
@@ -172,7 +174,7 @@ export class UdpListener {
   async #respond(packet: Buffer, { address, port }: RemoteInfo): Promise<void> {
     const response = await this.#responder.respond(packet, address, 'udp');
     if (response === undefined || port === 0 || this.#isClosed) return;
-    // What the system does not take at once waits in memory.
+    // Responses that the system does not accept immediately are buffered in memory.
     if (this.#socket.getSendQueueCount() >= DNS_WAITING_MAX) return;
     await new Promise<void>((resolve) => {
       this.#socket.send(response, port, address, () => resolve());
@@ -180,7 +182,7 @@ export class UdpListener {
   }
 }
 
-/* DNS over TCP: messages after their length, one after the other (RFC 1035 section 4.2.2, RFC 7766). */
+/* DNS over TCP: length-prefixed messages, one after the other (RFC 1035 section 4.2.2, RFC 7766). */
 
 export class TcpListener {
   readonly #server: Server;
@@ -193,13 +195,13 @@ export class TcpListener {
   private constructor(responder: Responder, clock: Clock) {
     this.#responder = responder;
     this.#clock = clock;
-    // Half-open, because a peer that has said all it has to still waits for the response.
+    // Half-open, because a peer that has sent everything still waits for the response.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }
 
   /**
    * @param port 0 for a free one
-   * @throws the system's error when the address is taken or not one of this machine
+   * @throws the system's error if the address is in use or not one of this machine
    */
   static async bind(
     address: string,
@@ -210,7 +212,7 @@ export class TcpListener {
   ): Promise<TcpListener> {
     const listener = new TcpListener(responder, clock);
     await listeners.open('tcp', listener.#server, { host: address, port });
-    // Out of file descriptors, for example: the next accept may work.
+    // Out of file descriptors, for example: the next accept may succeed.
     listener.#server.on('error', () => {});
     return listener;
   }
@@ -220,7 +222,7 @@ export class TcpListener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Fulfilled when the connections that it has taken are over, each with the response to its query. */
+  /** Fulfilled when the accepted connections have ended, each with the response to its query. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     await new Promise((resolve) => this.#server.close(resolve));
@@ -246,7 +248,7 @@ export class TcpListener {
     void this.#serve(socket);
   }
 
-  /** Whoever comes next is served: an attacker's connections make room for each other, too. */
+  /** New connections are always served: those of an attacker also evict each other. */
   #cutOldest(): void {
     const [oldest] = this.#sockets.keys();
     oldest?.destroy();
@@ -255,7 +257,7 @@ export class TcpListener {
 
   async #serve(socket: NetSocket): Promise<void> {
     const cut = (): void => void socket.destroy();
-    // Bytes alone do not extend it: a query has to be complete, and its response taken.
+    // Bytes alone do not extend it: a query has to be complete, and its response read.
     let deadline = this.#clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
     const splitter = new MessageSplitter();
     try {
@@ -269,18 +271,18 @@ export class TcpListener {
       }
       socket.destroySoon();
     } catch {
-      // The connection is broken, or carries something else than queries.
+      // The connection is broken, or carries something other than queries.
     } finally {
       deadline.cancel();
       if (!socket.writableEnded) socket.destroy();
     }
   }
 
-  /** @returns false when the peer is not worth more */
+  /** @returns false if the connection should be closed */
   async #respond(socket: NetSocket, packet: Buffer): Promise<boolean> {
     const response = await this.#responder.respond(packet, socket.remoteAddress ?? '', 'tcp');
     if (response === undefined) return false;
-    // Only a response that was taken lets the next query be read.
+    // The next query is read only after the response was read.
     await new Promise((resolve, reject) => {
       socket.write(withLength(response), (error) => (error ? reject(error) : resolve(undefined)));
     });
@@ -288,17 +290,17 @@ export class TcpListener {
   }
 }
 
-/* Messages of a TCP connection, each after two bytes with its length (RFC 1035 section 4.2.2). */
+/* Messages of a TCP connection, each with a two-byte length prefix (RFC 1035 section 4.2.2). */
 
 const LENGTH_BYTES = 2;
 
 export class MessageSplitter {
-  /** bytes of a message that is not complete */
+  /** bytes of an incomplete message */
   #rest: Buffer = Buffer.alloc(0);
 
   /**
-   * @returns the messages that are complete with these bytes
-   * @throws RangeError at one that is longer than any query
+   * @returns the messages that these bytes complete
+   * @throws RangeError for one that is longer than any query
    */
   *push(chunk: Buffer): Generator<Buffer> {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
@@ -313,7 +315,7 @@ export class MessageSplitter {
   }
 }
 
-/** A message as it is sent. */
+/** A message with its length prefix. */
 export function withLength(message: Buffer): Buffer {
   const packet = Buffer.alloc(LENGTH_BYTES + message.length);
   packet.writeUInt16BE(message.length, 0);
@@ -321,7 +323,7 @@ export function withLength(message: Buffer): Buffer {
   return packet;
 }
 
-/* From a packet to its response, whichever way it came. */
+/* From a packet to its response, over UDP or TCP. */
 
 export interface ResponderOptions {
   readonly authority: Authority;
@@ -346,8 +348,8 @@ export class Responder {
   }
 
   /**
-   * @param address of whoever it is from, or says it is
-   * @returns `undefined` for a packet that gets no response. Never rejects.
+   * @param address of the sender, possibly spoofed
+   * @returns `undefined` for a packet without a response. Never rejects.
    */
   async respond(packet: Buffer, address: string, transport: Transport): Promise<Buffer | undefined> {
     const { response, outcome } = await this.#respond(packet, address, transport);
@@ -378,14 +380,14 @@ export class Responder {
   }
 }
 
-/* How much a network may ask. */
+/* Limits for the queries of a network. */
 
-/** @returns the /24 of an IPv4 address, the /64 of an IPv6 address: resolvers, and attacks, have many addresses */
+/** @returns the /24 of an IPv4 address, the /64 of an IPv6 address: resolvers and attackers have many addresses */
 export function sourceNetwork(address: string): string {
   return isIPv4(address) ? `${address.slice(0, address.lastIndexOf('.'))}.0/24` : networkOf(address);
 }
 
-/** What becomes of a query: it is served, gets a response that leads to TCP, or none. */
+/** How a query is handled: with an answer, with a response that redirects to TCP, or not at all. */
 export type Allowance = 'serve' | 'truncate' | 'drop';
 
 export class SourceLimits {
@@ -397,8 +399,8 @@ export class SourceLimits {
   }
 
   /**
-   * A resolver in whose name somebody else sends too many queries still gets through: every second of them is told to come
-   * over TCP, which only the resolver itself can.
+   * A resolver whose address an attacker spoofs for too many queries is still served: every second query is redirected
+   * to TCP, which only the resolver itself can use.
    */
   take(address: string): Allowance {
     if (this.#buckets.take(sourceNetwork(address)) === 0) return 'serve';
@@ -407,17 +409,17 @@ export class SourceLimits {
   }
 }
 
-/* On which addresses DNS is served. */
+/* The addresses to serve DNS on. */
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /**
- * Each of them has a socket of its own: a response over UDP must come from the address that was asked, and the system's own
- * resolver often has the port on a loopback address.
+ * Each address has its own socket: a response over UDP must come from the queried address, and the system's own
+ * resolver often uses the port on a loopback address.
  *
- * @param host as `CULVERT_HOST` has it; all addresses of one kind are those that others can reach, or, where there are
- *     none, loopback
- * @throws the system's error when a host name has no address
+ * @param host as `CULVERT_HOST` has it; a wildcard stands for the addresses of its kind that are reachable from other
+ *   machines or, if there are none, loopback
+ * @throws the system's error if a host name has no address
  */
 export async function dnsAddresses(host: string, interfaces = networkInterfaces): Promise<string[]> {
   if (EVERY_ADDRESS.includes(host)) return reachable(host, interfaces());

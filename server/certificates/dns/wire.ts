@@ -1,6 +1,6 @@
 /**
- * Reads DNS queries: a header, one question, and perhaps an OPT record, of which nothing else is looked at (RFC 1035 section 4.1,
- * RFC 6891). Every byte is looked at once, and nothing in a packet makes it read elsewhere.
+ * Reads DNS queries: a header, one question, and perhaps an OPT record, the only one that is read (RFC 1035 section
+ * 4.1, RFC 6891). Every byte is read once, and nothing in a packet can redirect the reader.
  */
 import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from '../../limits.ts';
 
@@ -8,7 +8,7 @@ import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from '../../limits.ts';
 
 export const RecordType = { NS: 2, SOA: 6, HINFO: 13, TXT: 16, OPT: 41, IXFR: 251, ANY: 255 } as const;
 
-/** Types from here to the last are questions about a zone or several types, and no records: AXFR among them. */
+/** Types from here on are questions about a zone or several types, not records: AXFR among them. */
 export const FIRST_META_TYPE = 128;
 
 export const CLASS_IN = 1;
@@ -26,7 +26,7 @@ export const ResponseCode = {
 export type ResponseCode = (typeof ResponseCode)[keyof typeof ResponseCode];
 
 export const HEADER_BYTES = 12;
-/** Of an OPT record without options. */
+/** Length of an OPT record without options. */
 export const OPT_BYTES = 11;
 
 /** Bits of the header's second 16-bit word. */
@@ -40,29 +40,29 @@ export const OPCODE_MASK = 0x7800;
 
 export interface Query {
   readonly id: number;
-  /** opcode and RD, which a response repeats */
+  /** opcode and RD, which the response repeats */
   readonly flags: number;
-  /** the question as it was sent, byte for byte: resolvers vary upper and lower case and look for it in the response */
+  /** the question as sent, byte for byte: resolvers vary upper and lower case and check it in the response */
   readonly question: Buffer;
-  /** as {@link readWireName} gives it */
+  /** as {@link readWireName} returns it */
   readonly name: string;
   readonly type: number;
   readonly class: number;
   /** `undefined` without an OPT record */
   readonly edns: Edns | undefined;
-  /** bytes of the packet */
+  /** length of the packet in bytes */
   readonly length: number;
 }
 
 export interface Edns {
-  /** bytes of a UDP response that the peer takes */
+  /** bytes of a UDP response that the peer accepts */
   readonly payloadSize: number;
   readonly version: number;
-  /** the DO bit, which a response repeats (RFC 3225 section 3) */
+  /** the DO bit, which the response repeats (RFC 3225 section 3) */
   readonly dnssecOk: boolean;
 }
 
-/** A query that cannot be served, and the code that says so. */
+/** A query that cannot be served, and the response code for it. */
 export interface BadQuery {
   readonly id: number;
   readonly flags: number;
@@ -72,7 +72,7 @@ export interface BadQuery {
 const DNSSEC_OK = 0x8000;
 const REPEATED_FLAGS = OPCODE_MASK | Flag.recursionDesired;
 
-/** @returns `undefined` for what deserves no response: no query, or one whose question is broken */
+/** @returns `undefined` for packets without a response: not a query, or one with a malformed question */
 export function readQuery(packet: Buffer): Query | BadQuery | undefined {
   if (packet.length < HEADER_BYTES) return undefined;
   const id = packet.readUInt16BE(0);
@@ -101,7 +101,7 @@ export function readQuery(packet: Buffer): Query | BadQuery | undefined {
   };
 }
 
-/** One question (RFC 9619), no records, except one of those that come last. */
+/** One question (RFC 9619) and no records, except one of the additional ones. */
 function hasOneQuestion(packet: Buffer): boolean {
   return (
     packet.readUInt16BE(4) === 1 &&
@@ -111,7 +111,7 @@ function hasOneQuestion(packet: Buffer): boolean {
   );
 }
 
-/** The rest of the packet is one OPT record, as announced, or nothing. */
+/** The rest of the packet is one OPT record, as announced, or empty. */
 function readEdns(packet: Buffer, at: number): Edns | 'broken' | undefined {
   if (packet.readUInt16BE(10) === 0) return packet.length === at ? undefined : 'broken';
   if (packet.length < at + OPT_BYTES) return 'broken';
@@ -126,10 +126,10 @@ function readEdns(packet: Buffer, at: number): Edns | 'broken' | undefined {
 
 /* Writes responses to queries (RFC 1035 section 4.1, RFC 6891). */
 
-/** Bytes of a UDP response that everybody takes (RFC 1035 section 4.2.1). */
+/** Bytes of a UDP response that every peer accepts (RFC 1035 section 4.2.1). */
 const UDP_MIN_BYTES = 512;
 const POINTER = 0xc000;
-/** Of a record whose owner is a pointer, without its data. */
+/** Length of a record whose owner is a pointer, without its data. */
 const RECORD_BYTES = 12;
 
 export interface Content {
@@ -137,7 +137,7 @@ export interface Content {
   /** whether the relay is the authority for the name; default false */
   readonly authoritative?: boolean;
   readonly answers?: readonly DnsRecord[];
-  /** why there is no answer: the SOA record of the zone (RFC 2308) */
+  /** reason for an empty answer: the SOA record of the zone (RFC 2308) */
   readonly authority?: readonly DnsRecord[];
   /** where the zone's name, which owns all records, begins in that of the question; default 0 */
   readonly apexOffset?: number;
@@ -145,7 +145,7 @@ export interface Content {
 
 export type Transport = 'udp' | 'tcp';
 
-/** @returns header alone: what was asked could not be read */
+/** @returns only a header, because the question could not be read */
 export function writeRefusal({ id, flags, code }: BadQuery): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt16BE(id, 0);
@@ -154,20 +154,23 @@ export function writeRefusal({ id, flags, code }: BadQuery): Buffer {
 }
 
 /**
- * @returns the response; without its records and with TC set where it is too large for the transport, so that a resolver asks
- *     again over TCP, which nobody can do in the name of another
+ * @returns the response; without its records and with TC set if it is too large for the transport, so that a resolver
+ *   queries again over TCP, which cannot be spoofed
  */
 export function writeResponse(query: Query, content: Content, transport: Transport): Buffer {
   const response = write(query, content, 0);
   return response.length <= maxBytes(query, transport) ? response : writeTruncated(query);
 }
 
-/** @returns a response that says nothing but to ask over TCP; never larger than the question */
+/** @returns a response that only redirects to TCP; never larger than the question */
 export function writeTruncated(query: Query): Buffer {
   return write(query, { code: 0, authoritative: true }, Flag.truncated);
 }
 
-/** A response goes to whoever a packet over UDP says it is from, so it is not worth while to send one in another's name. */
+/**
+ * The source of a packet over UDP may be spoofed, so responses are limited to a size that makes an attack not
+ * worthwhile.
+ */
 function maxBytes({ edns, length }: Query, transport: Transport): number {
   if (transport === 'tcp') return 0xffff;
   const accepted = Math.max(edns?.payloadSize ?? 0, UDP_MIN_BYTES);
@@ -203,7 +206,7 @@ function writeRecord(packet: Buffer, at: number, { type, ttl, data }: DnsRecord,
   return at + RECORD_BYTES + data.copy(packet, at + RECORD_BYTES);
 }
 
-/** RFC 6891 section 6.1.2; the root's name before it is the zero that is there. */
+/** RFC 6891 section 6.1.2; the root's name before it is the zero that is already in the buffer. */
 function writeOpt(packet: Buffer, at: number, code: number, dnssecOk: boolean): void {
   packet.writeUInt16BE(RecordType.OPT, at + 1);
   packet.writeUInt16BE(DNS_UDP_MAX_BYTES, at + 3);
@@ -211,7 +214,7 @@ function writeOpt(packet: Buffer, at: number, code: number, dnssecOk: boolean): 
   packet.writeUInt16BE(dnssecOk ? DNSSEC_OK : 0, at + 7);
 }
 
-/* Records in the form in which they travel (RFC 1035 section 3.2.1), with the zone's own name as their owner. */
+/* Records in wire format (RFC 1035 section 3.2.1), with the zone's own name as their owner. */
 
 export interface DnsRecord {
   readonly type: number;
@@ -221,16 +224,16 @@ export interface DnsRecord {
 }
 
 /**
- * s that resolvers keep a challenge's text, or that there is none: the next order of the same name has another one, and
- * nobody asks for long.
+ * Seconds that resolvers cache a challenge's text, or its absence: the next order of the same name has another text,
+ * and it is requested only briefly.
  */
 const TEXT_TTL = 1;
-/** s that they keep whom to ask. */
+/** Seconds that they cache the name server. */
 const NAME_SERVER_TTL = 300;
-/** RFC 8482 section 4.3 advises a long time. */
+/** RFC 8482 section 4.3 recommends a long time. */
 const NO_ANY_TTL = 3600;
 
-/** Numbers of an SOA record (RFC 1035 section 3.3.13): nothing is ever transferred, so only the last one has a meaning. */
+/** Numbers of an SOA record (RFC 1035 section 3.3.13): zones are never transferred, so only the last one matters. */
 const SOA_NUMBERS = [1, 3600, 600, 86_400, TEXT_TTL];
 
 /** @param text of at most 255 bytes */
@@ -248,7 +251,7 @@ export function nameServerRecord(nameServer: string): DnsRecord {
 
 /**
  * @param nameServer host name of the relay
- * @param mark a label of the mailbox, by which a relay recognizes its own zone (delegation.ts)
+ * @param mark a label of the mailbox that identifies the relay's own zone (delegation.ts)
  */
 export function authorityRecord(nameServer: string, mark: string): DnsRecord {
   const numbers = Buffer.alloc(4 * SOA_NUMBERS.length);
@@ -261,7 +264,7 @@ export function authorityRecord(nameServer: string, mark: string): DnsRecord {
   };
 }
 
-/** What is given in place of all records there are: they would make a response large for a small question (RFC 8482). */
+/** Returned instead of all records, which would make a large response to a small question (RFC 8482). */
 export const NO_ANY: DnsRecord = {
   type: RecordType.HINFO,
   ttl: NO_ANY_TTL,
@@ -275,8 +278,8 @@ function characterString(text: string): Buffer {
 }
 
 /**
- * Domain names as they travel: length and bytes of each label, and a zero (RFC 1035 section 3.1), one character for each byte.
- * A text with dots could not tell a dot within a label from one between two.
+ * Domain names in wire format: length and bytes of each label, and a zero (RFC 1035 section 3.1), one character for
+ * each byte. In a text with dots, a dot within a label would look like one between two.
  */
 
 const LABEL_MAX_BYTES = 63;
@@ -284,7 +287,7 @@ const NAME_MAX_BYTES = 255;
 
 /**
  * @param name ASCII, with dots between labels
- * @throws RangeError when a label is empty or longer than 63 bytes, or the name longer than 255
+ * @throws RangeError if a label is empty or longer than 63 bytes, or the name longer than 255
  */
 export function wireName(name: string): string {
   const labels = name.toLowerCase().split('.');
