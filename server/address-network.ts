@@ -1,11 +1,14 @@
-/** What counts as one address (docs/protocol.md section 4.6), and whether a list of networks names a large part of the internet. */
+/**
+ * Addresses that count as one (docs/protocol.md section 4.6), and whether a list of networks covers a large part of
+ * the internet.
+ */
 import { type BlockList, isIPv6 } from 'node:net';
 
-/** Groups of an IPv6 address that say whose network it is in: whoever has one has a whole /64. */
+/** Groups of an IPv6 address that identify its network: each customer has a whole /64. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** @returns an IPv4 address as it is, the /64 of an IPv6 address */
+/** @returns an IPv4 address unchanged, the /64 of an IPv6 address */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [front = '', back] = (address.split('%', 1)[0] ?? '').split('::');
@@ -33,10 +36,13 @@ const SAMPLES = {
   // Global unicast is 2000::/3 (RFC 4291 section 2.4).
   ipv6: Array.from({ length: 32 }, (_, index) => `${(0x20 + index).toString(16)}00:77::77`),
 } as const;
-/** The part of them from which on a list is too large for a list of proxies. */
+/** The share of the samples that makes a list too large for a list of proxies. */
 const MUCH = 1 / 8;
 
-/** Whether a list names a large part of the internet, with one network or with many: `0.0.0.0/0`, `::/0`, or two halves. */
+/**
+ * Whether a list covers a large part of the internet, with one network or with many: `0.0.0.0/0`, `::/0`, or two
+ * halves.
+ */
 export function namesMuchOfTheInternet(networks: BlockList): boolean {
   if (networks.rules.length === 0) return false;
   return (['ipv4', 'ipv6'] as const).some((family) => {

@@ -4,7 +4,7 @@ import { TIMER_STEP_MAX_MS } from '../shared/timer.ts';
 import { systemClock } from './clock.ts';
 
 describe('the clock of the relay', () => {
-  it('waits for longer than a timer of the system can', () => {
+  it('waits for longer than a system timer can', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       let fired = 0;

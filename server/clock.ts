@@ -10,11 +10,11 @@ export interface Timer {
 
 /** Two readings of time, because the wall clock can be set and the monotonic one cannot. */
 export interface Clock {
-  /** @returns wall time in ms since the epoch: what is stored and shown */
+  /** @returns wall time in ms since the epoch: for storage and display */
   now(): number;
-  /** @returns ms since some fixed point, never set back: what deadlines are measured with */
+  /** @returns ms since some fixed point, never set back: for measuring deadlines */
   monotonic(): number;
-  /** Calls `fn` once after `ms`, however many. A waiting timer does not keep the process alive. */
+  /** Calls `fn` once after `ms`, with no upper limit. A pending timer does not keep the process alive. */
   setTimeout(fn: () => void, ms: number): Timer;
 }
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Server } from 'node:net';
 import { Listeners, type Place } from './listeners.ts';
 
-/** Says what it was told to listen on, in place of listening. */
+/** Reports the requested address instead of listening. */
 class FakeServer extends EventEmitter {
   told: unknown;
 
@@ -24,7 +24,7 @@ describe('Listeners', () => {
     handle.isClosed = false;
   });
 
-  /** Whether a listener of the relay before is the one that is opened. */
+  /** Whether the opened listener is the previous relay's. */
   async function isTaken(passedAs: string, place: Place): Promise<boolean> {
     const listeners = new Listeners(new Map([[passedAs, handle]]));
     const server = new FakeServer();
@@ -34,19 +34,19 @@ describe('Listeners', () => {
     return server.told === handle;
   }
 
-  it('are those of the relay before where they are to be the same', async () => {
+  it("are the previous relay's if the address is the same", async () => {
     assert.ok(await isTaken('http 127.0.0.1:8080', { host: '127.0.0.1', port: 8080 }));
     assert.ok(await isTaken('http ::1:8080', { host: '::1', port: 8080 }));
     assert.ok(await isTaken('http 127.0.0.1:8080', { host: '127.0.0.1', port: 0 }));
   });
 
-  it('are opened anew where they are to be elsewhere, and those of before are closed', async () => {
+  it('are opened again if the address differs, and the previous ones are closed', async () => {
     for (const passedAs of ['http 127.0.0.1:80', 'http 127.0.0.2:8080', 'metrics 127.0.0.1:8080'])
       assert.ok(!(await isTaken(passedAs, { host: '127.0.0.1', port: 8080 })), passedAs);
     assert.ok(!(await isTaken('http 127.0.0.11:8080', { host: '127.0.0.1', port: 0 })));
   });
 
-  it('of a service manager are taken wherever they are', async () => {
+  it('of a service manager are used at any address', async () => {
     assert.ok(await isTaken('http', { host: '127.0.0.1', port: 80 }));
   });
 });

@@ -1,4 +1,7 @@
-/** The ports a relay listens on: bound by itself, or taken over from the relay before, and given to the one after it. */
+/**
+ * The ports that a relay listens on: bound by itself, or taken over from the previous relay, and handed over to the
+ * next.
+ */
 import type { BindOptions, Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
@@ -9,27 +12,27 @@ export interface Place {
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;
-  /** whether other processes of this user may listen there, too; the system then distributes connections among them */
+  /** whether other processes of this user may also listen there; the system then distributes connections among them */
   readonly reusePort?: boolean;
 }
 
-/** What listeners are for; `tcp` and `udp` are those for DNS. */
+/** The purpose of a listener; `tcp` and `udp` are those for DNS. */
 export type ListenerName = 'visitors' | 'metrics' | 'http' | 'tcp' | 'udp';
 
-/** A listener of the relay before, as Node gives it; one of the service manager's is a file descriptor. */
+/** A listener of the previous relay, as Node returns it; one of a service manager is a file descriptor. */
 interface Inherited {
   close?(): void;
 }
 
 /**
- * Listeners are passed on as what they are for and where they listen: one that is to be elsewhere is bound anew. Those of a service
- * manager have no place of their own, because its settings say where they are.
+ * Listeners are handed over with their purpose and address: one with a new address is bound again. Those of a service
+ * manager have no address of their own, because its settings define it.
  */
 export class Listeners {
   readonly #inherited: Map<string, Inherited>;
   readonly #open = new Map<string, Server | UdpSocket>();
 
-  /** @param inherited listening handles, by what they are passed on as */
+  /** @param inherited listening handles, by the key they are handed over with */
   constructor(inherited: ReadonlyMap<string, object> = new Map()) {
     this.#inherited = new Map(inherited);
   }
@@ -37,7 +40,7 @@ export class Listeners {
   /**
    * Listens. Connections arrive only once the caller has yielded.
    *
-   * @throws the system's error when the address is taken or not ours
+   * @throws the system's error if the address is in use or not local
    */
   async open(name: ListenerName, server: Server, { host, port, reusePort = false }: Place): Promise<void> {
     const { passedAs, handle } = this.#take(name, host, port);
@@ -56,26 +59,29 @@ export class Listeners {
   /**
    * Receives packets; see {@link open}.
    *
-   * @throws the system's error when the address is taken or not ours
+   * @throws the system's error if the address is in use or not local
    */
   async openUdp(socket: UdpSocket, { host, port }: Place): Promise<void> {
     const { passedAs, handle } = this.#take('udp', host, port);
-    // Said at once of one that is there already.
+    // An inherited socket emits this immediately.
     const listening = once(socket, 'listening');
-    // Undocumented, but how Node itself gives a worker the sockets of others.
+    // Undocumented, but the way that Node itself gives sockets to a worker.
     if (handle === undefined) socket.bind({ address: host, port });
     else socket.bind(handle as BindOptions);
     await listening;
     this.#open.set(passedAs ?? placed('udp', host, socket.address().port), socket);
   }
 
-  /** Nothing more is opened: what the relay before had and this one has not is closed, since nobody would ever answer there. */
+  /**
+   * No more listeners will be opened: those that only the previous relay used are closed, since they would never be
+   * served.
+   */
   closeOthers(): void {
     for (const handle of this.#inherited.values()) handle.close?.();
     this.#inherited.clear();
   }
 
-  /** File descriptors of what is open, by what they are passed on as. */
+  /** File descriptors of open listeners, by the key they are handed over with. */
   get descriptors(): Map<string, number> {
     const found = new Map<string, number>();
     for (const [name, listener] of this.#open) {
@@ -85,7 +91,7 @@ export class Listeners {
     return found;
   }
 
-  /** @param port 0 for any of that host */
+  /** @param port 0 for any port of that host */
   #take(name: ListenerName, host: string, port: number): { passedAs?: string; handle?: Inherited } {
     const place = placed(name, host, port === 0 ? '' : port);
     for (const [passedAs, handle] of this.#inherited) {
@@ -102,7 +108,7 @@ function placed(name: ListenerName, host: string, port: number | ''): string {
   return `${name} ${host}:${port}`;
 }
 
-/** `null` when it is closed. */
+/** `null` if it is closed. */
 type SystemHandle = { readonly fd: number } | null;
 
 function handleOf(server: Server): SystemHandle {
@@ -110,7 +116,7 @@ function handleOf(server: Server): SystemHandle {
   return handle;
 }
 
-/** Node warns of `_handle` of these, and has nothing in its place. */
+/** Node deprecates `_handle` of these, but offers no alternative. */
 function udpHandle(socket: UdpSocket): SystemHandle {
   const state = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'state symbol',

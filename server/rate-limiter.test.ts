@@ -16,11 +16,11 @@ describe('RateLimiter', () => {
     return Array.from({ length: times }, () => limiter.take(account));
   }
 
-  it('lets a burst of 5 pass, then says how long to wait', () => {
+  it('accepts a burst of 5, then reports how long to wait', () => {
     assert.deepEqual(take(7), [0, 0, 0, 0, 0, 6, 6]);
   });
 
-  it('lets one more pass after the seconds it named, and not before', () => {
+  it('accepts one more after that time, but not before', () => {
     take(5);
     clock.advance(5999);
     assert.deepEqual(take(1), [1]);
@@ -28,7 +28,7 @@ describe('RateLimiter', () => {
     assert.deepEqual(take(2), [0, 6]);
   });
 
-  it('lets 10 a minute pass in the long run', () => {
+  it('accepts 10 a minute in the long run', () => {
     take(5);
     let passed = 0;
     for (let second = 0; second < 600; second += 1) {
@@ -38,13 +38,13 @@ describe('RateLimiter', () => {
     assert.equal(passed, 100);
   });
 
-  it('never saves up more than the burst', () => {
+  it('never accumulates more than the burst', () => {
     take(5);
     clock.advance(3_600_000);
     assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
   });
 
-  it('takes a token back, but no more than there is room for', () => {
+  it('returns a token, but not beyond the burst', () => {
     take(5);
     limiter.giveBack('a');
     assert.deepEqual(take(2), [0, 6]);
@@ -54,12 +54,12 @@ describe('RateLimiter', () => {
     assert.deepEqual(take(6, 'unknown'), [0, 0, 0, 0, 0, 6]);
   });
 
-  it('keeps accounts apart', () => {
+  it('limits accounts separately', () => {
     take(5, 'a');
     assert.deepEqual(take(1, 'b'), [0]);
   });
 
-  it('does not depend on a wall clock that is set', () => {
+  it('does not depend on changes of the wall clock', () => {
     take(5);
     clock.jump(3_600_000);
     assert.deepEqual(take(1), [6]);
@@ -72,7 +72,7 @@ describe('RateLimiter', () => {
     assert.equal(limiter.size, 1);
   });
 
-  it('keeps no more than 100,000 buckets, and forgets the one used longest ago', () => {
+  it('keeps at most 100,000 buckets, and forgets the least recently used one', () => {
     limiter.take('other');
     take(5);
     for (let count = 0; count < RATE_BUCKETS_MAX - 1; count += 1) limiter.take(String(count));

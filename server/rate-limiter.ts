@@ -13,22 +13,22 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** Limits who may create how often, on one relay or on several. */
+/** Limits the rate of create requests, on one relay or across several. */
 export interface CreateLimiter {
   /**
    * Takes a token.
    *
-   * @returns 0 when there was one, else the whole seconds after which there is one
+   * @returns 0 if there was one, otherwise the whole seconds until there is one
    */
   take(account: string): number | Promise<number>;
-  /** Gives back a token that was taken for nothing. */
+  /** Returns a token that was not needed. */
   giveBack(account: string): void | Promise<void>;
 }
 
 export class RateLimiter implements CreateLimiter {
   readonly #clock: Clock;
   readonly #burst: number;
-  /** ms in which one token grows back */
+  /** ms until one token is replenished */
   readonly #interval: number;
   /** Kept in the order of their last change, so that full ones are found at the front. */
   readonly #buckets = new Map<string, Bucket>();
@@ -39,7 +39,7 @@ export class RateLimiter implements CreateLimiter {
     this.#interval = 60_000 / rate.perMinute;
   }
 
-  /** Buckets in memory: those of the accounts that took a token within the time in which a full burst grows back. */
+  /** Buckets in memory: those of the accounts that took a token within the time that replenishes a full burst. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -55,14 +55,14 @@ export class RateLimiter implements CreateLimiter {
     return 0;
   }
 
-  /** Whether there is no token to take now. */
+  /** Whether there is currently no token. */
   isOut(account: string): boolean {
     return this.#tokensAt(this.#clock.monotonic(), this.#buckets.get(account)) < 1;
   }
 
   giveBack(account: string): void {
     const bucket = this.#buckets.get(account);
-    // It stays in its place: it is full again sooner than those after it, which only delays when it is forgotten.
+    // It keeps its position: it is full again sooner than those after it, which only delays its removal.
     if (bucket !== undefined) this.#buckets.set(account, { tokens: bucket.tokens + 1, at: bucket.at });
   }
 
@@ -76,7 +76,7 @@ export class RateLimiter implements CreateLimiter {
     if (oldest !== undefined) this.#buckets.delete(oldest);
   }
 
-  /** A full bucket is the same as none. */
+  /** A full bucket is equivalent to none. */
   #dropFull(now: number): void {
     for (const [account, bucket] of this.#buckets) {
       if (now - bucket.at < this.#burst * this.#interval) return;

@@ -31,24 +31,24 @@ import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { EndReason } from './tunnels/peers.ts';
 
 export interface RunningRelay {
-  /** where it listens */
+  /** its address */
   readonly url: string;
-  /** whether this is the first start, at which a key was made */
+  /** whether this is the first start, which created a key */
   readonly isNew: boolean;
-  /** Fulfilled when another relay has taken over; what is left is to be ended with {@link stop}. */
+  /** Fulfilled when another relay has taken over; end the rest with {@link stop}. */
   readonly replaced: Promise<unknown>;
   /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
   stop(deadlineMs: number): Promise<void>;
-  /** Cuts everything at once. */
+  /** Cuts everything immediately. */
   abort(): void;
-  /** Looks for a renewed certificate now; `undefined` without TLS. */
+  /** Checks for a renewed certificate now; `undefined` without TLS. */
   readonly reload: (() => void) | undefined;
 }
 
 /**
  * @param replaces whether it takes over from a relay that serves the same data folder and port, if there is one
- * @throws Error with a text for the operator when the database cannot be opened, the address cannot be bound, or the other
- *   relay goes on
+ * @throws Error with a text for the operator if the database cannot be opened, the address cannot be bound, or the
+ *   other relay continues
  */
 export async function startRelay(
   config: Config,
@@ -76,7 +76,7 @@ async function startParts(
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
-  /** Nobody is inside before the edge lets anybody in. */
+  /** There are no visitors before the edge exists. */
   const inside: { edge?: Edge } = {};
   const onAccess = (tunnel: LiveTunnel): void => {
     inside.edge?.review(tunnel);
@@ -103,7 +103,7 @@ async function startParts(
   };
   const maxSockets = CLIENT_SOCKETS_MAX;
   const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
-  // Before anybody comes: other relays can find what waits here only under a number of its own.
+  // Before the first visitors: other relays can only find connections that wait here once it has its own number.
   await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });
   const alone = config.cluster === undefined && takeover === undefined;
   const { names, verified } = domains;
@@ -118,7 +118,7 @@ async function startParts(
       ownSecondsLeft: certificates?.ownSecondsLeft,
     }),
   };
-  // Before the entrance, behind which a relay that takes over from another must not fail.
+  // Before the edge: after that, a relay that takes over from another must not fail.
   const metrics = config.metrics && (await startMetrics(config.metrics, census, log, listeners));
   const entrance = await setUpEdge(
     config,
@@ -151,14 +151,14 @@ async function startParts(
   const accessWatch = new AccessWatch(store, hub, service, clock, log);
   access.start(async () => {
     await accessWatch.follow();
-    // Those of an account that was removed are gone.
+    // Domains of an account that was removed are gone.
     domains.verified.review();
     for (const keys of accessKeys) await keys.reload();
     await tickets?.reload();
   });
   keyUses.start(hub);
 
-  /** A refusal goes back through the connection of the request. */
+  /** A refusal is sent back through the connection of the request. */
   function openHop(request: HopRequest, socket: Duplex): void {
     upgrades.openHop(request, socket).catch((error: unknown) => {
       const refusal = error instanceof ApiError ? error : unexpected(error);
@@ -181,7 +181,7 @@ async function startParts(
       state,
       log,
       adopt(socket, { id, ...peer }) {
-        // What is between the two relays has no reset, and Node offers one for TCP only.
+        // Connections between the two relays have no reset: Node offers one for TCP only.
         socket.resetAndDestroy = () => {
           takeover?.reset(socket, id);
           return socket;
@@ -199,7 +199,7 @@ async function startParts(
     log,
   );
   takeover?.onCounted((deltas) => service.countElsewhere(deltas));
-  // Before the relay that is replaced may end, which the service manager would take for the end of the service.
+  // Before the replaced relay may exit, which the service manager would treat as the end of the service.
   await operator.announce();
   takeover?.serving();
 
@@ -226,7 +226,7 @@ async function startParts(
     metrics?.close();
   }
 
-  // Once it is said that the relay listens.
+  // Once the relay has reported that it listens.
   setImmediate(() => void loadApi());
   const reload = certificate && (() => void certificate.reload());
   return { url, isNew: state.isNew, replaced: replaced.promise, stop, abort: () => edge.destroy(), reload };

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { TenantCache } from './tenant-cache.ts';
 
 describe('TenantCache', () => {
-  it('takes the oldest entry of the tenant with most of them when it is full', () => {
+  it('evicts the oldest entry of the tenant with the most when it is full', () => {
     const cache = new TenantCache<number>(4);
     cache.set('ann', 'a1', 1);
     for (const key of ['b1', 'b2', 'b3', 'b4', 'b5']) cache.set('bob', key, 2);
@@ -29,14 +29,14 @@ describe('TenantCache', () => {
     assert.equal(cache.get('key'), 3);
   });
 
-  it('never takes an entry from a tenant that has no more than its share', () => {
+  it('never evicts an entry of a tenant within its share', () => {
     const max = 12;
     const tenants = ['a', 'b', 'c', 'd'];
     const step = fc.record({ tenant: fc.constantFrom(...tenants), key: fc.nat(20) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const cache = new TenantCache<string>(max);
-        /** the latest keys of each, as many as nobody can take */
+        /** the latest keys of each tenant, as many as are safe from eviction */
         const safe = new Map<string, string[]>(tenants.map((tenant) => [tenant, []]));
         for (const { tenant, key } of steps) {
           const name = `${tenant}${key}`;

@@ -1,6 +1,6 @@
 /**
- * A cache whose room tenants share: when it is full, the tenant with the most entries loses its oldest one. So a tenant that
- * fills the cache evicts its own entries, and nobody else has to pay for what was forgotten.
+ * A cache with a capacity shared by tenants: when it is full, the tenant with the most entries loses its oldest one.
+ * So a tenant that fills the cache evicts its own entries, at no cost to the others.
  */
 
 interface Entry<V> {
@@ -13,9 +13,9 @@ export class TenantCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   /** keys of each tenant, oldest first */
   readonly #keys = new Map<string, Set<string>>();
-  /** tenants by how many entries they have, so that the largest one is found at once */
+  /** tenants by number of entries, so that the largest one is found immediately */
   readonly #tenants = new Map<number, Set<string>>();
-  /** how many the largest one has */
+  /** number of entries of the largest one */
   #most = 0;
 
   /** @param max entries of all tenants together */
@@ -32,7 +32,7 @@ export class TenantCache<V> {
   }
 
   /**
-   * Keeps a value; it replaces an earlier one of that key.
+   * Stores a value; it replaces an earlier one of that key.
    *
    * @param tenant whose share it uses
    * @param key unique among all tenants
@@ -53,7 +53,7 @@ export class TenantCache<V> {
     this.#most = 0;
   }
 
-  /** Of several tenants with the most entries, the one that wants another gives way itself. */
+  /** Of several tenants with the most entries, the one that adds another evicts its own. */
   #evictFor(tenant: string): void {
     const largest = this.#tenants.get(this.#most) ?? new Set();
     const [first = tenant] = largest;

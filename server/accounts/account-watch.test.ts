@@ -54,7 +54,7 @@ describe('AccessWatch', () => {
     assert.deepEqual([revoked, logged], [[[gone, 'revoked']], ['keys revoked']]);
   });
 
-  it('closes the sockets of a key whose time is over', async () => {
+  it('closes the sockets of an expired key', async () => {
     const { record } = await issueKey(test.store, clock, account, { ttl: 60 });
     keysInUse = [record.id];
     clock.advance(59_999);
@@ -65,7 +65,7 @@ describe('AccessWatch', () => {
     assert.deepEqual(revoked, [[record.id, 'expired']]);
   });
 
-  it('passes on what whoever runs the relay has said about tunnels', async () => {
+  it("applies operators' actions on tunnels", async () => {
     const [closed, suspended] = [aTunnel(account.id), aTunnel(account.id)];
     for (const tunnel of [closed, suspended]) await test.store.insertTunnel(tunnel);
     assert.equal(await test.store.orderClose({ ...closed, heldUntil: 0 }, 5), true);
@@ -77,7 +77,7 @@ describe('AccessWatch', () => {
     assert.deepEqual(orders, [said]);
   });
 
-  it('tells tunnels when the plan of their account has changed', async () => {
+  it('updates tunnels when the plan of their account has changed', async () => {
     accountIds = [account.id];
     await test.store.setPlan('acme', 'team');
     await watch.follow();
@@ -93,7 +93,7 @@ describe('AccessWatch', () => {
     assert.deepEqual(updated, [other]);
   });
 
-  it('asks the store in batches', async () => {
+  it('queries the store in batches', async () => {
     const key = await aKey();
     const unknown = Array.from({ length: 2 * ACCESS_BATCH }, (_, index) => `unknown-${index}`);
     keysInUse = [...unknown, key];
@@ -104,7 +104,7 @@ describe('AccessWatch', () => {
     );
   });
 
-  it('takes nothing away while the store fails', async () => {
+  it('changes nothing while the store fails', async () => {
     [keysInUse, accountIds] = [['unknown'], ['unknown']];
     test.down = true;
     await assert.rejects(watch.follow(), StoreError);
@@ -135,7 +135,7 @@ describe('PolledAccessFeed', () => {
 
   async function look(): Promise<number> {
     clock.advance(ACCESS_POLL_MS);
-    // A look has ended when nothing of it is queued any more.
+    // A check has ended when nothing of it is queued.
     await new Promise((resolve) => setImmediate(resolve));
     return calls;
   }

@@ -1,6 +1,6 @@
 /**
- * Applies to live tunnels and sockets what was administered while the relay runs, and that the time of a key is over. It compares what is in use with what is
- * stored, so it does not matter what the change was, nor whether one was missed.
+ * Applies admin actions and the expiry of keys to live tunnels and sockets. It compares what is in use with the store,
+ * so it does not matter what the change was, or whether one was missed.
  */
 import type { KeyEnd } from '../../shared/control.ts';
 import { batches } from '../batches.ts';
@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 /** Sockets by the keys they were opened with. */
 export interface KeyUsers {
   keysInUse(): Iterable<string>;
-  /** These keys are no longer valid, for that reason. */
+  /** These keys are no longer valid, for the given reason. */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void;
 }
 
@@ -23,7 +23,7 @@ export interface AccountUsers {
   accountIds(): Iterable<string>;
   updateAccount(account: AccountRecord): void;
   endAccount(accountId: string): void;
-  /** What whoever runs the relay has said about tunnels. */
+  /** Operators' actions on tunnels. */
   followOrders(orders: TunnelOrders): void;
 }
 
@@ -48,7 +48,7 @@ export class AccessWatch {
     this.#log = log;
   }
 
-  /** @throws StoreError after everything was applied that the store could tell */
+  /** @throws StoreError after applying everything that the store could provide */
   readonly follow = async (): Promise<void> => {
     await this.#followKeys();
     await this.#followAccounts();
@@ -78,21 +78,21 @@ export class AccessWatch {
 }
 
 /*
- * How a running relay learns that another program has revoked keys, or changed or removed accounts. A store that can notify,
- * or a message bus, would be another implementation.
+ * How a running relay learns that another program has revoked keys, or changed or removed accounts. A store that can
+ * notify, or a message bus, would be another implementation.
  */
 
 export interface AccessFeed {
   /**
-   * Begins to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
+   * Starts to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
    * StoreError.
    */
   start(onChange: () => Promise<void>): void;
-  /** Stops calling it; fulfilled when no call is under way any more. */
+  /** Stops calling it; fulfilled when no call is in progress. */
   stop(): Promise<void>;
 }
 
-/** Looks at the store's revision every {@link ACCESS_POLL_MS}. */
+/** Checks the store's revision every {@link ACCESS_POLL_MS}. */
 export class PolledAccessFeed implements AccessFeed {
   readonly #store: Pick<Store, 'accessRevision'>;
   readonly #clock: Clock;
@@ -123,7 +123,7 @@ export class PolledAccessFeed implements AccessFeed {
       if (revision !== this.#seen) await onChange();
       this.#seen = revision;
     } catch (error) {
-      // The store itself reports that it fails; the next look makes up for this one.
+      // The store itself reports the failure; the next check catches up.
       if (!(error instanceof StoreError)) throw error;
     }
     if (this.#timer !== undefined) this.start(onChange);

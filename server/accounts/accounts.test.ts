@@ -5,7 +5,7 @@ import { PLAN_RULES, ttlLimitsOf } from './accounts.ts';
 const DAY = 24 * 3600;
 
 describe('plans', () => {
-  it('allow no less the higher they are', () => {
+  it('allow more the higher they are', () => {
     const ascending = PLANS.map((plan) => PLAN_RULES[plan]);
     for (const limit of ['maxTunnels', 'maxConnections', 'maxTtl'] as const) {
       const values = ascending.map((rules) => rules[limit] ?? Infinity);
@@ -16,7 +16,7 @@ describe('plans', () => {
     }
   });
 
-  it('share the longest ttl with the relay: the smaller counts', () => {
+  it('limit the longest ttl together with the relay: the smaller value applies', () => {
     assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7 * DAY }).maxTtl, DAY);
     assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7200 }).maxTtl, 7200);
     assert.equal(ttlLimitsOf('dev', { defaultTtl: 3600, maxTtl: 7 * DAY }).maxTtl, 7 * DAY);

@@ -1,4 +1,7 @@
-/** Creates accounts and keys. What a relay creates itself, for its first start, is in the audit log as an act of `relay`. */
+/**
+ * Creates accounts and keys. Whatever a relay creates itself at its first start is in the audit log as an action of
+ * `relay`.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Plan, TtlLimits } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
@@ -12,7 +15,7 @@ export interface NewAccount {
   readonly subdomain: string | null;
 }
 
-/** @throws ConflictError when the name or the subdomain is taken */
+/** @throws ConflictError if the name or the subdomain is taken */
 export async function createAccount(
   store: Store,
   clock: Pick<Clock, 'now'>,
@@ -39,13 +42,13 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
-/** What a new key is for. */
+/** Properties of a new key. */
 export interface NewKey {
-  /** for people; none unless given */
+  /** for people; none by default */
   readonly label?: string;
-  /** seconds for which it is good; without end unless given */
+  /** seconds that it is valid; unlimited by default */
   readonly ttl?: number | undefined;
-  /** everything of its account unless given */
+  /** its whole account by default */
   readonly scope?: KeyScope;
   /** the key to use instead of a random one */
   readonly key?: string;
@@ -54,7 +57,7 @@ export interface NewKey {
 /**
  * Creates a key for an account and stores its hash.
  *
- * @throws ConflictError when that key exists
+ * @throws ConflictError if that key exists
  */
 export async function issueKey(
   store: Store,
@@ -89,26 +92,26 @@ export function newKey(
   return { key, record };
 }
 
-/* What each plan allows (docs/protocol.md section 3.6), as data. A running relay follows a changed plan. */
+/* The limits of each plan (docs/protocol.md section 3.6), as data. A running relay applies changes of plans. */
 
 export interface PlanRules {
-  /** as people write it */
+  /** for people */
   readonly title: string;
-  /** Whether a tunnel may ask for its name. */
+  /** Whether a tunnel may request its name. */
   readonly customNames: boolean;
-  /** Live tunnels at a time; `null`: unlimited */
+  /** Simultaneous live tunnels; `null`: unlimited */
   readonly maxTunnels: number | null;
   /** Open inbound connections of each tunnel, including those that wait for the client; `null`: unlimited */
   readonly maxConnections: number | null;
-  /** Domains, those that are not verified included; `null`: unlimited */
+  /** Domains, including unverified ones; `null`: unlimited */
   readonly maxDomains: number | null;
-  /** The longest life of a tunnel, counted from now, in seconds; `null`: what the relay allows */
+  /** The longest life of a tunnel, counted from now, in seconds; `null`: the relay's limit */
   readonly maxTtl: number | null;
 }
 
 /**
- * `free` is for strangers: enough for a site under development, too little for production. `dev` is what the first account of
- * a relay gets, so its numbers only stop what has run away. `team` is trusted.
+ * `free` is for strangers: enough for a site under development, too little for production. `dev` is the plan of a
+ * relay's first account, so its limits only stop runaway programs. `team` is trusted.
  */
 export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
   free: {
@@ -138,8 +141,8 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
 };
 
 /**
- * @param relay what the relay allows everybody
- * @returns what it allows an account on the plan: the smaller of both
+ * @param relay the relay's limits for every account
+ * @returns the limits for an account on the plan: the smaller of both
  */
 export function ttlLimitsOf(plan: Plan, relay: TtlLimits): TtlLimits {
   const maxTtl = Math.min(relay.maxTtl, PLAN_RULES[plan].maxTtl ?? Infinity);

@@ -13,7 +13,7 @@ import {
 } from './api-keys.ts';
 
 describe('API keys', () => {
-  it('are made as the protocol says, no two alike', () => {
+  it('are generated as the protocol specifies, no two alike', () => {
     const keys = new Set(Array.from({ length: 100 }, () => generateKey()));
     assert.equal(keys.size, 100);
     for (const key of keys) assert.match(key, API_KEY_PATTERN);
@@ -47,7 +47,7 @@ describe('the scope of a key', () => {
     [{ kind: 'tunnel', name: 'other' }, 'other', false, false],
   ];
 
-  it('is all, or one tunnel, or none', () => {
+  it('is the whole account, one tunnel, or none', () => {
     for (const [scope, shown, web, unnamed] of rows) {
       assert.deepEqual(
         [shownScope(scope), reachesTunnel(scope, 'web'), reachesTunnel(scope, '')],
@@ -56,7 +56,7 @@ describe('the scope of a key', () => {
     }
   });
 
-  it('makes other tunnels look as if they were not there, and says what the key is good for', () => {
+  it('makes other tunnels look nonexistent, and names the tunnel that the key is for', () => {
     assert.throws(() => mustReach({ kind: 'tunnel', name: 'web' }, 'shop'), { status: 404 });
     assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /good for the tunnel "web" only/);
     assert.match(outOfScope({ kind: 'admin' }).message, /good for administration only/);

@@ -44,7 +44,7 @@ describe('Authenticator', () => {
   }
 
   for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Basic eDp5', 'Bearercvt_', 'Bearer\tx']) {
-    it(`takes ${JSON.stringify(authorization)} for a missing key`, async () => {
+    it(`treats ${JSON.stringify(authorization)} as a missing key`, async () => {
       const { status, message, headers } = await refusal(authorization);
       assert.deepEqual(
         [status, message, headers],
@@ -58,7 +58,7 @@ describe('Authenticator', () => {
     assert.deepEqual([status, message, headers], [401, 'invalid api key', { 'WWW-Authenticate': 'Bearer' }]);
   });
 
-  it('refuses a key from the moment its time is over', async () => {
+  it('refuses a key from the moment it expires', async () => {
     const { key: shortLived } = await issueKey(test.store, clock, account, { ttl: 60 });
     clock.advance(59_999);
     await authenticator.authenticate(`Bearer ${shortLived}`);
@@ -66,7 +66,7 @@ describe('Authenticator', () => {
     assert.equal((await refusal(`Bearer ${shortLived}`)).message, 'invalid api key');
   });
 
-  it('says which keys are used, and none that is wrong', async () => {
+  it('reports used keys, but not wrong ones', async () => {
     await authenticator.authenticate(`Bearer ${key}`);
     await refusal(`Bearer ${generateKey()}`);
     assert.deepEqual(used, [keyId]);
@@ -83,7 +83,7 @@ describe('Authenticator', () => {
     assert.deepEqual([status, headers], [503, { 'Retry-After': '1' }]);
   });
 
-  it('refuses a malformed key without asking the store', async () => {
+  it('refuses a malformed key without querying the store', async () => {
     test.down = true;
     for (const malformed of [
       'cvt_short',
@@ -105,7 +105,7 @@ describe('Authenticator', () => {
         assert.equal((await wrong()).status, 401);
     }
 
-    it('refuses more than 30, until there is time for another, and does not count those of other addresses', async () => {
+    it('refuses more than 30, until another is allowed, and does not count those of other addresses', async () => {
       await tooMany();
       const { status, message, headers } = await wrong();
       assert.deepEqual(
@@ -118,18 +118,18 @@ describe('Authenticator', () => {
       assert.deepEqual([(await wrong()).status, (await wrong()).status], [401, 429]);
     });
 
-    it('counts those that come at the same time', async () => {
+    it('counts simultaneous ones', async () => {
       const all = await Promise.all(Array.from({ length: 100 }, wrong));
       assert.equal(all.filter(({ status }) => status === 401).length, WRONG_KEYS_PER_MINUTE);
     });
 
-    it('does not tell right keys from wrong ones, neither in its response nor by asking the store', async () => {
+    it('does not distinguish right keys from wrong ones, in its response or by querying the store', async () => {
       await tooMany();
       test.down = true;
       assert.deepEqual(await refusal(`Bearer ${key}`, HOME), await wrong());
     });
 
-    it('takes one that was right before, for as long as it is valid', async () => {
+    it('accepts a key that was valid before, for as long as it is valid', async () => {
       await authenticator.authenticate(`Bearer ${key}`, '203.0.113.10');
       await tooMany();
       assert.equal((await authenticator.authenticate(`Bearer ${key}`, HOME)).keyId, keyId);
@@ -138,7 +138,7 @@ describe('Authenticator', () => {
       assert.equal((await refusal(`Bearer ${key}`, HOME)).status, 429);
     });
 
-    it('does not count right ones, nor any while the store fails', async () => {
+    it('does not count valid keys, nor any while the store fails', async () => {
       for (let count = 0; count < 2 * WRONG_KEYS_PER_MINUTE; count += 1) {
         const { key: another } = await issueKey(test.store, clock, account);
         await authenticator.authenticate(`Bearer ${another}`, HOME);
@@ -149,7 +149,7 @@ describe('Authenticator', () => {
       assert.equal((await wrong()).status, 401);
     });
 
-    it('remembers 10,000 right ones', async () => {
+    it('remembers 10,000 valid keys', async () => {
       const owner: KeyOwner = { account, keyId, hash: '', expiresAt: null, scope: { kind: 'all' } };
       const store = {
         findKeyOwner: (hash: string) => Promise.resolve(isRight ? { ...owner, hash } : undefined),
@@ -189,7 +189,7 @@ describe('KeyUses', () => {
     uses.start(users);
   });
 
-  it('tells the store after 30 s, once for any number of uses, and not again', async () => {
+  it('writes to the store after 30 s, once for any number of uses, and not again', async () => {
     for (let count = 0; count < 1000; count += 1) uses.note('a');
     uses.note('b');
     clock.advance(KEY_USES_FLUSH_MS - 1);
@@ -202,7 +202,7 @@ describe('KeyUses', () => {
     assert.equal(told.length, 1);
   });
 
-  it('takes a key for used as long as something is open that was opened with it', async () => {
+  it('counts a key as used as long as anything that was opened with it is open', async () => {
     inUse = ['a'];
     for (let count = 0; count < 2; count += 1) {
       clock.advance(KEY_USES_FLUSH_MS);
@@ -214,7 +214,7 @@ describe('KeyUses', () => {
     );
   });
 
-  it('tells a store that has failed the next time, and the rest at the end', async () => {
+  it('retries after the store has failed, and writes the rest at the end', async () => {
     isDown = true;
     uses.note('a');
     clock.advance(KEY_USES_FLUSH_MS);

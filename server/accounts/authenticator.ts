@@ -1,4 +1,4 @@
-/** Finds whose request it is: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
+/** Authenticates requests: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { batches } from '../batches.ts';
@@ -19,12 +19,12 @@ export class Authenticator {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #uses: Pick<KeyUses, 'note'>;
-  /** by address, keys that were presented and not known to be right */
+  /** by address, presented keys that were not known to be valid */
   readonly #strangers: RateLimiter;
-  /** hashes of keys that were right the last time, the most recent at the end */
+  /** hashes of keys that were recently valid, the most recent at the end */
   readonly #known = new Set<string>();
 
-  /** @param uses told of each key that was right */
+  /** @param uses called with each valid key */
   constructor(store: Store, clock: Clock, uses: Pick<KeyUses, 'note'>) {
     this.#store = store;
     this.#clock = clock;
@@ -36,17 +36,17 @@ export class Authenticator {
   }
 
   /**
-   * Asks the store each time, so that a key is invalid from the moment it is revoked or its time is over.
+   * Queries the store each time, so that a key is invalid from the moment it is revoked or expires.
    *
    * @param authorization value of the `Authorization` field
    * @param address the address that wrong keys are counted for, if any
-   * @throws ApiError 401 for a missing or unknown key, 403 for one of a suspended account, 429 after too many wrong keys from the address, 503 when the store
-   *   fails
+   * @throws ApiError 401 for a missing or unknown key, 403 for one of a suspended account, 429 after too many wrong
+   *   keys from the address, 503 if the store fails
    */
   async authenticate(authorization: string | undefined, address?: string): Promise<KeyOwner> {
     const hash = this.hashOf(authorization);
-    // One misconfigured program must not lock out an office, so keys that were right before are not counted. All others are
-    // refused unseen, so that neither the response nor its time tells whether one is right.
+    // One misconfigured program must not lock out an office, so keys that were valid before are not counted. All
+    // others are refused without a check, so that neither the response nor its time reveals whether one is valid.
     const counted = this.#known.has(hash) ? undefined : address;
     if (counted !== undefined) this.#count(counted);
     const found = await this.#find(hash).catch((error: unknown) => {
@@ -64,7 +64,7 @@ export class Authenticator {
   }
 
   /**
-   * The hash of the presented key, which need not exist.
+   * The hash of the presented key, which may not exist.
    *
    * @param authorization value of the `Authorization` field
    * @throws ApiError 401 for a missing or malformed key
@@ -77,7 +77,7 @@ export class Authenticator {
     return hashKey(key);
   }
 
-  /** Looked up by its hash: the time depends on bits that nobody can choose, not on how much of a key is right. */
+  /** Looked up by its hash: the time depends on bits that cannot be chosen, not on how much of a key is right. */
   async #find(hash: string): Promise<KeyOwner | undefined> {
     const owner = await orUnavailable(this.#store.findKeyOwner(hash));
     if (owner === undefined || !sameHash(owner.hash, hash)) return undefined;
@@ -85,7 +85,7 @@ export class Authenticator {
     return isOver ? undefined : owner;
   }
 
-  /** Before the store is asked: requests at the same time must count, too. */
+  /** Before the store is queried: simultaneous requests must also count. */
   #count(address: string): void {
     const wait = this.#strangers.take(address);
     if (wait > 0) throw new ApiError(API_ERRORS.tooManyWrongKeys, { 'Retry-After': String(wait) });
@@ -103,12 +103,12 @@ export class Authenticator {
   }
 }
 
-/* When keys were used last, told to the store now and then: no request waits for it, or costs a write of its own. */
+/* When keys were last used, written to the store periodically: no request waits for it, or costs a write of its own. */
 
 export class KeyUses {
   readonly #store: Pick<Store, 'markKeysUsed'>;
   readonly #clock: Clock;
-  /** ids of keys that the store has not been told of */
+  /** ids of keys whose use is not stored yet */
   #used = new Set<string>();
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -124,9 +124,9 @@ export class KeyUses {
   }
 
   /**
-   * Begins to tell the store, every {@link KEY_USES_FLUSH_MS}.
+   * Starts to write to the store, every {@link KEY_USES_FLUSH_MS}.
    *
-   * @param users whose keys are in use for as long as something is open
+   * @param users whose keys count as used while anything is open
    */
   start(users: Pick<KeyUsers, 'keysInUse'>): void {
     this.#timer = this.#clock.setTimeout(() => {
@@ -134,7 +134,7 @@ export class KeyUses {
     }, KEY_USES_FLUSH_MS);
   }
 
-  /** Tells the store what is left; a store that fails is not told. */
+  /** Writes the rest to the store; it is lost if the store fails. */
   async stop(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;

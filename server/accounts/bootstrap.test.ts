@@ -13,7 +13,7 @@ function nowhere(): never {
 describe('ensureKey', () => {
   const clock = new FakeClock();
   let store: Store;
-  /** the key the operator was given */
+  /** the keys handed to the operator */
   let handed: string[];
   const handOut = (key: string): void => void handed.push(key);
 
@@ -22,13 +22,13 @@ describe('ensureKey', () => {
     handed = [];
   });
 
-  it('makes a key for the account "default", on the Dev plan, if there is none', async () => {
+  it('creates a key for the account "default", on the Dev plan, if there is none', async () => {
     await ensureKey(store, clock, undefined, handOut);
     const owner = await store.findKeyOwner(hashKey(handed[0] ?? assert.fail('no key was made')));
     assert.deepEqual([owner?.account.name, owner?.account.plan], ['default', 'dev']);
   });
 
-  it('records what it makes as acts of the relay', async () => {
+  it('records its creations as actions of the relay', async () => {
     await ensureKey(store, clock, undefined, handOut);
     const acts = await store.listAudit(9);
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('ensureKey', () => {
     );
   });
 
-  it('does not bring a key back that was removed with its account', async () => {
+  it('does not restore a key that was removed with its account', async () => {
     const key = generateKey();
     await ensureKey(store, clock, key, handOut);
     await store.removeAccount('default', 0);
@@ -45,20 +45,20 @@ describe('ensureKey', () => {
     assert.equal(await store.findKeyOwner(hashKey(key)), undefined);
   });
 
-  it('makes it only once', async () => {
+  it('creates it only once', async () => {
     await ensureKey(store, clock, undefined, handOut);
     await ensureKey(store, clock, undefined, handOut);
     assert.equal(handed.length, 1);
   });
 
-  it('makes another one at the next start if the operator could not be given it', async () => {
+  it('creates another one at the next start if it could not be handed to the operator', async () => {
     await assert.rejects(ensureKey(store, clock, undefined, nowhere), /the disk is full/);
     assert.equal(await store.hasKeys(), false);
     await ensureKey(store, clock, undefined, handOut);
     assert.equal(handed.length, 1);
   });
 
-  it('makes none if there is a key already', async () => {
+  it('creates none if there is already a key', async () => {
     const account = anAccount();
     await store.insertAccount(account);
     await issueKey(store, clock, account);
@@ -80,7 +80,7 @@ describe('ensureKey', () => {
     assert.equal((await store.listKeys(0)).length, 1);
   });
 
-  it('does not bring a revoked key back', async () => {
+  it('does not restore a revoked key', async () => {
     const key = generateKey();
     await ensureKey(store, clock, key, handOut);
     const { keyId } = (await store.findKeyOwner(hashKey(key))) ?? assert.fail();

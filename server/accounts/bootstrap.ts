@@ -1,4 +1,4 @@
-/** The first key, so that a fresh relay can be used at once (docs/operating.md). */
+/** The first key, so that a fresh relay can be used immediately (docs/operating.md). */
 import type { Clock } from '../clock.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { ConflictError } from '../store/store-errors.ts';
@@ -14,15 +14,15 @@ export class RevokedKeyError extends Error {
   }
 }
 
-/** It gets no subdomain: the operator decides which label it should have. */
+/** Without a subdomain: the operator decides which label it should have. */
 const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as const;
 
 /**
  * Makes sure that there is a key.
  *
  * @param configured the key to create, if the operator set one
- * @param handOut gives the operator a new key, made if there is none. It is called before the key is stored: once a key is
- *   stored, seen or not, the relay makes no other by itself
+ * @param handOut gives the operator a new key, if there was none. It is called before the key is stored: once a key is
+ *   stored, seen or not, the relay creates no other by itself
  * @throws RevokedKeyError, or what `handOut` throws, with no key stored
  */
 export async function ensureKey(

@@ -26,7 +26,7 @@ describe('Invitations', () => {
 
   afterEach(() => test.store.close());
 
-  it('give a key with the name of the machine as its label, and keep who got it', async () => {
+  it('create a key labelled with the name of the machine, and record who got it', async () => {
     const { key, record } = await invitations.take(token, 'laptop', undefined);
     assert.equal((await test.store.findKeyOwner(hashKey(key)))?.account.name, 'acme');
     assert.equal((await test.store.listKeys(0))[0]?.label, 'laptop');
@@ -35,7 +35,7 @@ describe('Invitations', () => {
     assert.equal(act?.detail, `key ${record.hint}…, "laptop"`);
   });
 
-  it('are looked at as often as one likes, and taken once', async () => {
+  it('can be viewed any number of times, and accepted once', async () => {
     for (let looks = 0; looks < 3; looks += 1)
       assert.equal((await invitations.find(token, undefined)).account.name, 'acme');
     await invitations.take(token, '', undefined);
@@ -44,14 +44,14 @@ describe('Invitations', () => {
     assert.equal((await test.store.listKeys(0)).length, 1);
   });
 
-  it('go to one of those who take them at once', async () => {
+  it('are accepted by only one of two simultaneous requests', async () => {
     const takes = Array.from({ length: 5 }, () => invitations.take(token, '', undefined));
     const results = await Promise.allSettled(takes);
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
     assert.equal((await test.store.listKeys(0)).length, 1);
   });
 
-  it('end', async () => {
+  it('expire', async () => {
     clock.advance(DAY_SECONDS * 1000 - 1);
     await invitations.find(token, undefined);
     clock.advance(1);
@@ -59,7 +59,7 @@ describe('Invitations', () => {
     assert.deepEqual(await test.store.listInvitations(clock.now()), []);
   });
 
-  it('are good for nobody while their account is suspended, or once they are revoked', async () => {
+  it('are invalid while their account is suspended, or once they are revoked', async () => {
     await test.store.setSuspension('acme', 'x');
     assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
     await test.store.setSuspension('acme', null);
@@ -69,19 +69,19 @@ describe('Invitations', () => {
     assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
   });
 
-  it('go with their account', async () => {
+  it('are removed with their account', async () => {
     await test.store.removeAccount('acme', 0);
     assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
   });
 
-  it('are not asked for in the store with what cannot be one', async () => {
+  it('are not looked up in the store with an invalid token', async () => {
     test.down = true;
     for (const wrong of ['', 'x', `${token}x`, token.replace(/.$/, '%')])
       assert.equal(await refusal(invitations.find(wrong, undefined)), 404);
     assert.equal(await refusal(invitations.find(token, undefined)), 503);
   });
 
-  it('lets an address look 30 times a minute', async () => {
+  it('can be viewed 30 times a minute by one address', async () => {
     for (let looks = 0; looks < INVITE_TRIES_PER_MINUTE; looks += 1)
       await invitations.find(token, '192.0.2.1');
     assert.equal(await refusal(invitations.find(token, '192.0.2.1')), 429);

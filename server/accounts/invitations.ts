@@ -1,4 +1,7 @@
-/** Invitations: addresses with which somebody gets a key of an account without anybody passing it on (docs/protocol.md section 13). */
+/**
+ * Invitations: addresses that give their recipient a key of an account, so that no key has to be sent
+ * (docs/protocol.md section 13).
+ */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/invitations.ts';
@@ -11,7 +14,7 @@ import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type IssuedKey, newKey } from './accounts.ts';
 
-/** Bytes: nobody guesses one, and an address with it fits into one line of a mail. */
+/** Bytes: too many to guess, and an address with them fits into one line of a mail. */
 const TOKEN_BYTES = 24;
 
 /** An invitation that is not stored yet. The token is known only here. */
@@ -28,7 +31,7 @@ export function newInvitation(clock: Pick<Clock, 'now'>, account: AccountRecord,
   return { token, record: { id: randomUUID(), accountId: account.id, hash: hashOf(token), ...times } };
 }
 
-/** A key that somebody got for an invitation. */
+/** A key created by accepting an invitation. */
 export interface TakenInvitation extends IssuedKey {
   readonly account: AccountRecord;
 }
@@ -41,7 +44,7 @@ export interface InvitationsOptions {
 
 export class Invitations {
   readonly #options: InvitationsOptions;
-  /** by address: looks and tries, right or wrong */
+  /** by address: views and attempts, valid or not */
   readonly #tries: RateLimiter;
 
   constructor(options: InvitationsOptions) {
@@ -51,10 +54,10 @@ export class Invitations {
   }
 
   /**
-   * Looks at an invitation, which stays what it is.
+   * Looks up an invitation without changing it.
    *
-   * @param address whose tries are counted, if any
-   * @throws ApiError 404 for one that is unknown, taken or over; 429; 503
+   * @param address whose attempts are counted, if any
+   * @throws ApiError 404 for an unknown, accepted or expired one; 429; 503
    */
   async find(token: string, address: string | undefined): Promise<OpenInvitation> {
     const { store, clock } = this.#options;
@@ -67,7 +70,7 @@ export class Invitations {
   }
 
   /**
-   * Takes an invitation for a new key of its account. It is stored when this is fulfilled.
+   * Exchanges an invitation for a new key of its account. It is stored when this is fulfilled.
    *
    * @param machine the key's label
    * @throws ApiError as {@link find} does

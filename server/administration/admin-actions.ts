@@ -1,6 +1,6 @@
 /**
- * What whoever runs the relay can do to accounts, keys and tunnels, whether on the command line or through the API. Each act is
- * kept with who did it before it is acknowledged; relays that serve follow within a second.
+ * Admin actions on accounts, keys and tunnels, from the command line or through the API. Each action is recorded with
+ * its actor before it is acknowledged; running relays apply it within a second.
  */
 import { randomUUID } from 'node:crypto';
 import { NAME_PATTERN, TTL_MIN_SECONDS } from '../../shared/constraints.ts';
@@ -24,7 +24,7 @@ import type {
 import type { ActOperation, Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/standalone-tunnels.ts';
 
-/** What was named is not there. */
+/** The named object does not exist. */
 export class NotThereError extends Error {
   readonly kind: 'account' | 'key' | 'tunnel' | 'invite';
   readonly subject: string;
@@ -40,21 +40,21 @@ export class NotThereError extends Error {
 export interface AdministrationOptions {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'setTimeout'>;
-  /** seconds for which the name of an ended tunnel stays with its account */
+  /** seconds that the name of an ended tunnel is reserved for its account */
   readonly nameHold: number;
-  /** who acts: see {@link AuditRecord} */
+  /** the actor: see {@link AuditRecord} */
   readonly by: Pick<AuditRecord, 'actor' | 'accountId'>;
 }
 
 export interface WantedAccounts {
   readonly names: readonly string[];
   readonly plan: Plan;
-  /** of the one account, if it is one */
+  /** of the account, if there is only one */
   readonly subdomain: string | null;
   readonly withKeys: boolean;
 }
 
-/** An account that was made, with its key if it got one. */
+/** A new account, with its key if it got one. */
 export interface MadeAccount {
   readonly account: AccountRecord;
   readonly key: string | undefined;
@@ -66,8 +66,8 @@ export interface OwnedKey extends IssuedKey {
 }
 
 /**
- * Every method throws StoreError, NotThereError for an unknown name or id, and FullError when the actor has no room for
- * more entries in the audit log. Each act is stored in one transaction with its entry.
+ * Every method throws StoreError, NotThereError for an unknown name or id, and FullError if the actor may add no more
+ * entries to the audit log. Each action is stored in one transaction with its entry.
  */
 export class Administration {
   readonly #store: Store;
@@ -83,9 +83,9 @@ export class Administration {
   }
 
   /**
-   * Makes accounts, all or none.
+   * Creates accounts, all or none.
    *
-   * @throws ConflictError when a name or the subdomain is taken
+   * @throws ConflictError if a name or the subdomain is taken
    */
   async createAccounts({ names, plan, subdomain, withKeys }: WantedAccounts): Promise<MadeAccount[]> {
     const made = names.map((name) => {
@@ -116,7 +116,7 @@ export class Administration {
     return there('account', name, account);
   }
 
-  /** @throws ConflictError when the subdomain is taken */
+  /** @throws ConflictError if the subdomain is taken */
   async setSubdomain(name: string, subdomain: string | null): Promise<AccountRecord> {
     const entry = ['account.set-subdomain', name, subdomain ?? 'none'] as const;
     return there(
@@ -151,7 +151,7 @@ export class Administration {
     return { ...issued, account };
   }
 
-  /** @param account name of the only one whose keys are wanted */
+  /** @param account name of the only account whose keys are listed */
   async listKeys(account?: string): Promise<KeyListing[]> {
     if (account !== undefined) await this.account(account);
     return await this.#store.listKeys(this.#clock.now(), account);
@@ -169,9 +169,9 @@ export class Administration {
   }
 
   /**
-   * Tunnels that are alive, oldest first.
+   * Live tunnels, oldest first.
    *
-   * @param account name of the only one whose tunnels are wanted
+   * @param account name of the only account whose tunnels are listed
    */
   async listTunnels(account?: string): Promise<OwnedTunnel[]> {
     const owner = account === undefined ? undefined : await this.account(account);
@@ -180,9 +180,9 @@ export class Administration {
   }
 
   /**
-   * Addresses of tunnels that ended while they were suspended: nobody gets them until {@link resumeTunnel}.
+   * Addresses of tunnels that ended while they were suspended: they are reserved until {@link resumeTunnel}.
    *
-   * @param account name of the only one whose addresses are wanted
+   * @param account name of the only account whose addresses are listed
    */
   async listSuspendedNames(account?: string): Promise<SuspendedName[]> {
     const names = await this.#store.suspendedNames();
@@ -221,11 +221,11 @@ export class Administration {
   }
 
   /**
-   * Invites people to an account, which is made if it is not there.
+   * Invites people to an account, which is created if it does not exist.
    *
-   * @param plan of an account that is made
-   * @param ttl seconds for which they are good
-   * @returns as many as are asked for
+   * @param plan of a new account
+   * @param ttl seconds that the invitations are valid
+   * @returns as many as requested
    */
   async invite(
     name: string,
@@ -243,7 +243,7 @@ export class Administration {
     return invitations;
   }
 
-  /** Invitations that nobody has taken, oldest first. */
+  /** Open invitations, oldest first. */
   listInvitations(): Promise<OpenInvitation[]> {
     return this.#store.listInvitations(this.#clock.now());
   }
@@ -253,7 +253,7 @@ export class Administration {
     there('invite', id, wasOpen || undefined);
   }
 
-  /** The newest acts, oldest first. */
+  /** The newest actions, oldest first. */
   audit(limit: number): Promise<AuditRecord[]> {
     return this.#store.listAudit(limit);
   }
@@ -282,14 +282,14 @@ export class Administration {
     return there('tunnel', name, await this.#find(name));
   }
 
-  /** An id goes before a slug: no tunnel can take what is meant for another by being named like its id. */
+  /** An id takes precedence over a slug: no tunnel can receive another's actions by being named like its id. */
   async #find(name: string): Promise<OwnedTunnel | undefined> {
     const byId = looksLikeId(name) ? await this.#store.findTunnel(name) : undefined;
     const found = byId ?? (await this.#store.findTunnelsBySlug([name]))[0];
     return found === undefined || found.tunnel.expiresAt <= this.#clock.now() ? undefined : found;
   }
 
-  /** Wall time in ms until which the name of a tunnel that ends now stays with its account. */
+  /** Wall time in ms until which the name of a tunnel that ends now is reserved for its account. */
   #heldUntil(): number {
     return this.#clock.now() + this.#nameHold * 1000;
   }
@@ -319,33 +319,36 @@ async function all(store: Store): Promise<OwnedTunnel[]> {
   return found;
 }
 
-/* What whoever administers may give, on the command line and through the API alike: each rule with its words. */
+/* Rules for values that operators enter, on the command line and through the API alike, each with its message. */
 
-/** Seconds for which an invitation is good unless something else is asked for. */
+/** Seconds that an invitation is valid by default. */
 export const INVITE_DEFAULT_TTL_SECONDS = 24 * 3600;
 
 export const REASON_RULE = `1-${REASON_MAX_LENGTH} characters, no control characters`;
 export const LABEL_RULE = `at most ${KEY_LABEL_MAX_LENGTH} characters, no control characters`;
 export const SCOPE_NAME_RULE = `the name of a tunnel: 2-63 lowercase letters, digits and hyphens, and none of ${SCOPE_WORDS.join(', ')}`;
 
-/** @returns why something is suspended, without spaces around it; `undefined` for what does not say why */
+/** @returns the reason of a suspension, trimmed; `undefined` for a value without a reason */
 export function readReason(given: unknown): string | undefined {
   if (typeof given !== 'string' || given.length > REASON_MAX_LENGTH || hasUnprintable(given))
     return undefined;
   return given.trim() === '' ? undefined : given.trim();
 }
 
-/** Whether a key may be called that. It is shown in terminals, and one that comes with an invitation is a stranger's. */
+/**
+ * Whether a text can be the label of a key. Labels are shown in terminals, and that of a key from an invitation is
+ * chosen by a stranger.
+ */
 export function isLabel(given: unknown): given is string {
   return typeof given === 'string' && given.length <= KEY_LABEL_MAX_LENGTH && !hasUnprintable(given);
 }
 
-/** Whether a key may be for the tunnel of that name only. */
+/** Whether a key can be limited to a tunnel of that name. */
 export function isScopeName(given: unknown): given is string {
   return typeof given === 'string' && NAME_PATTERN.test(given) && !SCOPE_WORDS.includes(given);
 }
 
-/** @returns seconds, from the shortest life that the relay knows to `max`; `undefined` for anything else */
+/** @returns seconds, from the shortest life that the relay supports to `max`; `undefined` for anything else */
 export function readTtl(given: unknown, max: number): number | undefined {
   const seconds = typeof given === 'string' ? parseDuration(given) : undefined;
   return seconds !== undefined && seconds >= TTL_MIN_SECONDS && seconds <= max ? seconds : undefined;
@@ -356,7 +359,7 @@ export function ttlRule(max: number): string {
   return `a duration from ${TTL_MIN_SECONDS}s to ${formatDuration(max)}, like 720h`;
 }
 
-/* Names that whoever runs the relay gives: of accounts, and of their subdomains. */
+/* Names that operators choose: of accounts, and of their subdomains. */
 
 /** Long enough for a person's or a team's name, on one line. */
 const ACCOUNT_NAME = /^\S(?:.{0,98}\S)?$/u;
@@ -373,7 +376,7 @@ export function isSubdomain(given: unknown): given is string {
   return typeof given === 'string' && NAME_PATTERN.test(given);
 }
 
-/** The names that are the relay's own. */
+/** Names reserved for the relay itself. */
 export interface OwnNames {
   readonly reservedNames: ReadonlySet<string>;
   readonly serviceDomain: string;
@@ -381,7 +384,7 @@ export interface OwnNames {
   readonly publicUrl: URL | undefined;
 }
 
-/** Whether no account may have the subdomain: visitors would take it for the relay's own. */
+/** Whether no account may have the subdomain: visitors would mistake it for the relay's own. */
 export function isReserved(
   subdomain: string,
   { reservedNames, serviceDomain, tunnelDomain, publicUrl }: OwnNames,

@@ -15,7 +15,7 @@ async function findings(checks: readonly Check[], clock = new FakeClock()) {
 }
 
 describe('lookAtAll', () => {
-  it('tells what was found and what to do, and leaves out what depends on what is broken', async () => {
+  it('reports findings and fixes, and skips checks that depend on a failed one', async () => {
     const { found, failed } = await findings([
       check('a', () => Promise.resolve('fine')),
       check('b', () => Promise.reject(new Fault('broken', 'Mend it.'))),

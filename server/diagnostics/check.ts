@@ -1,4 +1,4 @@
-/** A thing that `culvert-relay doctor` looks at, and what it finds. */
+/** A check of `culvert-relay doctor`, and its finding. */
 import { RELAY_TITLE } from '../../shared/constraints.ts';
 import type { Clock } from '../clock.ts';
 import { DIAGNOSIS_CHECK_MS } from '../limits.ts';
@@ -7,12 +7,12 @@ import { ask, type Question } from './http-probe.ts';
 export interface Check {
   /** stable, for `--json` */
   readonly name: string;
-  /** name of a check before it without which it says nothing */
+  /** name of an earlier check without which this one is meaningless */
   readonly needs?: string;
-  /** ms that it may take; {@link DIAGNOSIS_CHECK_MS} unless given */
+  /** its limit in ms; {@link DIAGNOSIS_CHECK_MS} by default */
   readonly limitMs?: number;
   /**
-   * @returns what was found, in a few words
+   * @returns the finding, in a few words
    * @throws Fault or Skipped
    */
   look(): Promise<string>;
@@ -20,7 +20,7 @@ export interface Check {
 
 /** Something is wrong. */
 export class Fault extends Error {
-  /** what to do, in sentences */
+  /** how to fix it, in sentences */
   readonly fix: string;
 
   constructor(why: string, fix: string, options?: ErrorOptions) {
@@ -29,7 +29,7 @@ export class Fault extends Error {
   }
 }
 
-/** There is nothing to look at, or no way to. */
+/** There is nothing to check, or no way to check it. */
 export class Skipped extends Error {}
 
 export interface Finding {
@@ -37,15 +37,15 @@ export interface Finding {
   readonly result: 'ok' | 'failed' | 'skipped';
   readonly ms: number;
   readonly detail: string;
-  /** what to do about a failure */
+  /** how to fix a failure */
   readonly fix?: string;
 }
 
 /**
- * Looks at one thing after the other, at each for as long as it may take.
+ * Runs one check after the other, each within its time limit.
  *
- * @param tell called with every finding as it comes
- * @returns names of the checks that have failed
+ * @param tell called with every finding as it arrives
+ * @returns names of the failed checks
  */
 export async function lookAtAll(
   checks: readonly Check[],
@@ -95,11 +95,11 @@ async function within<T>(clock: Pick<Clock, 'setTimeout'>, ms: number, promise: 
   }
 }
 
-/* What a relay says of itself: who answers something else is none. */
+/* Recognizes a relay by its description: a server with any other answer is not one. */
 
 /**
  * @returns the relay's version
- * @throws Error when what answers is no relay, or one that is not ready
+ * @throws Error if the answer is not from a relay, or the relay is not ready
  */
 export async function versionAt(question: Omit<Question, 'path'>): Promise<string> {
   const { status, text } = await ask({ ...question, path: '/v1/openapi.json' });

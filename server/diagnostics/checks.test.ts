@@ -32,8 +32,8 @@ async function ipv6(url: string, address: DnsAnswer): Promise<string> {
   return await look(checks, 'ipv6');
 }
 
-describe('the doctor of a relay', () => {
-  describe('looks at the clock', () => {
+describe('culvert-relay doctor', () => {
+  describe('checks the clock', () => {
     let other: Server;
 
     afterEach(() => void other.close());
@@ -50,18 +50,18 @@ describe('the doctor of a relay', () => {
       return await look(clusterChecks(config, clock), 'clock');
     }
 
-    it('and lets it differ by 10 s', async () => {
+    it('and accepts a difference of 10 s', async () => {
       assert.equal(await clockOff(10_000), 'as others have it');
     });
 
-    it('and not by more, either way', async () => {
+    it('and reports a larger one, in either direction', async () => {
       await assert.rejects(clockOff(11_000), { message: 'it is 11 s slow' });
       other.close();
       await assert.rejects(clockOff(-60_000), { message: 'it is 60 s fast' });
     });
   });
 
-  describe('looks at the last backup', () => {
+  describe('checks the last backup', () => {
     let folder: string;
 
     beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-test-'))));
@@ -78,17 +78,17 @@ describe('the doctor of a relay', () => {
       return await look(storeChecks({ database: { kind: 'sqlite', path } }, clock), 'backup');
     }
 
-    it('and finds one old after 7 days', async () => {
+    it('and reports one as old after 7 days', async () => {
       assert.equal(await backupOf(7), 'the last one was made 7 days ago');
       await assert.rejects(backupOf(8), (error) => error instanceof Fault && /8 days/.test(error.message));
     });
 
-    it('and says nothing about one that it does not know', async () => {
+    it('and skips an unknown one', async () => {
       await assert.rejects(backupOf(undefined), (error) => error instanceof Skipped);
     });
   });
 
-  describe('looks at IPv6', () => {
+  describe('checks IPv6', () => {
     let server: Server;
 
     beforeEach(async () => {
@@ -98,7 +98,7 @@ describe('the doctor of a relay', () => {
     });
     afterEach(() => void server.close());
 
-    it('where the DNS has addresses of it', async () => {
+    it('if the DNS has IPv6 addresses', async () => {
       const { port } = server.address() as AddressInfo;
       const url = `http://relay.example.com:${port}`;
       assert.equal(await ipv6(url, found('::1')), '::1: answers');
@@ -116,7 +116,7 @@ describe('the doctor of a relay', () => {
     });
   });
 
-  describe('looks at the names', () => {
+  describe('checks the names', () => {
     const known = loadConfig(
       { CULVERT_PUBLIC_URL: 'https://relay.example.com', CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com' },
       [],
@@ -131,7 +131,7 @@ describe('the doctor of a relay', () => {
       return await look(checks, name);
     }
 
-    it('and says where they lead', async () => {
+    it('and reports where they point', async () => {
       const answers = {
         'relay.example.com A': found('192.0.2.1'),
         '*.tunnels.example.com AAAA': found('2001:db8::1'),
@@ -143,7 +143,7 @@ describe('the doctor of a relay', () => {
       );
     });
 
-    it('and names the record that is missing', async () => {
+    it('and names the missing record', async () => {
       await assert.rejects(names('wildcard', {}), (error) => {
         assert.ok(error instanceof Fault);
         assert.equal(error.message, '*.tunnels.example.com has no address in the DNS');

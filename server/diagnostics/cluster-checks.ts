@@ -32,7 +32,7 @@ export function clusterChecks(
     );
   }
 
-  /** @returns wall time in ms, as another machine has it */
+  /** @returns wall time in ms of another machine */
   async function otherTime(): Promise<number> {
     if (cluster !== undefined)
       return await onRedis(cluster, async (redis) => Number((await redis.time())[0]) * 1000);
@@ -48,7 +48,7 @@ export function clusterChecks(
 
 async function checkRedis(redis: Redis): Promise<string> {
   await redis.ping();
-  // A server may refuse the question.
+  // A server may refuse the command.
   const [, policy] = ((await redis.config('GET', 'maxmemory-policy').catch(() => [])) ?? []) as string[];
   if (policy === undefined || policy === 'noeviction') return 'it answers';
   throw new Fault(
@@ -86,7 +86,7 @@ async function onRedis<T>(
   work: (redis: Redis, settings: ClusterSettings) => Promise<T>,
 ): Promise<T> {
   if (settings === undefined) throw new Skipped(ALONE);
-  // A CommonJS module: in a bundle it has no names of its own.
+  // A CommonJS module: in a bundle it has no named exports.
   const { Redis: Client } = (await import('ioredis')).default;
   const redis = new Client(settings.redisUrl, {
     lazyConnect: true,

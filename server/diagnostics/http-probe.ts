@@ -1,4 +1,4 @@
-/** Requests of `culvert-relay doctor`, each on a connection of its own, with limits. */
+/** Requests of `culvert-relay doctor`, each on its own connection, with limits. */
 import {
   type ClientRequest,
   type IncomingHttpHeaders,
@@ -14,15 +14,15 @@ export interface Question {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** of the request; none unless given */
+  /** of the request; none by default */
   readonly body?: string;
-  /** called with the status of each interim response */
+  /** called with the status of each informational response */
   readonly onInformation?: (status: number) => void;
-  /** ms for all of it; {@link DIAGNOSIS_ANSWER_MS} unless given */
+  /** ms for the whole request; {@link DIAGNOSIS_ANSWER_MS} by default */
   readonly limitMs?: number;
-  /** address to connect to in place of that of `to` */
+  /** address to connect to instead of that of `to` */
   readonly address?: string;
-  /** Whether any certificate will do: on this machine, what is said about it is not in question. */
+  /** Whether any certificate is accepted: on this machine, its trust is not what is checked. */
   readonly anyCertificate?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Sends a request. @throws Error when there is no whole answer in time */
+/** Sends a request. @throws Error if there is no complete answer in time */
 export async function ask(question: Question): Promise<Answer> {
   return await send(question, (request, answer) => {
     request.on('response', (response) => void read(response).then(answer.resolve, answer.reject));
@@ -45,7 +45,7 @@ export async function ask(question: Question): Promise<Answer> {
  *
  * @param onPiece called as each piece arrives
  * @returns the whole body
- * @throws Error when there is no whole response in time
+ * @throws Error if there is no complete response in time
  */
 export async function askPieces(question: Question, onPiece: () => void): Promise<string> {
   return await send(question, (request, answer) => {
@@ -58,10 +58,10 @@ export async function askPieces(question: Question, onPiece: () => void): Promis
 }
 
 /**
- * Sends only the head of a request whose body is to follow.
+ * Sends only the head of a request with a body.
  *
- * @param event what is waited for: the head of a response, or the word to go on (100)
- * @throws Error when that does not come in time
+ * @param event the event to wait for: the head of a response, or the request to continue (100)
+ * @throws Error if that does not arrive in time
  */
 export async function askAhead(question: Question, event: 'response' | 'continue'): Promise<void> {
   await send<void>(question, (request, answer) => {
@@ -103,7 +103,7 @@ async function send<T>(
       : overPlain(options);
   request.on('error', (error) => answer.reject(inWords(error, limitMs)));
   request.on('information', ({ statusCode }) => onInformation?.(statusCode));
-  // A response that a handler does not want, and the upgrade that nobody has asked for, end with the request.
+  // A response that a handler ignores, and an unexpected upgrade, end with the request.
   request.on('upgrade', (_response, socket) => {
     socket.destroy();
     answer.reject(new Error('the connection was upgraded'));

@@ -1,4 +1,4 @@
-/** This machine: what listens, and how many files it may open. */
+/** Checks of this machine: listening programs, and the limit of open files. */
 import process from 'node:process';
 import { uriHost } from '../../shared/host.ts';
 import type { Clock } from '../clock.ts';
@@ -12,7 +12,7 @@ import { lastBackup } from '../store/sqlite/backup.ts';
 import { type Check, Fault, Skipped, versionAt } from './check.ts';
 import { ask } from './http-probe.ts';
 
-/** Descriptors of one visitor of a tunnel, and a part of those of its client. */
+/** Descriptors per visitor of a tunnel, including a share of those of its client. */
 const FILES_PER_VISITOR = 3;
 
 export function machineChecks(config: Config): Check[] {
@@ -75,7 +75,7 @@ export function machineChecks(config: Config): Check[] {
     const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
     if (most >= wanted) return `${whose} may open ${most}`;
     const short = `${whose} may open ${most}, and ${maxConnections} visitors need ${wanted}`;
-    // What starts the relay may allow more.
+    // The program that starts the relay may allow it more.
     if (ofRelay === undefined)
       throw new Skipped(`${short}; CULVERT_METRICS_PORT tells what the one that runs may`);
     throw new Fault(
@@ -92,7 +92,7 @@ export function machineChecks(config: Config): Check[] {
   ];
 }
 
-/** Where this machine reaches what listens on an address. */
+/** The address that reaches a listener on this machine. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -117,9 +117,9 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/* The database, and how old its last copy is. */
+/* Checks of the database, and the age of its last backup. */
 
-/** Name of the check of the database. */
+/** Name of the database check. */
 export const DATABASE = 'database';
 const DAY_MS = 24 * 3_600_000;
 
@@ -166,7 +166,7 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
   ];
 }
 
-/** Whether the database was not opened because it is that of an older version. */
+/** Whether the database was not opened because it has an older version. */
 function isOlder(error: unknown): boolean {
   return error instanceof Error && (error instanceof OlderSchemaError || isOlder(error.cause));
 }

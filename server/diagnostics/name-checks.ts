@@ -1,4 +1,4 @@
-/** What the DNS says about the relay's names. */
+/** Checks of the relay's names in the DNS. */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
@@ -14,7 +14,7 @@ export function unusedHost({ tunnelDomain }: Pick<Config, 'tunnelDomain'>): stri
   return `doctor-${randomBytes(6).toString('hex')}.${tunnelDomain}`;
 }
 
-/** Whether each machine is meant by the name itself (RFC 6761 section 6.3). */
+/** Whether a name always stands for the local machine (RFC 6761 section 6.3). */
 export function isThisMachine(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
@@ -55,9 +55,9 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
   ];
 }
 
-/* Whether the relay answers over IPv6 where the DNS says so: browsers try it first. */
+/* Whether the relay answers over IPv6 if the DNS lists it: browsers try it first. */
 
-/** This machine has no way to IPv6 addresses. */
+/** Errors without a route to IPv6 addresses. */
 const NO_WAY = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
@@ -91,7 +91,7 @@ export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
   return [{ name: 'ipv6', needs: 'public', look: ipv6 }];
 }
 
-/* The certificates that visitors see, and when they end. */
+/* Checks of the certificates that visitors see, and of their expiry. */
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -122,7 +122,7 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
   }
 
   async function ofTunnels(): Promise<string> {
-    // Without a wildcard, each tunnel's is ordered when it is first visited.
+    // Without a wildcard, each tunnel's certificate is ordered when it is first visited.
     if (config.acme !== undefined) throw new Skipped('the relay gets them as tunnels are visited');
     const what = `*.${config.tunnelDomain}`;
     try {
@@ -140,14 +140,14 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
   ];
 }
 
-/** @throws Error when there is no handshake */
+/** @throws Error if there is no handshake */
 function presented(url: URL, servername: string): Promise<Shown> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? 443 : Number(url.port),
       servername: /^[\d.]+$|:/.test(servername) ? '' : servername,
-      // What is wrong with it is what is asked for.
+      // Problems of the certificate are to be reported.
       rejectUnauthorized: false,
       timeout: DIAGNOSIS_ANSWER_MS,
     });

@@ -1,4 +1,7 @@
-/** The public address, and what a proxy in front of the relay passes on. Nothing needs a key, and nothing is changed. */
+/**
+ * Checks of the public address, and of what a proxy in front of the relay passes on. They need no key, and change
+ * nothing.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, type VISITOR_ERRORS } from '../../shared/errors.ts';
 import { type Config, publicUrlOf } from '../config.ts';
@@ -6,7 +9,7 @@ import { type Check, Fault, versionAt } from './check.ts';
 import { type Answer, ask, askAhead } from './http-probe.ts';
 import { unusedHost } from './name-checks.ts';
 
-/** Where it is done right. */
+/** Reference to working configurations. */
 export const EXAMPLES = 'server/deploy has files for nginx, HAProxy and Caddy that do.';
 
 export function proxyChecks(config: Config): Check[] {
@@ -41,7 +44,7 @@ export function proxyChecks(config: Config): Check[] {
     );
   }
 
-  /** Without a key the relay refuses, but only after it has seen that a WebSocket is wanted. */
+  /** Without a key the relay refuses, but only after it has recognized the WebSocket upgrade. */
   async function upgrade(): Promise<string> {
     const headers = {
       connection: 'Upgrade',
@@ -51,7 +54,7 @@ export function proxyChecks(config: Config): Check[] {
     };
     for (const path of ['/ws/control', '/ws/data', '/ws/trunk']) {
       const answer = await ask({ to, path: `${path}?tunnel_id=${randomUUID()}`, headers });
-      // Which of its own refusals it is does not matter, but for the one that misses the upgrade.
+      // Any of its own refusals will do, except the one that reports a missing upgrade.
       const code = codeOf(answer);
       if (typeof code === 'string' && code !== API_ERRORS.upgradeRequired.code) continue;
       throw new Fault(
@@ -62,7 +65,7 @@ export function proxyChecks(config: Config): Check[] {
     return 'WebSockets come through';
   }
 
-  /** Without a key the relay answers before there is a body; whoever collects bodies waits for it. */
+  /** Without a key the relay answers before there is a body; a proxy that buffers bodies waits for it. */
   async function body(): Promise<string> {
     const headers = { 'content-type': 'application/json', 'content-length': '2' };
     try {

@@ -6,7 +6,7 @@ import { anAccount, aStore } from '../testing/fixtures.ts';
 import { TestTunnel } from './test-tunnel.ts';
 
 describe('TestTunnel', () => {
-  it('removes what a doctor has left that was killed an hour ago, and what it has made itself where nothing answers', async () => {
+  it('removes leftovers of a run that was killed an hour ago, and its own account if nothing answers', async () => {
     const clock = new FakeClock();
     const now = clock.now();
     const { store } = await aStore(

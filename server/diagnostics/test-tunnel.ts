@@ -1,6 +1,6 @@
 /**
- * A tunnel of the doctor's own, through the public address: with an account and a key for as long as it looks, and a client in
- * this process that does what docs/protocol.md section 9 shows.
+ * A tunnel of its own for the diagnostics, through the public address: with a temporary account and key, and a client
+ * in this process that follows docs/protocol.md section 9.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,10 +19,10 @@ import type { Store } from '../store/store.ts';
 import { Skipped } from './check.ts';
 import { ask } from './http-probe.ts';
 
-/** Accounts of the doctor, none of which is there for longer than it looks. */
+/** Accounts of the diagnostics; each exists only during one run. */
 const ACCOUNT = /^doctor-[0-9a-f]{12}$/;
 
-/** The relay at the public address does not know what was just written into the database. */
+/** The relay at the public address does not know what was just written to the database. */
 export class OtherDatabaseError extends Error {
   constructor() {
     super('the relay that answers does not know a key that was just made here');
@@ -36,13 +36,13 @@ export class TestTunnel {
   readonly #to: URL;
   #control: WebSocket | undefined;
   #host = '';
-  /** what its local service does */
+  /** its local service */
   serve: RequestListener = (_request, response) => response.end();
 
   /**
    * @param to the public address
    * @param now wall time in ms
-   * @throws OtherDatabaseError, or Error for what does not work, with nothing left behind
+   * @throws OtherDatabaseError, or Error for another failure, with nothing left behind
    */
   static async open(to: URL, administration: Administration, now: number): Promise<TestTunnel> {
     await removeLeftovers(administration, now);
@@ -72,7 +72,7 @@ export class TestTunnel {
     return this.#host;
   }
 
-  /** Ends it, and removes all that was made for it. */
+  /** Ends it, and removes everything that was created for it. */
   async close(): Promise<void> {
     this.#control?.terminate();
     this.#server.close();
@@ -106,7 +106,7 @@ export class TestTunnel {
   #accept(id: string, port: number): void {
     const visitor = createWebSocketStream(this.#socket(`/ws/data?id=${id}`));
     const local = connect(port, '127.0.0.1');
-    // Whatever ends one of them ends both; the visitor's side tells what came of it.
+    // Either end closes both; the visitor's side reports the result.
     pipeline(visitor, local, () => {});
     pipeline(local, visitor, () => {});
   }
@@ -124,14 +124,14 @@ export class TestTunnel {
   }
 }
 
-/** What a doctor has left that was killed; one that looks at this moment keeps its account. */
+/** Removes accounts of runs that were killed; one in progress keeps its account. */
 async function removeLeftovers(administration: Administration, now: number): Promise<void> {
   for (const { name, createdAt } of await administration.listAccounts())
     if (ACCOUNT.test(name) && now - createdAt > DIAGNOSIS_LEFTOVER_MS)
       await administration.removeAccount(name);
 }
 
-/* What the doctor makes in the database in order to look, and removes when it has looked. */
+/* What the diagnostics create in the database, and remove afterwards. */
 
 export class Visit {
   readonly #config: Config;
@@ -139,13 +139,13 @@ export class Visit {
   #store: Store | undefined;
   #tunnel: TestTunnel | undefined;
 
-  /** @param user who looks */
+  /** @param user the actor in the audit log */
   constructor(config: Config, user: string) {
     this.#config = config;
     this.#user = user;
   }
 
-  /** @throws Skipped without a database of this version; what {@link TestTunnel.open} throws */
+  /** @throws Skipped without a database of this version; errors of {@link TestTunnel.open} */
   async open(): Promise<TestTunnel> {
     const { database, nameHold, port } = this.#config;
     const store = await openStore(database, 'as-it-is', () => {}).catch(() => {

@@ -1,4 +1,4 @@
-/** What a proxy in front makes of a tunnel's traffic, which shows only with a tunnel: one of the doctor's own. */
+/** Checks how a proxy in front handles a tunnel's traffic, through a tunnel of their own. */
 import type { ServerResponse } from 'node:http';
 import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
@@ -10,17 +10,17 @@ import { ask, askPieces } from './http-probe.ts';
 import { EXAMPLES } from './proxy-checks.ts';
 import { OtherDatabaseError, type TestTunnel } from './test-tunnel.ts';
 
-/** of a response that takes its time */
+/** of a slow response */
 const PIECES = ['first ', 'second ', 'third ', 'last'] as const;
-/** An address of nobody (RFC 5737), which a visitor says it comes from. */
+/** An address that nobody has (RFC 5737), which a visitor claims as its own. */
 const CLAIMED = '192.0.2.99';
 
 export interface TunnelChecksOptions {
   readonly config: Config;
   readonly clock: Pick<Clock, 'monotonic' | 'setTimeout'>;
-  /** opens the tunnel. @throws Skipped, or what {@link TestTunnel.open} throws */
+  /** opens the tunnel. @throws Skipped, or errors of {@link TestTunnel.open} */
   readonly open: () => Promise<TestTunnel>;
-  /** ms for which an answer is silent; not tried without it */
+  /** ms that an answer is silent; not checked if undefined */
   readonly idleMs: number | undefined;
 }
 
@@ -50,7 +50,10 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     return 'a tunnel can be made, and its client connects';
   }
 
-  /** Each piece is held back until the one before has arrived. The first comes with the head, which nobody holds. */
+  /**
+   * Each piece is held back until the previous one has arrived. The first is sent with the head, which no proxy
+   * delays.
+   */
   async function responses(): Promise<string> {
     const { host } = tunnel();
     const held: string[] = [...PIECES];
@@ -62,7 +65,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     };
     tunnel().serve = (_request, response) => {
       answering = response;
-      // Of responses whose end is not known before, many proxies pass each chunk on at once.
+      // Many proxies only pass on chunks immediately if the length of the response is unknown.
       response.writeHead(200, {
         'content-type': 'application/octet-stream',
         'content-length': PIECES.join('').length,
@@ -89,7 +92,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     );
   }
 
-  /** Some proxies take what comes before the response for the response. */
+  /** Some proxies mistake an informational response for the final one. */
   async function hints(): Promise<string> {
     const { host } = tunnel();
     tunnel().serve = (_request, response) => {
@@ -113,7 +116,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       : 'hints before a response (103) are left out on the way, which only costs time';
   }
 
-  /** The list that the local service gets ends with whoever has connected to the relay. */
+  /** The last address that the local service gets is the one that connected to the relay. */
   async function forwarded(): Promise<string> {
     if (namesMuchOfTheInternet(config.trustedProxies))
       throw new Fault(
