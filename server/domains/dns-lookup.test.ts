@@ -25,7 +25,7 @@ describe('Dns', () => {
     assert.deepEqual(await lookup('alias.shop.test', 'AAAA'), { kind: 'found', values: ['2001:db8::1'] });
   });
 
-  it('joins the pieces of a long text, and takes more than one answer over UDP has room for', async () => {
+  it('joins the pieces of a long text, and supports answers that are too large for UDP', async () => {
     const values = Array.from({ length: 40 }, (_, index) => `${index} `.padEnd(300, 'x'));
     dns.set('_culvert.long.test', 'TXT', ...values);
     const answer = await lookup('_culvert.long.test', 'TXT');
@@ -33,13 +33,13 @@ describe('Dns', () => {
     assert.deepEqual(new Set(answer.values), new Set(values));
   });
 
-  it('tells a name that is not there from one without such a record', async () => {
+  it('distinguishes a missing name from one without such a record', async () => {
     dns.set('other.test', 'A', '192.0.2.1');
     assert.deepEqual(await lookup('none.test', 'TXT'), { kind: 'none', exists: false });
     assert.deepEqual(await lookup('other.test', 'TXT'), { kind: 'none', exists: true });
   });
 
-  it('says how a server failed', async () => {
+  it('reports how a server failed', async () => {
     dns.fail('broken.test', 'SERVFAIL');
     dns.fail('private.test', 'REFUSED');
     dns.set('a.circle.test', 'CNAME', 'b.circle.test');
@@ -55,7 +55,7 @@ describe('Dns', () => {
     }
   });
 
-  it('gives up a server that says nothing, while others are answered', async () => {
+  it('gives up on an unresponsive server, while others are answered', async () => {
     dns.fail('silent.test', 'silent');
     dns.set('quick.test', 'A', '192.0.2.9');
     const silent = new Dns(dns.address, { tryMs: 5000, answerMs: 100 }).lookup('silent.test', 'A');
@@ -63,7 +63,7 @@ describe('Dns', () => {
     assert.deepEqual(await silent, { kind: 'failed', text: 'no DNS server answered in time' });
   });
 
-  it('lets nobody wait while it is paused, and asks again afterwards', async () => {
+  it('aborts all lookups while it is paused, and works again afterwards', async () => {
     dns.fail('silent.test', 'silent');
     dns.set('quick.test', 'A', '192.0.2.9');
     const paused = new Dns(dns.address, { tryMs: 600_000, answerMs: 600_000 });
@@ -76,7 +76,7 @@ describe('Dns', () => {
     assert.equal((await paused.lookup('quick.test', 'A')).kind, 'found');
   });
 
-  it('says that there is no server', async () => {
+  it('reports a missing server', async () => {
     const answer = await new Dns('127.0.0.1:1').lookup('app.test', 'A');
     assert.equal(answer.kind, 'failed');
   });

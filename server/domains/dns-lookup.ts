@@ -1,6 +1,6 @@
 /**
- * Questions to the DNS, one at a time: answers within limits, whatever servers say. Nothing ever connects to an address that
- * an answer names.
+ * DNS lookups, one record type at a time, with limits on what servers may send. Nothing ever connects to an address
+ * from an answer.
  */
 import { Resolver } from 'node:dns/promises';
 import { DNS_ANSWER_MS, DNS_TRIES, DNS_TRY_MS } from '../limits.ts';
@@ -9,12 +9,12 @@ export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT';
 
 export type DnsAnswer =
   | { readonly kind: 'found'; readonly values: readonly string[] }
-  /** there is no such record; `exists`: though there are others with that name */
+  /** there is no such record; `exists`: but there are others with that name */
   | { readonly kind: 'none'; readonly exists: boolean }
-  /** nobody knows; `text` says why, as part of a sentence */
+  /** unknown; `text` says why, as part of a sentence */
   | { readonly kind: 'failed'; readonly text: string };
 
-/** Asks for the records of a name. Never rejects. */
+/** Looks up the records of a name. Never rejects. */
 export type DnsLookup = (name: string, type: RecordType) => Promise<DnsAnswer>;
 
 const PAUSED: DnsAnswer = { kind: 'failed', text: 'this relay is being replaced; try again' };
@@ -35,7 +35,7 @@ interface AnswerLimits {
   readonly answerMs: number;
 }
 
-/** Asks the DNS, until nobody is to wait for it any more. */
+/** Performs DNS lookups, unless paused. */
 export class Dns {
   readonly #server: string | undefined;
   readonly #limits: AnswerLimits;
@@ -43,8 +43,8 @@ export class Dns {
   #isPaused = false;
 
   /**
-   * @param server `ADDRESS:PORT`, IPv6 in brackets; `undefined` for those of the system
-   * @param limits ms for a try, and for an answer in all
+   * @param server `ADDRESS:PORT`, IPv6 in brackets; `undefined` for the system's
+   * @param limits ms for an attempt, and for a lookup in all
    */
   constructor(
     server: string | undefined,
@@ -56,7 +56,7 @@ export class Dns {
 
   readonly lookup: DnsLookup = async (name, type) => {
     if (this.#isPaused) return PAUSED;
-    // One for each question, so that giving one up does not end others.
+    // One for each lookup, so that cancelling one does not affect others.
     const resolver = new Resolver({ timeout: this.#limits.tryMs, tries: DNS_TRIES });
     if (this.#server !== undefined) resolver.setServers([this.#server]);
     this.#asking.add(resolver);
@@ -72,7 +72,7 @@ export class Dns {
     }
   };
 
-  /** Gives up all questions, and asks no more until {@link resume}. */
+  /** Cancels all lookups, and starts no more until {@link resume}. */
   pause(): void {
     this.#isPaused = true;
     for (const resolver of this.#asking) resolver.cancel();
@@ -93,7 +93,7 @@ async function ask(resolver: Resolver, name: string, type: RecordType): Promise<
     case 'CNAME':
       return (await resolver.resolveCname(name)).map((target) => target.toLowerCase());
     case 'TXT':
-      // A long text comes in pieces (RFC 7208 section 3.3).
+      // A long text is split into pieces (RFC 7208 section 3.3).
       return (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));
   }
 }

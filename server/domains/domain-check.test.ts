@@ -6,7 +6,7 @@ import { lookAt, verdictOf } from './domain-check.ts';
 const claim = { domain: 'app.shop.test', proof: '0123' };
 const TXT = '_culvert.app.shop.test TXT';
 
-describe('a look at a domain', () => {
+describe('the check of a domain', () => {
   let dns: Map<string, DnsAnswer>;
   const lookup: DnsLookup = (name, type) =>
     Promise.resolve(dns.get(`${name} ${type}`) ?? { kind: 'none', exists: false });
@@ -25,33 +25,33 @@ describe('a look at a domain', () => {
 
   const look = (host = 'relay.test') => lookAt(claim, host, lookup);
 
-  it('is content with both records', async () => {
+  it('succeeds with both records', async () => {
     const found = await look();
     assert.equal(verdictOf(found), true);
     assert.deepEqual([found.proof.problem, found.address.problem], ['', '']);
   });
 
-  it('is content with addresses of the relay in place of an alias', async () => {
+  it('succeeds with addresses of the relay instead of an alias', async () => {
     dns.delete('app.shop.test CNAME');
     enter('app.shop.test A', '192.0.2.2');
     enter('app.shop.test AAAA', '2001:db8::1');
     assert.equal(verdictOf(await look()), true);
   });
 
-  it('is content with the address of a relay that has no name', async () => {
+  it('succeeds with the address of a relay that has no name', async () => {
     enter('app.shop.test A', '192.0.2.7');
     assert.equal(verdictOf(await look('192.0.2.7')), true);
     assert.equal(verdictOf(await look('192.0.2.8')), false);
   });
 
-  it('finds the proof among other texts, and nothing that only contains it', async () => {
+  it('finds the proof among other texts, but not as part of another text', async () => {
     enter(TXT, 'v=spf1 -all', 'culvert-verify=0123', 'x');
     assert.equal(verdictOf(await look()), true);
     enter(TXT, 'culvert-verify=0123 ', ' culvert-verify=0123', 'culvert-verify=01234', 'CULVERT-VERIFY=0123');
     assert.equal(verdictOf(await look()), false);
   });
 
-  it('says which record is missing', async () => {
+  it('reports the missing record', async () => {
     dns.clear();
     const { proof, address } = await look();
     assert.equal(proof.problem, 'There is no TXT record _culvert.app.shop.test.');
@@ -59,7 +59,7 @@ describe('a look at a domain', () => {
     assert.deepEqual([proof.certain, address.certain], [true, true]);
   });
 
-  it('says what is there instead, of many and long values a few and their beginning, and nothing a terminal obeys', async () => {
+  it('reports a few of the values found, shortened and without characters that terminals obey', async () => {
     enter(TXT, ...Array.from({ length: 10 }, (_, index) => `${index}\u001b[2J${'x'.repeat(70_000)}`));
     const { proof } = await look();
     assert.equal(proof.found.length, DNS_SHOWN_MAX);
@@ -67,7 +67,7 @@ describe('a look at a domain', () => {
     assert.ok(!proof.found.join('').includes('\u001b'));
   });
 
-  it('names addresses that are not of the relay, also beside others that are', async () => {
+  it("reports addresses that are not the relay's, also among others that are", async () => {
     dns.delete('app.shop.test CNAME');
     enter('app.shop.test A', '203.0.113.9');
     const elsewhere = await look();
@@ -79,13 +79,13 @@ describe('a look at a domain', () => {
     assert.match(both.address.problem, /to other addresses, too/);
   });
 
-  it('names an alias that leads nowhere', async () => {
+  it('reports an alias without an address', async () => {
     enter('app.shop.test CNAME', 'gone.test');
     const { address } = await look();
     assert.deepEqual([address.ok, address.found], [false, ['gone.test']]);
   });
 
-  it('knows nothing where the DNS fails, unless something is wrong for sure', async () => {
+  it('is inconclusive if the DNS fails, unless something is certainly wrong', async () => {
     dns.set('app.shop.test CNAME', { kind: 'failed', text: 'SERVFAIL' });
     const found = await look();
     assert.equal(verdictOf(found), undefined);

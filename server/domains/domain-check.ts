@@ -1,4 +1,4 @@
-/** Looks at a domain in the DNS: whether its records are as they should be, and what is there instead. */
+/** Checks a domain in the DNS: whether its records are correct, and what was found instead. */
 import { isIP } from 'node:net';
 import { type DomainCheck, PROOF_LABEL } from '../../shared/domains.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
@@ -6,20 +6,20 @@ import { DNS_SHOWN_LENGTH, DNS_SHOWN_MAX } from '../limits.ts';
 import type { DomainRecord } from '../store/records.ts';
 import type { DnsAnswer, DnsLookup } from './dns-lookup.ts';
 
-/** One of the two things that are looked at. */
+/** The result for one of the two records that are checked. */
 export interface Finding extends DomainCheck {
-  /** whether the DNS has said so: a server that fails says nothing */
+  /** whether the DNS has confirmed it: a server that fails confirms nothing */
   readonly certain: boolean;
 }
 
 export interface DomainLook {
   readonly proof: Finding;
   readonly address: Finding;
-  /** all that the TXT record says; `undefined` if nobody knows */
+  /** all values of the TXT record; `undefined` if unknown */
   readonly proofs: readonly string[] | undefined;
 }
 
-/** Whether a domain is what it should be; `undefined` if nobody knows. */
+/** Whether a domain is set up correctly; `undefined` if unknown. */
 export function verdictOf({ proof, address }: DomainLook): boolean | undefined {
   if (proof.ok && address.ok) return true;
   const isWrong = [proof, address].some((finding) => !finding.ok && finding.certain);
@@ -42,12 +42,12 @@ export async function lookAt(
   return { proof: proofFinding(claim, txt), address, proofs: valuesOf(txt) };
 }
 
-/** @returns all that the TXT record of a domain says; `undefined` if nobody knows */
+/** @returns all values of the TXT record of a domain; `undefined` if unknown */
 export async function proofsOf(domain: string, lookup: DnsLookup): Promise<readonly string[] | undefined> {
   return valuesOf(await lookup(proofName(domain), 'TXT'));
 }
 
-/** @returns the addresses of a host; none if nobody knows */
+/** @returns the addresses of a host; empty if unknown */
 export async function addressesOf(host: string, lookup: DnsLookup): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   const answers = await Promise.all([lookup(host, 'A'), lookup(host, 'AAAA')]);
@@ -91,7 +91,7 @@ async function addressFinding(domain: string, host: string, lookup: DnsLookup): 
   );
 }
 
-/** `undefined` if nobody knows. */
+/** `undefined` if unknown. */
 function valuesOf(answer: DnsAnswer): readonly string[] | undefined {
   if (answer.kind === 'failed') return undefined;
   return answer.kind === 'found' ? answer.values : [];
@@ -109,7 +109,7 @@ function unknown(what: DomainCheck['what'], problem: string): Finding {
   return { what, ok: false, found: [], problem, certain: false };
 }
 
-/** A few of the values, each cut to a length that people read, without what no terminal should be sent. */
+/** A few of the values, each shortened to a readable length, without characters that a terminal would obey. */
 function shown(values: readonly string[]): string[] {
   return values.slice(0, DNS_SHOWN_MAX).map((value) => {
     const printable = replaceUnprintable(value, '?');
@@ -117,7 +117,7 @@ function shown(values: readonly string[]): string[] {
   });
 }
 
-/* The TXT record that proves whose a domain is (docs/protocol.md section 12.2). */
+/* The TXT record that proves who owns a domain (docs/protocol.md section 12.2). */
 
 const PREFIX = 'culvert-verify=';
 
@@ -126,7 +126,7 @@ export function proofName(domain: string): string {
   return `${PROOF_LABEL}.${domain}`;
 }
 
-/** What it has to say. */
+/** Its required value. */
 export function proofText(proof: string): string {
   return PREFIX + proof;
 }

@@ -24,7 +24,7 @@ describe('OwnAddresses', () => {
     );
   });
 
-  it('are asked for once in 5 minutes', async () => {
+  it('are looked up once in 5 minutes', async () => {
     assert.deepEqual(await addresses.get(), ['192.0.2.1']);
     clock.advance(OWN_ADDRESSES_MS - 1);
     await addresses.get();
@@ -34,7 +34,7 @@ describe('OwnAddresses', () => {
     assert.equal(asked, 2);
   });
 
-  it('are asked for again soon where the DNS gave none', async () => {
+  it('are looked up again soon if the DNS returned none', async () => {
     answer = { kind: 'failed', text: 'no DNS server answered in time' };
     assert.deepEqual(await addresses.get(), []);
     answer = { kind: 'found', values: ['192.0.2.1'] };

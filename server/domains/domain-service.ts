@@ -1,4 +1,4 @@
-/** What can be done with domains (docs/protocol.md section 12): the store is told first. */
+/** Operations on domains (docs/protocol.md section 12): the store is updated first. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { parse } from 'tldts';
@@ -32,7 +32,7 @@ import {
 import type { HeldDomains } from './domain-watch.ts';
 import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
 
-/** Nobody guesses it, and it is not too long to be typed. */
+/** Too many to guess, but short enough to be typed. */
 const PROOF_BYTES = 16;
 
 export interface DomainServiceDeps {
@@ -42,13 +42,13 @@ export interface DomainServiceDeps {
   readonly lookup: DnsLookup;
   readonly own: OwnNames;
   readonly held: HeldDomains;
-  /** limits how often an account has something looked at */
+  /** limits the rate of an account's checks */
   readonly calls: CreateLimiter;
-  /** Does a write in one of the account's places for writes; none is held while the DNS is asked. */
+  /** Performs a write in one of the account's write slots; none is occupied during DNS lookups. */
   readonly writes: { run<T>(account: string, work: () => Promise<T>): Promise<T> };
 }
 
-/** A claim, and what was found when its domain was looked at. */
+/** A claim, and the result of checking its domain. */
 export interface LookedAt {
   readonly claim: DomainRecord;
   readonly look: DomainLook;
@@ -57,7 +57,7 @@ export interface LookedAt {
 export class DomainService {
   readonly #deps: DomainServiceDeps;
   readonly #ownAddresses: OwnAddresses;
-  /** accounts whose looks are under way, one entry for each look */
+  /** accounts with checks in progress, one entry for each check */
   readonly #looks: string[] = [];
 
   constructor(deps: DomainServiceDeps) {
@@ -68,10 +68,9 @@ export class DomainService {
   /**
    * Claims a domain.
    *
-   * @param domain in the one spelling that is kept
-   * @returns the claim that the account has by now, which may be an earlier one
-   * @throws ApiError 400 for what others register their names below; 403; 409 for one that is the relay's or somebody
-   *   else's; 429; 503
+   * @param domain normalized
+   * @returns the account's current claim, which may be an earlier one
+   * @throws ApiError 400 for a public suffix; 403; 409 for a domain of the relay or of another account; 429; 503
    */
   async add(account: AccountRecord, domain: string): Promise<DomainRecord> {
     const { own, log } = this.#deps;
@@ -97,22 +96,22 @@ export class DomainService {
     return orUnavailable(this.#deps.store.domainsOf(account.id));
   }
 
-  /** @throws ApiError 404, the same for one of somebody else; 503 */
+  /** @throws ApiError 404, the same for another account's domain; 503 */
   async get(account: AccountRecord, id: string): Promise<DomainRecord> {
     const claim = (await this.list(account)).find((one) => one.id === id);
     if (claim === undefined) throw new ApiError(API_ERRORS.domainNotFound);
     return claim;
   }
 
-  /** What has to be entered for a domain. */
+  /** The records that are required for a domain. */
   async recordsOf(claim: DomainRecord): Promise<DnsRecord[]> {
     return recordsOf(claim, this.#deps.own.host, await this.#ownAddresses.get());
   }
 
   /**
-   * Makes sure that a tunnel of the account may have a domain.
+   * Makes sure that a tunnel of the account may use a domain.
    *
-   * @throws ApiError 404 for one that the account has not claimed; 409 for one that is not verified; 503
+   * @throws ApiError 404 for a domain that the account has not claimed; 409 for an unverified one; 503
    */
   async mustBeVerified(account: AccountRecord, domain: string): Promise<void> {
     const claim = (await this.list(account)).find((one) => one.domain === domain);
@@ -121,9 +120,9 @@ export class DomainService {
   }
 
   /**
-   * Looks at the records of a domain, and makes it the account's if they are as they should be.
+   * Checks the records of a domain, and assigns it to the account if they are correct.
    *
-   * @throws ApiError 404; 409 if another account has it, whose proof is still there; 429; 503
+   * @throws ApiError 404; 409 if another account has it, whose proof is still published; 429; 503
    */
   async verify(account: AccountRecord, id: string): Promise<LookedAt> {
     const { lookup, own, held, clock, log } = this.#deps;
@@ -144,7 +143,7 @@ export class DomainService {
   }
 
   /**
-   * Gives a domain up; its tunnels end.
+   * Releases a domain; its tunnels end.
    *
    * @throws ApiError 404; 503
    */
@@ -173,7 +172,7 @@ export class DomainService {
     }
   }
 
-  /** Whoever has proven that a domain is theirs keeps it for as long as their proof is there. */
+  /** An account that has proven that it owns a domain keeps it as long as its proof is published. */
   async #mustBeFree(account: AccountRecord, domain: string): Promise<void> {
     const { store, lookup } = this.#deps;
     const holder = await orUnavailable(store.verifiedClaim(domain));
@@ -188,7 +187,7 @@ export class DomainService {
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
   }
 
-  /** @throws ApiError 503 when too many looks of the account, or of all accounts, are under way */
+  /** @throws ApiError 503 if too many checks of the account, or of all accounts, are in progress */
   async #bounded<T>({ id }: AccountRecord, look: () => Promise<T>): Promise<T> {
     const own = this.#looks.filter((account) => account === id).length;
     if (this.#looks.length >= DOMAIN_LOOKS_MAX || own >= DOMAIN_LOOKS_OF_ONE_MAX) {
@@ -209,14 +208,14 @@ function noRoom({ plan }: AccountRecord): ApiError {
   return new ApiError(tooManyDomains(title, maxDomains ?? 0));
 }
 
-/* The addresses of the relay as the DNS has them, which people are shown who cannot enter a CNAME. */
+/* The addresses of the relay in the DNS, shown to owners of domains that cannot have a CNAME. */
 
 export class OwnAddresses {
   readonly #host: string;
   readonly #lookup: DnsLookup;
   readonly #clock: Clock;
   #known: Promise<readonly string[]> | undefined;
-  /** monotonic ms until which that is believed */
+  /** monotonic ms until which that is cached */
   #until = 0;
 
   /** @param host the relay's own name or address, IPv6 without brackets */
@@ -226,7 +225,7 @@ export class OwnAddresses {
     this.#clock = clock;
   }
 
-  /** @returns none if the DNS has none, or does not answer; never rejects */
+  /** @returns empty if the DNS has none, or does not answer; never rejects */
   get(): Promise<readonly string[]> {
     const now = this.#clock.monotonic();
     if (this.#known === undefined || now >= this.#until) {
@@ -238,19 +237,19 @@ export class OwnAddresses {
 
   async #ask(): Promise<readonly string[]> {
     const found = await addressesOf(this.#host, this.#lookup);
-    // A DNS that was away for a moment may be back.
+    // A DNS server that was briefly unavailable may be back.
     if (found.length === 0) this.#until = this.#clock.monotonic() + DNS_ANSWER_MS;
     return found;
   }
 }
 
-/* What has to be entered where the DNS of a domain is kept (docs/protocol.md section 12.2). */
+/* The records that the owner of a domain has to create (docs/protocol.md section 12.2). */
 
 /**
- * A name that was registered has other records, which no CNAME may be beside (RFC 1034 section 3.6.2).
+ * A registered name has other records, which cannot coexist with a CNAME (RFC 1034 section 3.6.2).
  *
  * @param host the relay's own name or address, IPv6 without brackets
- * @param addresses of the relay, for domains that cannot have a CNAME; none if they are not known
+ * @param addresses of the relay, for domains that cannot have a CNAME; empty if they are unknown
  */
 export function recordsOf(
   { domain, proof }: Pick<DomainRecord, 'domain' | 'proof'>,
@@ -267,15 +266,15 @@ function addressRecord(name: string, value: string): DnsRecord {
   return { type: family === 4 ? 'A' : family === 6 ? 'AAAA' : 'CNAME', name, value };
 }
 
-/* What the list of public suffixes (https://publicsuffix.org) says about domains: loaded when the API is. */
+/* The list of public suffixes (https://publicsuffix.org): loaded together with the API. */
 
-/** Whether others register their names below the domain: `com`, `co.uk`, `github.io`. */
+/** Whether the public can register names below the domain: `com`, `co.uk`, `github.io`. */
 export function isPublicSuffix(domain: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true });
   return publicSuffix === domain && (isIcann === true || isPrivate === true);
 }
 
-/** Whether a domain is what was registered: it has records of its own, beside which there is no CNAME. */
+/** Whether a domain is a registered name: it has its own records, so it cannot have a CNAME. */
 export function isApex(domain: string): boolean {
   return parse(domain).domain === domain;
 }

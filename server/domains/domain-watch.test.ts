@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3600_000;
 const NONE: DnsAnswer = { kind: 'none', exists: false };
 const FAILED: DnsAnswer = { kind: 'failed', text: 'SERVFAIL' };
 
-/** Lets what the store was asked arrive. */
+/** Waits for the answers of the store. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 60; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -29,10 +29,10 @@ describe('DomainWatch', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
-  /** what the TXT record of every domain is; `undefined`: as it should be */
+  /** the TXT record of every domain; `undefined`: the correct one */
   let txt: DnsAnswer | undefined;
   let asked: number;
-  /** what an answer waits for */
+  /** delays answers */
   let answering: Promise<void>;
   let logged: string[];
   let displaced: string[];
@@ -77,7 +77,7 @@ describe('DomainWatch', () => {
     return claim;
   }
 
-  /** Lets time pass as a relay sees it. */
+  /** Lets time pass in the relay's steps. */
   async function pass(ms: number): Promise<void> {
     clock.advance(ms - DOMAIN_SWEEP_MS);
     await settled();
@@ -89,7 +89,7 @@ describe('DomainWatch', () => {
     return (await test.store.domainsOf(account.id))[0];
   }
 
-  it('looks at a domain about once a day', async () => {
+  it('checks a domain about once a day', async () => {
     await verify('a.test');
     await pass(DAY_MS);
     assert.equal(asked, 1);
@@ -99,7 +99,7 @@ describe('DomainWatch', () => {
     assert.equal(asked, 2);
   });
 
-  it('lets go of one whose records were wrong for 7 days, and ends its tunnels', async () => {
+  it('releases a domain whose records were wrong for 7 days, and ends its tunnels', async () => {
     const { id } = await verify('a.test');
     const tunnel = aTunnel(account.id, { domain: 'a.test' });
     await test.store.insertTunnel(tunnel);
@@ -120,7 +120,7 @@ describe('DomainWatch', () => {
     assert.notEqual(id, '');
   });
 
-  it('lets go of one whose owner looks at it twice a day, all the same', async () => {
+  it('also releases one whose owner checks it twice a day', async () => {
     await verify('a.test');
     txt = NONE;
     for (let half = 0; half < 18; half += 1) {
@@ -131,7 +131,7 @@ describe('DomainWatch', () => {
     assert.deepEqual([await stored(), verified.has('a.test')], [undefined, false]);
   });
 
-  it('forgets that they were wrong once they are right', async () => {
+  it('forgets that they were wrong once they are correct', async () => {
     await verify('a.test');
     txt = NONE;
     await pass(DAY_MS);
@@ -140,7 +140,7 @@ describe('DomainWatch', () => {
     assert.equal((await stored())?.failingSince, null);
   });
 
-  it('takes no domain away, and forgets nothing, because the DNS does not answer', async () => {
+  it('releases no domain, and forgets nothing, if the DNS does not answer', async () => {
     await verify('a.test');
     txt = FAILED;
     for (let day = 0; day < 10; day += 1) await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
@@ -153,7 +153,7 @@ describe('DomainWatch', () => {
     assert.deepEqual([(await stored())?.failingSince, verified.has('a.test')], [since, true]);
   });
 
-  it('forgets claims that were not verified for 30 days', async () => {
+  it('removes claims that were not verified for 30 days', async () => {
     await test.store.insertDomain(aDomain(account.id, 'a.test', { createdAt: clock.now() }), null);
     await pass(DOMAIN_CLAIM_MS - DOMAIN_SWEEP_MS);
     assert.ok((await stored()) !== undefined);
@@ -161,7 +161,7 @@ describe('DomainWatch', () => {
     assert.equal(await stored(), undefined);
   });
 
-  it('looks at all that are due, 50 taken at a time, 8 at once', async () => {
+  it('checks all domains that are due, reserving 50 at a time, 8 in parallel', async () => {
     for (let index = 0; index < DOMAIN_SWEEP_BATCH + 1; index += 1) await verify(`a${index}.test`);
     clock.advance(DAY_MS);
     await settled();
@@ -170,7 +170,7 @@ describe('DomainWatch', () => {
     assert.equal(DOMAIN_SWEEP_AT_ONCE, 8);
   });
 
-  it('leaves what another relay has taken to it for an hour', async () => {
+  it('does not check domains reserved by another relay for an hour', async () => {
     await verify('a.test');
     const due = clock.now() + DAY_MS;
     const taken = await test.store.takeDueDomains(due, due + DOMAIN_SWEEP_LEASE_MS, 10);
@@ -181,7 +181,7 @@ describe('DomainWatch', () => {
     assert.equal(asked, 1);
   });
 
-  it('goes on a minute later after the store has failed', async () => {
+  it('continues a minute later after the store has failed', async () => {
     await verify('a.test');
     test.down = true;
     await pass(DAY_MS);
@@ -191,7 +191,7 @@ describe('DomainWatch', () => {
     assert.equal(asked, 1);
   });
 
-  it('stores nothing once it has stopped, whatever an answer says, and looks again when it is started', async () => {
+  it('stores nothing once it has stopped, whatever the answer, and checks again when it is started', async () => {
     await verify('a.test');
     txt = NONE;
     const answer = Promise.withResolvers<void>();

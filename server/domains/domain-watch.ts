@@ -1,4 +1,4 @@
-/** Looks at verified domains again, each about once a day, and lets go of what nobody has looked after. */
+/** Checks verified domains again, each about once a day, and releases neglected ones. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { batches } from '../batches.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -43,13 +43,16 @@ export class DomainWatch {
     this.#deps = deps;
   }
 
-  /** Looks every {@link DOMAIN_SWEEP_MS} from now on, until {@link stop}. */
+  /** Checks every {@link DOMAIN_SWEEP_MS} from now on, until {@link stop}. */
   start(): void {
     this.#isStopped = false;
     this.#goOn();
   }
 
-  /** Fulfilled when nothing of it is under way any more: nothing is stored from then on. Whoever waits for it pauses the DNS. */
+  /**
+   * Fulfilled when nothing is in progress: nothing is stored from then on. The caller pauses the DNS first, so that
+   * this is soon.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -66,7 +69,7 @@ export class DomainWatch {
     try {
       await this.#sweep();
     } catch (error) {
-      // Next time, then: what was taken is due again by itself.
+      // Retried the next time: reserved domains become due again by themselves.
       if (!(error instanceof StoreError) && !(error instanceof ApiError)) throw error;
     }
     if (!this.#isStopped) this.#goOn();
@@ -89,10 +92,10 @@ export class DomainWatch {
   async #look(claim: DomainRecord): Promise<void> {
     const { store, clock, lookup, host, held, log } = this.#deps;
     const isRight = verdictOf(await lookAt(claim, host, lookup));
-    // Whoever takes over from this relay looks an hour later.
+    // A relay that takes over from this one checks it an hour later.
     if (this.#isStopped) return;
     const { id, domain, accountId } = claim;
-    // A DNS that says nothing is no reason to take a domain away, nor to forget since when it has been wrong.
+    // A DNS failure is no reason to release a domain, or to forget since when it has been wrong.
     if (isRight === undefined) return await store.noteDomain(id, claim.failingSince, held.nextCheck());
     if (isRight) return await store.noteDomain(id, null, held.nextCheck());
     const since = claim.failingSince ?? clock.now();
@@ -107,17 +110,17 @@ export class DomainWatch {
   }
 }
 
-/* How domains become an account's, and how they are let go: in the store first, then here, then elsewhere. */
+/* How domains are assigned to accounts and released: in the store first, then here, then on other relays. */
 
 export interface HeldDomainsDeps {
   readonly store: Pick<Store, 'verifiedClaim' | 'verifyDomain' | 'removeDomain' | 'noteDomain'>;
   readonly clock: Clock;
   readonly verified: Pick<VerifiedDomains, 'follow'>;
-  /** ends the tunnels of a domain that is its account's no more */
+  /** ends the tunnels of a domain that no longer belongs to its account */
   readonly coordination: Pick<Coordination, 'displace'>;
   /** other relays on the same database, if there may be any */
   readonly peers: Peers<DomainNews> | undefined;
-  /** s for which the name of an ended tunnel stays with its account */
+  /** seconds that the name of an ended tunnel is reserved for its account */
   readonly nameHold: number;
 }
 
@@ -129,10 +132,10 @@ export class HeldDomains {
   }
 
   /**
-   * Makes a domain its account's own, and nobody else's.
+   * Assigns a domain to an account, and removes it from any other.
    *
-   * @param proofs all that the TXT record says, this account's proof among it
-   * @throws ApiError 404; 409 if another account has it, whose proof is still there; 503
+   * @param proofs all values of the TXT record, including this account's proof
+   * @throws ApiError 404; 409 if another account has it, whose proof is still published; 503
    */
   async take({ id, domain }: DomainRecord, proofs: readonly string[]): Promise<void> {
     const { store } = this.#deps;
@@ -142,7 +145,7 @@ export class HeldDomains {
     const verification = { id, instead: isOthers ? holder.id : null, checkAt: this.nextCheck() };
     const ended = await orUnavailable(store.verifyDomain({ ...verification, ...this.#release() })).catch(
       (error: unknown) => {
-        // Somebody else has proven it at the same moment.
+        // Another account has proven it at the same moment.
         throw error instanceof ConflictError ? new ApiError(API_ERRORS.domainTaken) : error;
       },
     );
@@ -151,8 +154,8 @@ export class HeldDomains {
   }
 
   /**
-   * Notes that an account found the records of its verified domain wrong. The relay's own checks stay due when they were:
-   * otherwise an account could put them off for as long as it looks itself.
+   * Records that an account found the records of its verified domain wrong. The relay's own checks stay due when they
+   * were: otherwise an account could postpone them by checking repeatedly.
    *
    * @throws ApiError 503
    */
@@ -164,8 +167,8 @@ export class HeldDomains {
   /**
    * Removes a claim, and ends the tunnels that have the domain.
    *
-   * @param only if it is still as it was read
-   * @returns whether it was there
+   * @param only if the claim has not changed since it was read
+   * @returns whether it existed
    * @throws ApiError 503
    */
   async release(
@@ -179,7 +182,7 @@ export class HeldDomains {
     return true;
   }
 
-  /** @returns when a domain that is right now is looked at again, wall time in ms */
+  /** @returns when a domain with correct records is checked again, wall time in ms */
   nextCheck(): number {
     const jitter = (2 * Math.random() - 1) * DOMAIN_CHECK_JITTER_MS;
     return Math.round(this.#deps.clock.now() + DOMAIN_CHECK_MS + jitter);
@@ -190,7 +193,7 @@ export class HeldDomains {
     return { now: clock.now(), nameHold: nameHold * 1000 };
   }
 
-  /** Here at once, elsewhere soon. */
+  /** Immediately on this relay, soon on others. */
   async #changed(domain: string, ended: readonly string[]): Promise<void> {
     const { verified, coordination, peers } = this.#deps;
     coordination.displace(ended);

@@ -5,7 +5,7 @@ import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { VerifiedDomains } from './verified-domains.ts';
 
-/** Lets what was asked arrive. */
+/** Waits for pending answers. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -14,9 +14,9 @@ describe('VerifiedDomains', () => {
   let clock: FakeClock;
   let stored: Map<string, string>;
   let down: boolean;
-  /** questions, in the order in which they were asked */
+  /** queries, in order */
   let asked: string[];
-  /** answers that the test gives; each was right when its question came */
+  /** answers that the test releases; each was correct at the time of its query */
   let held: (() => void)[] | undefined;
   let domains: VerifiedDomains;
   let gone: string[];
@@ -58,14 +58,14 @@ describe('VerifiedDomains', () => {
 
   afterEach(() => domains.stop());
 
-  it('knows all at the start, which it reads 1,000 at a time', async () => {
+  it('loads all domains at the start, 1,000 at a time', async () => {
     for (let index = 0; index < 2 * DOMAINS_BATCH + 1; index += 1) stored.set(`a${index}.test`, 'one');
     await domains.start();
     assert.equal(domains.size, 2 * DOMAINS_BATCH + 1);
     assert.equal(asked.length, 3);
   });
 
-  it('follows a domain that is verified, and one that is let go', async () => {
+  it('follows a domain that is verified or released', async () => {
     await domains.start();
     stored.set('a.test', 'one');
     await domains.follow('a.test');
@@ -76,7 +76,7 @@ describe('VerifiedDomains', () => {
     assert.deepEqual(gone, ['a.test']);
   });
 
-  it('says which are gone, once for each, and not those that have moved to another account', async () => {
+  it('reports each domain that is gone once, but not those that have moved to another account', async () => {
     for (const name of ['a.test', 'b.test', 'c.test']) stored.set(name, 'one');
     await domains.start();
     stored.delete('a.test');
@@ -90,7 +90,7 @@ describe('VerifiedDomains', () => {
     assert.equal(domains.ownerOf('b.test'), 'two');
   });
 
-  it('reads again what has changed while it was read: what comes late never wins', async () => {
+  it('reads again what has changed during the read: late answers never win', async () => {
     await domains.start();
     held = [];
     stored.set('a.test', 'one');
@@ -105,7 +105,7 @@ describe('VerifiedDomains', () => {
     assert.deepEqual(asked, ['all after ', 'a.test', 'a.test']);
   });
 
-  it('reads all again when news may have been missed, and what has changed meanwhile after that', async () => {
+  it('reads everything again if notifications may have been missed, and then changes in the meantime', async () => {
     await domains.start();
     held = [];
     domains.review();
@@ -118,7 +118,7 @@ describe('VerifiedDomains', () => {
     assert.ok(domains.has('a.test'));
   });
 
-  it('asks a store that has failed again after 1 s, and keeps what it knows', async () => {
+  it('queries a store that has failed again after 1 s, and keeps its state', async () => {
     stored.set('a.test', 'one');
     await domains.start();
     down = true;

@@ -1,6 +1,6 @@
 /**
- * All verified domains and whose they are, in memory: requests to other hosts are asked for nowhere else. The store decides;
- * this is what was read of it last.
+ * All verified domains and their owners, in memory: requests to other hosts cause no lookups. The store decides; this
+ * is what was last read from it.
  */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -10,13 +10,13 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Reads one after the other, each from a moment after that of the one before: what was read late never wins over what was
- * read since.
+ * Reads one after the other, each from a later moment than the previous one: an old answer never overrides a newer
+ * one.
  */
 export class VerifiedDomains {
   readonly #store: Pick<Store, 'verifiedDomains' | 'findVerifiedDomains'>;
   readonly #clock: Clock;
-  /** Called with each domain that was an account's and is nobody's now. */
+  /** Called with each domain that had an owner and no longer has one. */
   onGone: (domain: string) => void = () => {};
   /** ids of accounts by domain */
   #owners = new Map<string, string>();
@@ -61,9 +61,9 @@ export class VerifiedDomains {
   }
 
   /**
-   * Whose the domain is has changed, here or elsewhere.
+   * The owner of the domain has changed, here or on another relay.
    *
-   * @returns fulfilled once it is known here, or the store has failed, which is then asked again
+   * @returns fulfilled once it is known here, or the store has failed, which is then queried again
    */
   follow(domain: string): Promise<void> {
     this.#changed.add(domain);
@@ -91,12 +91,12 @@ export class VerifiedDomains {
       this.#retry?.cancel();
       this.#retry = this.#clock.setTimeout(() => void this.#read(), DOMAIN_RETRY_MS);
     } finally {
-      // At once, so that whoever comes next begins to read again.
+      // Immediately, so that the next caller starts to read again.
       this.#reading = undefined;
     }
   }
 
-  /** Those that change meanwhile are read again afterwards. */
+  /** Changes during the read are read again afterwards. */
   async #readAll(): Promise<void> {
     this.#allChanged = false;
     try {
@@ -135,7 +135,7 @@ export class VerifiedDomains {
   }
 }
 
-/* Names that are the relay's, so that nobody else can have one of them. */
+/* Names of the relay itself, which no account may claim. */
 
 export interface OwnNames {
   /** the relay's own name or address, IPv6 without brackets */
@@ -144,7 +144,7 @@ export interface OwnNames {
   readonly serviceDomain: string;
 }
 
-/** @throws ApiError 409 for the relay's own name, and what is at or below the domains of its tunnels */
+/** @throws ApiError 409 for the relay's own name, and any name at or below the domains of its tunnels */
 export function mustNotBeOwn(domain: string, { host, tunnelDomain, serviceDomain }: OwnNames): void {
   const isOwn = [tunnelDomain, serviceDomain].some((own) => domain === own || domain.endsWith(`.${own}`));
   if (isOwn || domain === host) throw new ApiError(API_ERRORS.domainTaken);

@@ -15,7 +15,7 @@ function pair() {
 }
 
 describe('a conversation between two relays', () => {
-  it('has its messages in order, those that come before somebody listens too', async () => {
+  it('returns messages in order, including those that arrive before they are requested', async () => {
     const { talk, far } = pair();
     far.write('{"n":1}\n{"n":2}\n{"n"');
     assert.deepEqual(await talk.next(1000), { n: 1 });
@@ -26,7 +26,7 @@ describe('a conversation between two relays', () => {
     assert.deepEqual(heard, { n: 4 });
   });
 
-  it('keeps 64 messages that nobody has asked for, and ends with one more', async () => {
+  it('keeps 64 unread messages, and ends with one more', async () => {
     const { talk, far } = pair();
     far.write('{"n":1}\n'.repeat(SUCCESSION_WAITING_MAX));
     assert.deepEqual(await talk.next(1000), { n: 1 });
@@ -34,7 +34,7 @@ describe('a conversation between two relays', () => {
     await talk.over;
   });
 
-  it('says when the other side has left', async () => {
+  it('reports when the other side has closed', async () => {
     const { talk, far } = pair();
     far.destroy();
     assert.equal(await talk.next(1000), undefined);
@@ -42,7 +42,7 @@ describe('a conversation between two relays', () => {
     talk.send({});
   });
 
-  it('waits for as long as it is told, and no longer', async () => {
+  it('waits for the given time, and no longer', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { talk } = pair();
@@ -54,7 +54,7 @@ describe('a conversation between two relays', () => {
     }
   });
 
-  it('ends where a line is no message, or longer than 16 MiB', async () => {
+  it('ends at a line that is not a message, or longer than 16 MiB', async () => {
     const { talk, far } = pair();
     far.write('hello\n');
     await talk.over;

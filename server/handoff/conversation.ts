@@ -19,8 +19,8 @@ export class Conversation<Sent, Received> {
   readonly #over = Promise.withResolvers<void>();
 
   /**
-   * @param socket with nothing read from it that belongs to a message
-   * @param read checks what has come as JSON; `undefined` for what is no message, which ends the conversation
+   * @param socket whose next unread byte begins a message
+   * @param read validates received JSON; `undefined` for anything but a message, which ends the conversation
    */
   constructor(socket: Socket, read: (value: unknown) => Received | undefined) {
     this.#socket = socket;
@@ -32,7 +32,7 @@ export class Conversation<Sent, Received> {
     socket.resume();
   }
 
-  /** Fulfilled when it is over, whoever ended it. */
+  /** Fulfilled when it is over, ended by either side. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
@@ -45,7 +45,7 @@ export class Conversation<Sent, Received> {
    * The next message.
    *
    * @param ms how long to wait for it
-   * @returns `undefined` when the other side has left without one
+   * @returns `undefined` if the other side has closed without one
    * @throws TimeoutError
    */
   async next(ms: number): Promise<Received | undefined> {
@@ -73,7 +73,7 @@ export class Conversation<Sent, Received> {
     this.#socket.end();
   }
 
-  /** Ends it at once. */
+  /** Ends it immediately. */
   destroy(): void {
     this.#socket.destroy();
   }
@@ -98,9 +98,9 @@ export class Conversation<Sent, Received> {
     try {
       message = this.#readMessage(JSON.parse(line));
     } catch {
-      // As if it were no message.
+      // Treated like any invalid message.
     }
-    // Messages that nobody awaits yet are few: each side says one, and waits for the other.
+    // Few messages are unread at a time: each side sends one, and waits for the other.
     if (message === undefined || this.#received.length >= SUCCESSION_WAITING_MAX) {
       this.#socket.destroy();
       return;
@@ -119,7 +119,7 @@ export class Conversation<Sent, Received> {
   }
 }
 
-/** The other side is there and says nothing. */
+/** The other side is connected but silent. */
 export class TimeoutError extends Error {
   constructor(ms: number) {
     super(`it has not answered within ${ms / 1000} s`);
@@ -127,18 +127,18 @@ export class TimeoutError extends Error {
   }
 }
 
-/* What a relay and the one that replaces it say to each other (docs/decisions/0020-replacing-a-relay.md). */
+/* Messages between a relay and the one that replaces it (docs/decisions/0020-replacing-a-relay.md). */
 
-/** Of this conversation; a relay that speaks another one is not replaced. */
+/** Version of this conversation; a relay with another version is not replaced. */
 export const SUCCESSION_VERSION = 1;
 
-/** The first line of every connection to a relay's meeting point: what it is for. */
+/** The first line of every connection to a relay's handoff socket: its purpose. */
 export type Hello =
-  /** A relay is to replace this one. `address`: where visitors are to come, as its settings say. */
+  /** A relay wants to replace this one. `address`: the listener's address in its settings. */
   | { readonly kind: 'replace'; readonly version: number; readonly address: string }
-  /** The listeners of this relay are to be sent over this connection. */
+  /** The listeners of this relay shall be sent over this connection. */
   | { readonly kind: 'listeners' }
-  /** A visitor of the relay before: everything behind the line is what the visitor sends. */
+  /** A visitor of the previous relay: the bytes after the line are the visitor's. */
   | {
       readonly kind: 'visitor';
       readonly id: number;
@@ -146,45 +146,45 @@ export type Hello =
       readonly proto: 'http' | 'https';
     };
 
-/** A tunnel whose client was there a moment ago. */
+/** A tunnel whose client was recently connected. */
 export interface MissedClient {
   readonly tunnelId: string;
-  /** ms since it has left; 0 for one that is still connected to the relay before */
+  /** ms since it has left; 0 for one that is still connected to the previous relay */
   readonly awayMs: number;
 }
 
-/** What the relay that is replaced says. */
+/** Messages of the relay that is being replaced. */
 export type PredecessorMessage =
-  /** It agrees, and sends listeners of these names to whoever asks. */
+  /** It agrees, and sends listeners with these names on request. */
   | { readonly kind: 'welcome'; readonly listeners: readonly string[] }
-  /** It goes on alone: the other must not serve. */
+  /** It continues: the new relay must not serve. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Everything is stored, the database is unlocked, and nobody new is served until one of the two goes on. */
+  /** Everything is stored, the database is unlocked, and no new requests are served until one of the two continues. */
   | { readonly kind: 'moved'; readonly clients: readonly MissedClient[] }
-  /** The other may serve. */
+  /** The new relay may serve. */
   | { readonly kind: 'go' }
-  /** It has stored traffic of the connections that it still has. */
+  /** It has stored traffic of its remaining connections. */
   | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
 
-/** What the relay that replaces it says. */
+/** Messages of the relay that replaces it. */
 export type SuccessorMessage =
-  /** Everything that could be loaded has been: the other is to let go. */
+  /** Everything that could be loaded has been: the old relay shall release the database. */
   | { readonly kind: 'move' }
   /** It has the database and knows its tunnels. */
   | { readonly kind: 'ready' }
-  /** It takes connections, those that the other passes on included. */
+  /** It accepts connections, including those that the old relay passes on. */
   | { readonly kind: 'serving' }
   /** A tunnel has ended. */
   | { readonly kind: 'ended'; readonly tunnelId: string; readonly reason: EndReason }
-  /** Others may come into a tunnel than before, as the store has it. */
+  /** The access policy, links or approval requests of a tunnel have changed in the store. */
   | { readonly kind: 'access'; readonly tunnelId: string }
-  /** A visitor that was passed on is to be cut in a way that cannot be mistaken for a clean end. */
+  /** A visitor that was passed on must be cut in a way that cannot be mistaken for a clean end. */
   | { readonly kind: 'reset'; readonly id: number };
 
 /**
- * Reads the first line of a connection, as JSON has it.
+ * Reads the first line of a connection, as parsed JSON.
  *
- * @returns `undefined` for what no relay says
+ * @returns `undefined` for anything that a relay does not send
  */
 export function readHello(value: unknown): Hello | undefined {
   const { kind, version, address, id, proto } = fieldsOf(value);
@@ -203,9 +203,9 @@ export function readHello(value: unknown): Hello | undefined {
 }
 
 /**
- * Reads a message of the relay that is replaced.
+ * Reads a message of the relay that is being replaced.
  *
- * @returns `undefined` for what no relay says
+ * @returns `undefined` for anything that a relay does not send
  */
 export function readPredecessorMessage(value: unknown): PredecessorMessage | undefined {
   const { kind, listeners, reason, clients, deltas } = fieldsOf(value);
@@ -228,7 +228,7 @@ export function readPredecessorMessage(value: unknown): PredecessorMessage | und
 /**
  * Reads a message of the relay that replaces another.
  *
- * @returns `undefined` for what no relay says
+ * @returns `undefined` for anything that a relay does not send
  */
 export function readSuccessorMessage(value: unknown): SuccessorMessage | undefined {
   const { kind, tunnelId, reason, id } = fieldsOf(value);

@@ -18,7 +18,7 @@ import { meet, handoffSocketPath } from './handoff-socket.ts';
 
 const ADDRESS = '127.0.0.1:8080';
 
-/** A relay that notes what it is told. */
+/** A relay that records its calls. */
 class FakeRelay implements Replaceable {
   readonly address = ADDRESS;
   readonly descriptors = new Map([['visitors', 7]]);
@@ -89,7 +89,7 @@ describeOnPosix('the relay that is replaced', () => {
     assert.deepEqual(await talk.next(60_000), message);
   }
 
-  it('lets go when it is told to, lets the other serve, and leaves when that does', async () => {
+  it('releases the database on request, lets the other serve, and leaves once it does', async () => {
     await says({ kind: 'welcome', listeners: ['visitors'] });
     assert.deepEqual(relay.calls, []);
     talk.send({ kind: 'move' });
@@ -124,7 +124,7 @@ describeOnPosix('the relay that is replaced', () => {
     ]);
   });
 
-  it('gives up on one that has not loaded within 60 s, without having let go', async () => {
+  it('gives up on a relay that has not loaded within 60 s, and keeps the database', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const other = await converse();
     talk.destroy();
@@ -137,7 +137,7 @@ describeOnPosix('the relay that is replaced', () => {
     assert.deepEqual(relay.calls, []);
   });
 
-  it('goes on when the other is silent for 10 s after it has let go', async () => {
+  it('continues if the other is silent for 10 s after the database was released', async () => {
     await says({ kind: 'welcome', listeners: ['visitors'] });
     mock.timers.enable({ apis: ['setTimeout'] });
     talk.send({ kind: 'move' });
@@ -147,7 +147,7 @@ describeOnPosix('the relay that is replaced', () => {
     assert.deepEqual(relay.calls, ['letGo', 'goOn']);
   });
 
-  it('leaves when the other dies after it has taken the database', async () => {
+  it('leaves if the other dies after it has taken the database', async () => {
     relay.hasDatabase = false;
     await says({ kind: 'welcome', listeners: ['visitors'] });
     talk.send({ kind: 'move' });

@@ -17,38 +17,38 @@ import {
 import { meet, HandoffSocket } from './handoff-socket.ts';
 import { sendListeners } from './listener-transfer.ts';
 
-/** What becomes of the relay, in this order; `goOn` undoes `letGo`. */
+/** Steps of a handoff for the old relay, in this order; `goOn` reverts `letGo`. */
 export interface Replaceable {
-  /** where visitors come */
+  /** address of the listener for visitors */
   readonly address: string;
   /** file descriptors of the listeners, by name */
   readonly descriptors: ReadonlyMap<string, number>;
   /**
-   * Serves nobody new, stores everything, and unlocks the database.
+   * Serves no new requests, stores everything, and unlocks the database.
    *
-   * @throws Error with the reason when it cannot
+   * @throws Error with the reason if it cannot
    */
   letGo(): Promise<readonly MissedClient[]>;
-  /** Serves on. @returns false when another relay has the database by now */
+  /** Continues to serve. @returns false if another relay has the database by now */
   goOn(): Promise<boolean>;
-  /** Has been replaced: it passes on those who come, and ends when the rest has ended. */
+  /** It has been replaced: it passes new connections on, and exits when the rest has ended. */
   leave(successor: Successor): void;
-  /** A tunnel has ended at the other relay. */
+  /** A tunnel has ended on the other relay. */
   hearEnded(tunnelId: string, reason: EndReason): void;
-  /** Others may come into a tunnel than before. */
+  /** The access policy, links or approval requests of a tunnel have changed. */
   hearAccess(tunnelId: string): void;
-  /** A visitor from the relay before. */
+  /** A visitor from the previous relay. */
   adopt(socket: Socket, visitor: Extract<Hello, { kind: 'visitor' }>): void;
 }
 
-/** The relay that serves now, as the one before sees it. */
+/** The relay that now serves, as seen by the previous one. */
 export interface Successor {
   /** Opens a connection that continues one of a visitor. `onReset`: it is to be cut. */
   pass(
     visitor: Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>,
     onReset: () => void,
   ): Promise<Socket>;
-  /** Says what has been stored. */
+  /** Reports what has been stored. */
   tellCounted(deltas: readonly TrafficDelta[]): void;
   /** Ends the conversation. */
   end(): void;
@@ -74,7 +74,7 @@ export class HandoffSender implements Successor {
   }
 
   /**
-   * Opens the relay's meeting point, in place of that of the relay before.
+   * Opens the relay's handoff socket, instead of that of the previous relay.
    *
    * @throws Error with a text for the operator
    */
@@ -86,7 +86,7 @@ export class HandoffSender implements Successor {
     return handover;
   }
 
-  /** The relay ends: nobody can replace it any more. */
+  /** The relay exits: it can no longer be replaced. */
   close(): void {
     this.#meetingPoint?.close(this.#isReplaced);
     if (!this.#isReplaced) this.#refuse('it is being stopped');
@@ -137,7 +137,7 @@ export class HandoffSender implements Successor {
   async #handOver(talk: Talk): Promise<void> {
     talk.send({ kind: 'welcome', listeners: [...this.#relay.descriptors.keys()] });
     this.#log('replacement begun');
-    // The other one loads what it needs meanwhile; it has its own limit for that.
+    // The new relay loads its state during this time, with its own time limit.
     await heard(talk, 'move', HANDOFF_READY_MS);
     const clients = await this.#relay.letGo();
     try {
@@ -177,7 +177,7 @@ export class HandoffSender implements Successor {
     this.#talk?.end();
   }
 
-  // As the relay sees the one that replaces it
+  // As seen by the old relay
 
   async pass({ address, proto }: Parameters<Successor['pass']>[0], onReset: () => void): Promise<Socket> {
     this.#passed += 1;
@@ -198,7 +198,7 @@ export class HandoffSender implements Successor {
   }
 }
 
-/** Connects as soon as there is room for one more. @throws the system's error */
+/** Connects as soon as the queue accepts one more. @throws the system's error */
 async function meetSoon(path: string, hello: Hello): ReturnType<typeof meet> {
   const until = performance.now() + HANDOFF_STEP_MS;
   for (;;) {
@@ -212,7 +212,7 @@ async function meetSoon(path: string, hello: Hello): ReturnType<typeof meet> {
   }
 }
 
-/** @throws Error unless the other relay says that in time */
+/** @throws Error unless the other relay sends that message in time */
 async function heard(talk: Talk, kind: SuccessorMessage['kind'], ms: number): Promise<void> {
   const message = await talk.next(ms);
   if (message === undefined) throw new Error('the relay that was to replace this one has ended');

@@ -47,7 +47,7 @@ describeOnPosix('a meeting point', () => {
     return String(answer);
   }
 
-  it('is met by its path, for its own user only, with nothing beside it', async () => {
+  it('is reachable at its path, by its own user only, without any other file', async () => {
     await open();
     assert.equal(await say(), 'bye');
     assert.deepEqual(heard, [HELLO]);
@@ -55,21 +55,21 @@ describeOnPosix('a meeting point', () => {
     assert.deepEqual(readdirSync(folder), ['relay-8080.sock']);
   });
 
-  it('takes the place of another, which no longer removes it', async () => {
+  it('replaces another one, which no longer removes it', async () => {
     const before = await open();
     await open();
     before.close(true);
     assert.equal(await say(), 'bye');
   });
 
-  it('is nowhere before it is opened and after it is closed', async () => {
+  it('does not exist before it is opened and after it is closed', async () => {
     assert.equal(await meet(path, HELLO), undefined);
     (await open()).close(false);
     assert.equal(await meet(path, HELLO), undefined);
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('says when its path is too long for a socket', async () => {
+  it('reports a path that is too long for a socket', async () => {
     const deep = join(folder, 'x'.repeat(100));
     mkdirSync(deep);
     await assert.rejects(
@@ -79,14 +79,14 @@ describeOnPosix('a meeting point', () => {
     assert.deepEqual(readdirSync(deep), []);
   });
 
-  it('lets go of whoever says nothing for 5 s, or nothing that it knows', async () => {
+  it('drops connections that send nothing for 5 s, or an unknown line', async () => {
     await open();
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const silent = connect(path);
       await once(silent, 'connect');
       const closed = once(silent.resume(), 'close');
-      // Accepted by now, in the same process.
+      // Already accepted, in the same process.
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       mock.timers.tick(HANDOFF_HELLO_MS);

@@ -1,6 +1,6 @@
 /**
- * Where a relay is met by the one that replaces it: a socket in the data folder, for the relay's own user only. One that a
- * killed relay has left leads to nobody.
+ * The socket in the data folder where a relay is contacted by the one that replaces it, for the relay's own user only.
+ * A socket left by a killed relay accepts no connections.
  */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -10,7 +10,10 @@ import { LISTEN_BACKLOG, HANDOFF_HELLO_MS, HANDOFF_LINE_MAX_BYTES } from '../lim
 import { type Hello, readHello } from './conversation.ts';
 
 const LINE_FEED = 10;
-/** Bytes of a socket's path that the system takes: the least of those that Node runs on (macOS), less its final zero. */
+/**
+ * Bytes of a socket's path that every system supports: the least of those that Node runs on (macOS), without its final
+ * zero.
+ */
 const PATH_MAX_BYTES = 103;
 
 /** @returns the path of the socket of the relay on a port */
@@ -18,7 +21,7 @@ export function handoffSocketPath(dataDir: string, port: number): string {
   return join(dataDir, `relay-${port}.sock`);
 }
 
-/** Takes a connection whose first line has come; the socket is paused, and what follows is still to be read from it. */
+/** Handles a connection whose first line has arrived; the socket is paused, with the following bytes unread. */
 export type Welcome = (hello: Hello, socket: Socket) => void;
 
 export class HandoffSocket {
@@ -32,7 +35,7 @@ export class HandoffSocket {
   }
 
   /**
-   * Opens it in place of the one that is there.
+   * Opens it, replacing an existing one.
    *
    * @throws Error with a text for the operator, or the system's
    */
@@ -48,7 +51,7 @@ export class HandoffSocket {
       server.listen({ path: made, backlog: LISTEN_BACKLOG });
       await once(server, 'listening');
       server.on('error', () => {});
-      // Nobody else could reach it before, because the folder is for its owner only.
+      // It was not reachable for other users before that, because only its owner can access the folder.
       chmodSync(made, 0o600);
       renameSync(made, path);
       return new HandoffSocket(server, path);
@@ -57,7 +60,7 @@ export class HandoffSocket {
     }
   }
 
-  /** @param isTaken whether another relay has opened its own in place of it */
+  /** @param isTaken whether another relay has already replaced it */
   close(isTaken: boolean): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -67,9 +70,9 @@ export class HandoffSocket {
 }
 
 /**
- * Connects to a relay's meeting point.
+ * Connects to a relay's handoff socket.
  *
- * @returns paused; `undefined` where no relay is
+ * @returns paused; `undefined` if there is no relay
  * @throws the system's error
  */
 export async function meet(path: string, hello: Hello): Promise<Socket | undefined> {

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { HANDOFF_STEP_MS } from '../limits.ts';
 
-/** A listener that came from another process, for `server.listen`. */
+/** A listener from another process, for `server.listen`. */
 export type Handle = object;
 
-/** The programs are whole files of their own. */
+/** These programs are separate files. */
 function program(name: string): string {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'cjs';
   return fileURLToPath(new URL(`./${name}.${extension}`, import.meta.url));
@@ -28,14 +28,15 @@ export function sendListeners(channel: Socket, listeners: ReadonlyMap<string, nu
 }
 
 /**
- * Takes listeners from a connection, which belongs to this function from then on.
+ * Receives listeners from a connection, which belongs to this function from then on.
  *
- * @param names of all that come
- * @throws Error when not all have come within {@link HANDOFF_STEP_MS}
+ * @param names of all expected listeners
+ * @throws Error if not all have arrived within {@link HANDOFF_STEP_MS}
  */
 export async function takeListeners(channel: Socket, names: readonly string[]): Promise<Map<string, Handle>> {
   const child = spawn(process.execPath, [program('pass-listeners'), program('send-listeners')], {
-    // Node makes descriptor 3 the channel to this process, and its environment would say so: what is given here wins.
+    // Node makes descriptor 3 the channel to this process and sets the environment accordingly; the value given here
+    // wins.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', channel],
     env: environment('4'),
   });
@@ -48,14 +49,14 @@ export async function takeListeners(channel: Socket, names: readonly string[]): 
       if (names.every((expected) => taken.has(expected))) resolve();
     });
     child.once('error', reject);
-    // After the last message, whoever of the two programs has ended.
+    // After the last message, regardless of which of the two programs has ended.
     child.once('disconnect', () => reject(new Error('its listeners have not come')));
   });
   if (child.connected) child.disconnect();
   return taken;
 }
 
-/** What is meant for the relay's own Node, a debugger for example, is not meant for these. */
+/** Settings for the relay's own Node, a debugger for example, do not apply to these. */
 function environment(channel: string): NodeJS.ProcessEnv {
   return { ...process.env, NODE_OPTIONS: '', NODE_CHANNEL_FD: channel };
 }

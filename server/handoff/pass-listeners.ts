@@ -1,7 +1,7 @@
 /**
- * A small program that takes listeners from another relay and passes them on to the one that has started it. Two channels are
- * needed for that, and a process has one: so each is sent by `send-listeners`, over the channel to the relay that this
- * program was given as file descriptor 3.
+ * A small program that receives listeners from another relay and passes them on to its parent process. That requires
+ * two channels, and a process has one: so each is sent by `send-listeners`, over the channel to the relay, which this
+ * program gets as file descriptor 3.
  *
  * Argument: the file of `send-listeners`.
  */

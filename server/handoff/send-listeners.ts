@@ -1,7 +1,7 @@
 /**
- * A small program that sends listeners to another process, and ends. Node sends handles only over the channel that a process
- * was started with (`NODE_CHANNEL_FD`): here that is the connection to the other process. It takes no connections: what
- * waits in a listener stays there.
+ * A small program that sends listeners to another process, and ends. Node sends handles only over the channel that a
+ * process was started with (`NODE_CHANNEL_FD`): here that is the connection to the other process. It accepts no
+ * connections: those in a listener's queue stay there.
  *
  * Arguments: the names of the listeners, whose file descriptors begin at 4.
  */
@@ -10,20 +10,20 @@ import { Socket } from 'node:net';
 
 const FIRST_DESCRIPTOR = 4;
 
-/** What Node sends in place of a socket, which it would begin to read. */
+/** Sent instead of a socket, which Node would begin to read. */
 interface Handled {
   readonly _handle: Socket;
 }
 
-/** One for UDP, before it is bound. */
+/** A UDP socket, before it is bound. */
 interface UdpHandled {
   readonly _handle: Socket & { open(descriptor: number): number };
 }
 
-// Node warns of `_handle` of sockets for UDP.
+// Node deprecates `_handle` of UDP sockets.
 process.noDeprecation = true;
 
-/** Only to have its handle: nothing is read from it, and a listener would begin to accept. */
+/** Only used for its handle: nothing is read from it, and a listener would begin to accept. */
 function handleOf(name: string, descriptor: number): Socket {
   if (!name.startsWith('udp ')) {
     const socket = new Socket({ fd: descriptor, readable: false, writable: false });
@@ -35,7 +35,7 @@ function handleOf(name: string, descriptor: number): Socket {
   return handle;
 }
 
-/** Resolves when the other process has taken it. */
+/** Resolves when the other process has received it. */
 function send(name: string, descriptor: number): Promise<void> {
   const handle = handleOf(name, descriptor);
   return new Promise((resolve, reject) => {

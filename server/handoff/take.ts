@@ -1,4 +1,7 @@
-/** Takes over from the relay that serves now: what the new relay does (docs/decisions/0020-replacing-a-relay.md). */
+/**
+ * Takes over from the relay that currently serves: the steps of the new relay
+ * (docs/decisions/0020-replacing-a-relay.md).
+ */
 import type { Duplex } from 'node:stream';
 import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
@@ -15,11 +18,11 @@ import {
 import { meet } from './handoff-socket.ts';
 import { type Handle, takeListeners } from './listener-transfer.ts';
 
-/** Why this relay must not serve; the other one goes on. */
+/** Why this relay must not serve; the old one continues. */
 export class HandoffError extends Error {}
 
 export class HandoffReceiver {
-  /** what the other relay listened with, by name */
+  /** listeners of the old relay, by name */
   readonly listeners: ReadonlyMap<string, Handle>;
   readonly #conversation: Conversation<SuccessorMessage, PredecessorMessage>;
 
@@ -32,11 +35,11 @@ export class HandoffReceiver {
   }
 
   /**
-   * Asks the relay at a meeting point for its listeners; until {@link move} it goes on as before.
+   * Requests the listeners of the relay at a handoff socket; until {@link move} that relay continues as before.
    *
-   * @param address where visitors are to come, which has to be where they come now
-   * @returns `undefined` where there is none
-   * @throws TakeoverError
+   * @param address of the listener for visitors, which must be the same for both relays
+   * @returns `undefined` if there is no relay
+   * @throws HandoffError
    */
   static async begin(path: string, address: string): Promise<HandoffReceiver | undefined> {
     const socket = await meet(path, { kind: 'replace', version: SUCCESSION_VERSION, address });
@@ -46,12 +49,12 @@ export class HandoffReceiver {
       readPredecessorMessage,
     );
     const welcome = await answerOf(conversation, HANDOFF_STEP_MS);
-    // It has just ended.
+    // It has just exited.
     if (welcome === undefined) return undefined;
     if (welcome.kind !== 'welcome') throw outOfTurn(conversation);
     const channel = await meet(path, { kind: 'listeners' });
     if (channel === undefined) return undefined;
-    // The line has left when the program that reads the rest is started.
+    // The line must be sent before the program that reads the rest is started.
     await new Promise((resolve) => channel.write('', resolve));
     try {
       return new HandoffReceiver(conversation, await takeListeners(channel, welcome.listeners));
@@ -62,10 +65,10 @@ export class HandoffReceiver {
   }
 
   /**
-   * Everything is loaded: the other relay stores what it has, and stops serving those who come.
+   * Everything is loaded: the old relay stores its state, and stops serving new requests.
    *
-   * @returns whose client was there a moment ago; `undefined` if it has died meanwhile
-   * @throws TakeoverError
+   * @returns recently connected clients; `undefined` if the old relay has died
+   * @throws HandoffError
    */
   async move(): Promise<readonly MissedClient[] | undefined> {
     this.#conversation.send({ kind: 'move' });
@@ -76,9 +79,9 @@ export class HandoffReceiver {
   }
 
   /**
-   * Nothing is left that could fail: from here on this relay is the one that serves, whatever becomes of the other.
+   * Nothing is left that could fail: from here on this relay serves, whatever happens to the old one.
    *
-   * @throws TakeoverError when the other has gone on alone
+   * @throws HandoffError if the old relay has continued
    */
   async commit(): Promise<void> {
     this.#conversation.send({ kind: 'ready' });
@@ -86,32 +89,32 @@ export class HandoffReceiver {
     if (go !== undefined && go.kind !== 'go') throw outOfTurn(this.#conversation);
   }
 
-  /** Says that this relay serves, also those that the other passes on. */
+  /** Reports that this relay serves, including connections that the old one passes on. */
   serving(): void {
     this.#conversation.send({ kind: 'serving' });
   }
 
-  /** Hears what the connections that the other relay still has have carried. */
+  /** Called with the traffic of the old relay's remaining connections. */
   onCounted(listener: (deltas: readonly TrafficDelta[]) => void): void {
     this.#conversation.listen((message) => {
       if (message.kind === 'counted') listener(message.deltas);
     });
   }
 
-  /** A tunnel has ended, also for those whom the other relay still serves. */
+  /** Reports that a tunnel has ended, for connections that the old relay still serves. */
   tellEnded(tunnelId: string, reason: EndReason): void {
     this.#conversation.send({ kind: 'ended', tunnelId, reason });
   }
 
-  /** Others may come into a tunnel than before. */
+  /** Reports a changed access policy, link or approval request. */
   tellAccess(tunnelId: string): void {
     this.#conversation.send({ kind: 'access', tunnelId });
   }
 
   /**
-   * Has a visitor who was passed on cut: what is between the two relays has no reset.
+   * Has a passed-on visitor cut: the connection between the two relays has no reset.
    *
-   * @param id that the other relay has given
+   * @param id assigned by the old relay
    */
   reset(socket: Duplex, id: number): void {
     this.#conversation.send({ kind: 'reset', id });
@@ -124,7 +127,7 @@ export class HandoffReceiver {
   }
 }
 
-/** @throws TakeoverError when it refuses or is silent */
+/** @throws HandoffError if the old relay refuses or is silent */
 async function answerOf(
   conversation: Conversation<SuccessorMessage, PredecessorMessage>,
   ms: number,

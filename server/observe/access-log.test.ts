@@ -31,7 +31,7 @@ describe('createAccessLog', () => {
     assert.deepEqual(JSON.parse(lines[0] ?? ''), { time: '1970-01-01T00:00:00.000Z', ...ENTRY });
   });
 
-  it('writes nothing that acts on a terminal, breaks a line or lets anybody in', () => {
+  it('writes nothing that controls a terminal, breaks a line or grants access', () => {
     const lines: string[] = [];
     const path = `/\u009b2J\u001b[2J\n\u007f\u00e9\u2028"/cvt_${'a'.repeat(32)}`;
     createAccessLog({ write: (line) => lines.push(line) }, clock)({ ...ENTRY, path });
@@ -58,7 +58,7 @@ describe('AccessFile', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('keeps what is in the file, and writes what waits before it is closed', async () => {
+  it('keeps the content of the file, and writes pending lines before it is closed', async () => {
     for (const line of ['one\n', 'two\n']) {
       const file = openFile();
       file.write(line);

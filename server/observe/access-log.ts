@@ -1,4 +1,4 @@
-/** The access log (docs/observing.md): a line of JSON for each request, for operators who ask for it. */
+/** The access log (docs/observing.md): a line of JSON for each request, for operators who enable it. */
 import { closeSync, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
@@ -9,9 +9,9 @@ import { describeError, type Log } from '../log.ts';
 import { accessLines, type RequestCounts } from './counters.ts';
 import { finishLog, type LineStream, type LogStream, withoutKeys } from './logger.ts';
 
-/** One request that has ended. Nothing in it lets anybody in: no query, no field but `Host`, no body. */
+/** One request that has ended. Nothing in it grants access: no query, no field except `Host`, no body. */
 export interface AccessEntry {
-  /** of the visitor, as far as trusted proxies name it */
+  /** of the visitor, as reported by trusted proxies */
   readonly address: string;
   /** `undefined`, like `host` and `path`, if the head could not be read */
   readonly method?: string | undefined;
@@ -39,9 +39,7 @@ export interface AccessEntry {
 
 export type AccessLog = (entry: AccessEntry) => void;
 
-/**
- * Characters that JSON leaves as they are and a terminal may obey, and bytes of a target whose encoding nobody has declared.
- */
+/** Characters that JSON does not escape and a terminal may obey, and bytes of a target in an unknown encoding. */
 const UNSAFE = /[\u007f-\uffff]/g;
 
 export function createAccessLog(stream: LineStream, clock: Clock): AccessLog {
@@ -57,7 +55,7 @@ function escape(character: string): string {
 
 /* The file of the access log: reopened after it was moved away, and never waited for. */
 
-/** Its user reads and writes it, its group may read it: who visits what is nobody else's business. */
+/** Its user reads and writes it, its group may read it: visits are private. */
 const MODE = 0o640;
 
 export class AccessFile implements LineStream {
@@ -70,10 +68,10 @@ export class AccessFile implements LineStream {
   #lastReport = -Infinity;
 
   /**
-   * Creates the file if it is missing; its content stays.
+   * Creates the file if it does not exist; its content is kept.
    *
-   * @param log told when lines cannot be written, or not fast enough
-   * @throws the system's error when it cannot be opened
+   * @param log called if lines cannot be written, or not fast enough
+   * @throws the system's error if it cannot be opened
    */
   constructor(path: string, clock: Clock, log: Log) {
     this.#path = path;
@@ -82,7 +80,10 @@ export class AccessFile implements LineStream {
     this.#stream = this.#streamTo(openSync(path, 'a', MODE));
   }
 
-  /** Accepts a line at once. If more than {@link LOG_BUFFER_MAX_BYTES} wait for the disk, it is dropped and counted. */
+  /**
+   * Accepts a line immediately. If more than {@link LOG_BUFFER_MAX_BYTES} wait for the disk, it is dropped and
+   * counted.
+   */
   write(line: string): void {
     this.#stream.write(line);
   }
@@ -93,7 +94,7 @@ export class AccessFile implements LineStream {
     return this.#opening;
   }
 
-  /** Writes what waits, like {@link finishLog}. */
+  /** Writes pending lines, like {@link finishLog}. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await finishLog(this.#stream, this.#clock);

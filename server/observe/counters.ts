@@ -1,7 +1,7 @@
 /**
- * What has happened in this process since it began, as plain numbers. Code on a visitor's path adds to them directly: one
- * addition, no label to look up, whether or not anybody reads them. `/metrics` reads them when it is asked (metrics.ts).
- * There is one set for the process, as for its memory and its event loop; tests compare before and after.
+ * Counters of this process since its start, as plain numbers. Code on a visitor's path adds to them directly: one
+ * addition, no label lookup, whether or not anything reads them. `/metrics` reads them on request (metrics.ts). There
+ * is one set for the process, as for its memory and its event loop; tests compare before and after.
  */
 import { ALL_API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 
@@ -50,7 +50,7 @@ export interface RequestCounts {
   answered: number;
   /** The connection became a WebSocket. */
   upgraded: number;
-  /** The relay responded in place of its target; {@link refusals} says why. */
+  /** The relay responded instead of the target; {@link refusals} says why. */
   refused: number;
   /** The response broke off, and the visitor's connection with it. */
   broken: number;
@@ -62,12 +62,12 @@ function noRequestCounts(): RequestCounts {
   return { answered: 0, upgraded: 0, refused: 0, broken: 0, abandoned: 0 };
 }
 
-/** Requests by where they went. */
+/** Requests by upstream. */
 export const requests = {
   tunnel: noRequestCounts(),
   /** the API and the WebSocket endpoints */
   relay: noRequestCounts(),
-  /** refused before it was known where they were going */
+  /** refused before the upstream was known */
   nowhere: noRequestCounts(),
 };
 
@@ -80,46 +80,48 @@ export const accessLines = {
 export const traffic = {
   /** connections accepted */
   connections: 0,
-  /** bytes from visitors handed to clients */
+  /** bytes from visitors sent to clients */
   bytesIn: 0,
-  /** bytes from clients handed to visitors */
+  /** bytes from clients sent to visitors */
   bytesOut: 0,
-  /** data sockets opened by clients: announced ones, those offered ahead, and those to which streams of trunks move */
+  /**
+   * data sockets opened by clients: announced ones, those opened in advance, and those that streams of trunks move to
+   */
   dataSockets: 0,
-  /** visitors brought through trunks */
+  /** visitors served through trunks */
   trunkStreams: 0,
 };
 
-/** Large streams of trunks whose client was asked to go on over a data socket, by what came of it. */
+/** Large streams of trunks whose client was asked to continue on a data socket, by result. */
 export const moves = {
-  /** the data socket came */
+  /** the data socket was opened */
   moved: 0,
-  /** it did not come in time */
+  /** it was not opened in time */
   timeout: 0,
 };
 
-/** Orders of certificates, by how they have ended. */
+/** ACME orders, by result. */
 export const certificateOrders = {
   issued: 0,
   /** the authority has refused, or found no proof */
   failed: 0,
   /** the authority could not be used */
   authority: 0,
-  /** there were as many in the last hour as there may be */
+  /** the hourly limit was reached */
   limited: 0,
 };
 
-/** Questions to the relay's DNS port, by what became of them. */
+/** Queries to the relay's DNS port, by result. */
 export const dnsQuestions = {
-  /** as the authority: with what there is, or that there is nothing */
+  /** with authority: records, or that there are none */
   answered: 0,
-  /** not about the names of challenges, or no question that this server takes */
+  /** not about the names of challenges, or unsupported */
   refused: 0,
   /** the store could not be read */
   failed: 0,
-  /** too many of one network: it was told to ask over TCP */
+  /** too many from one network: redirected to TCP */
   truncated: 0,
-  /** no response: too many of one network or in all, or nothing that deserves one */
+  /** no response: too many from one network or in all, or not a valid query */
   dropped: 0,
 };
 
@@ -130,8 +132,8 @@ export const refusals = Object.fromEntries(Object.keys(VISITOR_ERRORS).map((code
 >;
 
 /**
- * Seconds from when a visitor needs a stream to its data socket. A client on the same continent takes some ten ms; one that
- * reconnects in time takes up to ten seconds.
+ * Seconds from when a visitor needs a stream to its data socket. A client on the same continent takes about 10 ms; one
+ * that reconnects in time takes up to 10 s.
  */
 export const rendezvousWait = new Distribution([
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -154,9 +156,9 @@ export function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** How long one operation of the store has taken, and how often it failed. */
+/** Durations and failures of one operation of the store. */
 export interface StoreOperation {
-  /** seconds, including the wait for its turn */
+  /** seconds, including the wait in the queue */
   readonly seconds: Distribution;
   failures: number;
 }
@@ -164,10 +166,10 @@ export interface StoreOperation {
 /** By name, such as `insertTunnel`. */
 export const storeOperations = new Map<string, StoreOperation>();
 
-/** From the time of a query of cached pages to the longest wait for a locked file. */
+/** From the duration of a query of cached pages to the longest wait for a locked file. */
 const STORE_BOUNDS = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** @param seconds how long it took; `failed`: the database failed, which a broken rule is not */
+/** @param seconds duration; `failed`: the database failed, as opposed to a violated constraint */
 export function countStoreOperation(name: string, seconds: number, failed: boolean): void {
   let operation = storeOperations.get(name);
   if (operation === undefined) {
@@ -178,17 +180,17 @@ export function countStoreOperation(name: string, seconds: number, failed: boole
   if (failed) operation.failures += 1;
 }
 
-/** How many there are of everything at one moment. */
+/** Gauges: current numbers of everything. */
 
-/** What the links of all tunnels hold. */
+/** The clients of all tunnels. */
 export interface ClientGauges {
   /** tunnels with a control socket */
   readonly online: number;
   /** data sockets and streams of trunks in use */
   readonly streams: number;
-  /** trunks that take visitors */
+  /** trunks that accept visitors */
   readonly trunks: number;
-  /** streams that trunks carry */
+  /** streams on trunks */
   readonly trunkStreams: number;
   /** inbound connections that wait for a data socket */
   readonly pending: number;
@@ -203,7 +205,7 @@ export interface CertificateGauges {
   readonly ownSecondsLeft: number | undefined;
 }
 
-/** Counted when asked, at this moment. */
+/** Computed on request. */
 export interface Gauges {
   readonly tunnels: () => number;
   readonly links: () => ClientGauges;

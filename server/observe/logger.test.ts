@@ -43,13 +43,13 @@ describe('createLog', () => {
     );
   });
 
-  it('shows a stack on lines of its own, without anything that could control a terminal', () => {
+  it('shows a stack on separate lines, without anything that could control a terminal', () => {
     const { log, lines } = recorded('pretty');
     log('internal error', { error: 'boom', stack: 'Error: boom\n    at \u009b2Jhere' });
     assert.match(lines.join(''), /internal error error=boom\nError: boom\n {4}at \?2Jhere\n$/);
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits events below its level', () => {
     const { log, lines } = recorded('json', 'warn');
     log('tunnel created');
     log('store slow', { ms: 1 });
@@ -61,7 +61,7 @@ describe('createLog', () => {
   });
 
   for (const format of ['json', 'pretty'] as const) {
-    it(`shows no API key that has got into a text (${format})`, () => {
+    it(`removes API keys from texts (${format})`, () => {
       const { log, lines } = recorded(format);
       const key = `cvt_${'Aa1'.repeat(11)}`;
       log('internal error', { error: `no such key: ${key}`, stack: `Error: ${key}\n at x` });
@@ -72,7 +72,7 @@ describe('createLog', () => {
 });
 
 describe('docs/observing.md', () => {
-  it('explains every event of the log in the words of the code', async () => {
+  it('explains every log event with the text in the code', async () => {
     const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
     const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
     for (const [event, { level, meaning }] of Object.entries(LOG_EVENTS)) {
@@ -91,13 +91,13 @@ describe('stderrStream', () => {
     stream.on('drop', () => (dropped += 1));
     const lines = (3 * LOG_BUFFER_MAX_BYTES) / 1024;
     for (let count = 0; count < lines; count += 1) stream.write('x'.repeat(1024));
-    // In the end everything is read: a write that is still retried later could reach the descriptor when it belongs to
+    // The pipe is drained at the end: a write that is retried later could reach the descriptor when it belongs to
     // something else.
     const reader = createReadStream(path).resume();
     stream.end();
     await once(reader, 'close');
     rmSync(folder, { recursive: true });
-    // A pipe takes 64 KiB, and what is being written does not count as waiting.
+    // A pipe holds 64 KiB, and the current write does not count as waiting.
     assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
   });
 
@@ -139,7 +139,7 @@ describe('stderrStream', () => {
       assert.equal(await readFile(path, 'utf8'), lines.join(''));
     });
 
-    it('drops what comes too late, as the end of a client does', async () => {
+    it('drops late lines, such as the end of a client', async () => {
       const path = join(folder, 'log');
       const stream = stderrStream(openSync(path, 'w'));
       const log = createLog({ format: 'json', level: 'info' }, stream);
@@ -169,7 +169,7 @@ describe('stderrStream', () => {
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
       let said = '';
       child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-      // Nobody reads what it says on stderr.
+      // Nothing reads its stderr.
       const [code] = (await once(child, 'exit')) as [number | null];
       child.stderr.destroy();
       assert.equal(code, 0);

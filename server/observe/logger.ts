@@ -10,12 +10,12 @@ export interface LogOptions {
   readonly level: LogLevel;
 }
 
-/** Takes whole lines. */
+/** Accepts whole lines. */
 export interface LineStream {
   write(line: string): unknown;
 }
 
-/** An API key, in case one has got into a text in spite of all care. */
+/** An API key, in case a text contains one despite all precautions. */
 const KEY = /cvt_[0-9A-Za-z]+/g;
 
 /** @returns a log that writes one line for each event: JSON, or text for people */
@@ -36,24 +36,24 @@ export type LogStream = ReturnType<typeof pino.destination>;
 
 /**
  * Standard error (or another file descriptor), buffered: a reader that stalls must not delay visitors. Beyond {@link
- * LOG_BUFFER_MAX_BYTES}, what it does not take in time is dropped.
+ * LOG_BUFFER_MAX_BYTES}, lines that it does not read in time are dropped.
  */
 export function stderrStream(dest = 2): LogStream {
   const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
-  // A full disk, for example: what waits is written with the next line, once there is room.
+  // A full disk, for example: pending lines are written with the next one, once there is space.
   stream.on('error', () => {});
   return stream;
 }
 
 /**
- * Writes what is left, or gives it up after {@link LOG_CLOSE_TIMEOUT_MS}. A process that exits without calling it may lose
- * its last lines or write them in the wrong order.
+ * Writes pending lines, or gives up after {@link LOG_CLOSE_TIMEOUT_MS}. A process that exits without calling it may
+ * lose its last lines or write them in the wrong order.
  */
 export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const giveUp = (): void => {
       timer.cancel();
-      // Otherwise the process would try forever to write the rest at its end, for example on a full disk.
+      // Otherwise the process would try forever to write the rest when it exits, for example on a full disk.
       stream.destroy();
       resolve();
     };
@@ -64,7 +64,7 @@ export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
       resolve();
     });
     stream.end();
-    // A line that comes too late is dropped; the stream itself would throw, and end the program as crashed.
+    // A late line is dropped; the stream itself would throw, and crash the program.
     stream.write = () => true;
   });
 }
@@ -82,7 +82,7 @@ function fieldsWithoutKeys(fields: LogFields): LogFields {
   return Object.fromEntries(entries) as LogFields;
 }
 
-/** A line of the log as people read it on a terminal. */
+/** A line of the log for people at a terminal. */
 
 interface LoggedLine {
   readonly time: string;
@@ -96,8 +96,8 @@ const PLAIN = /^[\w.:/+@-]+$/;
 
 /**
  * @param json a line of the log, as JSON
- * @returns `12:00:00.000 INFO  tunnel created tunnel=… slug=…`; values that could be mistaken for something else, such as
- * those with spaces or control characters, in quotes; the stack of an error on lines of its own
+ * @returns `12:00:00.000 INFO  tunnel created tunnel=… slug=…`; ambiguous values, such as those with spaces or control
+ *   characters, in quotes; the stack of an error on separate lines
  */
 export function prettyLine(json: string): string {
   const { time, level, msg, stack, ...fields } = JSON.parse(json) as LoggedLine;
@@ -110,7 +110,7 @@ function shownValue(value: unknown): string {
   return typeof value === 'string' && !PLAIN.test(value) ? printable(JSON.stringify(value)) : String(value);
 }
 
-/** The result must not control the terminal. */
+/** Replaces characters that could control the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, '?');
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { LOG_REPEAT_MS, LOOP_STALL_MS } from '../limits.ts';
 import { StallDetector } from './loop-watch.ts';
 
-/** A clock whose timer fires when the test says, as late as it says. */
+/** A clock whose timer fires when and as late as the test requests. */
 class StallingClock implements Clock {
   #now = 0;
   #due: { fn: () => void; at: number } | undefined;
@@ -31,7 +31,7 @@ class StallingClock implements Clock {
   }
 }
 
-describe('LoopWatch', () => {
+describe('StallDetector', () => {
   it('reports how late the event loop was, but not every time', () => {
     const clock = new StallingClock();
     const logged: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Reports when the process could do nothing for a while: a blocked event loop, or a machine that slept. */
+/** Reports when the process was blocked: a blocked event loop, or a suspended machine. */
 import type { Clock, Timer } from '../clock.ts';
 import { LOG_REPEAT_MS, LOOP_STALL_MS } from '../limits.ts';
 import type { Log } from '../log.ts';

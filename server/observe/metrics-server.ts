@@ -1,4 +1,4 @@
-/** `GET /metrics` on a listener of its own, for operators only (docs/observing.md). */
+/** `GET /metrics` on its own listener, for operators only (docs/observing.md). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
@@ -20,9 +20,9 @@ export class MetricsServer {
   readonly #server: Server;
 
   /**
-   * Binds the listener and logs where it is.
+   * Binds the listener and logs its address.
    *
-   * @throws the system's error when the address is taken or not one of this machine
+   * @throws the system's error if the address is in use or not one of this machine
    */
   static async start(
     address: MetricsAddress,
@@ -81,7 +81,7 @@ export class MetricsServer {
   }
 }
 
-/** The library that writes metrics takes some 20 MB, so it is loaded only if somebody asked for metrics. */
+/** The metrics library takes about 20 MB, so it is loaded only if metrics are enabled. */
 export async function startMetrics(
   address: MetricsAddress,
   census: Gauges,

@@ -22,13 +22,13 @@ describe('metrics', () => {
     });
   });
 
-  /** The value of one series, by its name and labels as they are written. */
+  /** The value of one series, by its name and labels as written. */
   async function value(series: string): Promise<number> {
     const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
     return Number(line?.slice(series.length) ?? assert.fail(`no series ${series}`));
   }
 
-  it('show what there is at this moment', async () => {
+  it('show current values', async () => {
     const gauges = {
       culvert_tunnels: 3,
       culvert_tunnels_online: 2,
@@ -89,7 +89,7 @@ describe('metrics', () => {
     assert.equal(await value('culvert_rendezvous_wait_seconds_count'), after[2]);
   });
 
-  it('are all explained in docs/observing.md', async () => {
+  it('are all documented in docs/observing.md', async () => {
     const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     const documented = [...page.matchAll(/^\| `(culvert_\w+)`/gm)].map(([, name]) => name);
@@ -127,17 +127,17 @@ describe('metrics', () => {
       assert.deepEqual([answer.status, await answer.text()], [200, '']);
     });
 
-    it('are for few connections at a time', async () => {
+    it('accept a limited number of connections', async () => {
       const sockets = Array.from({ length: METRICS_CONNECTIONS_MAX + 1 }, () =>
         connect(Number(new URL(url).port), '127.0.0.1'),
       );
-      // Nobody can say which of them come last.
+      // It is unknown which of them arrive last.
       await Promise.race(sockets.map((socket) => once(socket, 'close')));
       assert.equal(sockets.filter(({ closed }) => closed).length, 1);
       for (const socket of sockets) socket.destroy();
     });
 
-    it('are all there is', async () => {
+    it('are the only page', async () => {
       const statuses = [await fetch(url, { method: 'POST' }), await fetch(new URL('/', url))].map(
         ({ status }) => status,
       );

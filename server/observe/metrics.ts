@@ -1,4 +1,4 @@
-/** The relay's metrics for Prometheus (docs/observing.md): what was counted, and what there is at this moment. */
+/** The relay's metrics for Prometheus (docs/observing.md): counters, and current values. */
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
 import {
@@ -105,7 +105,7 @@ export function createMetrics(census: Gauges): Registry {
     'Data sockets, and streams of trunks, that serve a visitor.',
     () => census.links().streams,
   );
-  // The name is promised until 1.0.
+  // The name is guaranteed until 1.0.
   gauge('culvert_warm_sockets', 'Always 0: data sockets are no longer offered ahead.', () => 0);
   gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
   gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => census.links().trunkStreams);
@@ -173,13 +173,13 @@ function apiSamples(): Sample[] {
   });
 }
 
-/* Distributions as a metric of prom-client, which cannot be given counts from elsewhere. */
+/* Distributions as a metric of prom-client, which does not accept external counts. */
 
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * @param read gives each distribution with its labels; called at each collection
- * @returns a metric to be registered; it holds no values of its own
+ * @param read returns each distribution with its labels; called at each collection
+ * @returns a metric to be registered; it has no values of its own
  */
 export function histogram(
   name: string,
@@ -210,6 +210,6 @@ export function histogram(
     }
   }
 
-  // A registry needs nothing of a metric but its name and this.
+  // A registry uses nothing of a metric except its name and this.
   return { name, help, get } as unknown as Metric;
 }

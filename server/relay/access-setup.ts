@@ -1,4 +1,4 @@
-/** The door of the relay's tunnels, with what it needs. */
+/** Sets up access to the relay's tunnels. */
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { LINK_MAX_TTL_SECONDS } from '../../shared/links.ts';
 import { AccessCheck, approvalIdOf, linkIdOf } from '../access/access-check.ts';
@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 
-/** s that a signed link is valid at most, or the cookie of a visitor who knocks. */
+/** Longest validity in seconds of a signed link, or of the cookie of a visitor who asks for approval. */
 const LASTING_SECONDS = Math.max(LINK_MAX_TTL_SECONDS, KNOCK_SECONDS + ADMISSION_MAX_SECONDS);
 
 export interface AccessSetupOptions {
@@ -58,7 +58,7 @@ export async function setUpAccess({
     changed: () => passes.forget(),
   });
   const passes = new Passes('visit', () => passKeys.keys);
-  // Links and admissions may be valid longer than other passes.
+  // Links and approvals may be valid longer than other passes.
   const linkKeys: KeyRing = new KeyRing({
     store,
     name: 'links',

@@ -1,4 +1,4 @@
-/** The certificates of a relay that gets its own. */
+/** Sets up a relay that obtains its own certificates. */
 import { createHash } from 'node:crypto';
 import { uriHost } from '../../shared/host.ts';
 import { Certificates } from '../certificates/certificates.ts';
@@ -29,8 +29,8 @@ export interface CertificatesParts {
 /**
  * Opens the port for plain HTTP.
  *
- * @returns not started; `undefined` if certificates, if there are any, come from elsewhere
- * @throws TlsFileError, StoreError, or the system's error when the address is taken or not ours
+ * @returns not started; `undefined` if the relay does not obtain its own certificates
+ * @throws TlsFileError, StoreError, or the system's error if the address is in use or not local
  */
 export async function openCertificates(
   config: Config,
@@ -85,7 +85,7 @@ async function isNeeded(
   return accounts.some(({ subdomain }) => subdomain !== null && domain === `${subdomain}.${serviceDomain}`);
 }
 
-/* Certificates by DNS: the relay answers for the challenges of its domains, where they are delegated to it. */
+/* Certificates by DNS: the relay answers for the challenges of its domains, if they are delegated to it. */
 
 export interface DnsParts {
   /** of the relay */
@@ -96,7 +96,7 @@ export interface DnsParts {
   readonly store: Pick<Store, 'relaySecret'>;
   readonly log: Log;
   readonly challenges: PresentedChallenges;
-  /** ways to prove a host alone */
+  /** solvers for a single host */
   readonly direct: readonly ChallengeSolver[];
 }
 
@@ -105,7 +105,7 @@ export interface Dns {
   readonly server: DnsServer;
 }
 
-/** @throws the system's error when the port is taken or not ours, or StoreError */
+/** @throws the system's error if the port is in use or not local, or StoreError */
 export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
   const { host, tunnelDomain, serviceDomain, resolver } = config;
   const { nameServer, port, listeners, store, log, challenges, direct } = parts;
@@ -124,7 +124,7 @@ export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
   return { planning, server };
 }
 
-/** The same for all relays on a database, and for no others. */
+/** The same for all relays on a database, and different for others. */
 async function zoneMark(store: Pick<Store, 'relaySecret'>): Promise<string> {
   const secret = await store.relaySecret('dns zones', clock.now());
   return `culvert-${createHash('sha256').update(secret).digest('hex').slice(0, 16)}`;

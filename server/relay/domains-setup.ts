@@ -1,4 +1,4 @@
-/** The domains that users bring: known, looked at, and let go. */
+/** Sets up users' own domains: they are loaded, checked, and released. */
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf } from '../config.ts';
@@ -15,9 +15,12 @@ export interface Domains {
   readonly lookup: DnsLookup;
   readonly verified: VerifiedDomains;
   readonly held: HeldDomains;
-  /** which hosts are served here */
+  /** decides which hosts this relay serves */
   readonly names: Names;
-  /** Looks at none again, and lets nobody wait for the DNS, until {@link resume}. What there is to store has been. */
+  /**
+   * Checks none again, and cancels DNS lookups, until {@link resume}. Everything pending has been stored when this
+   * returns.
+   */
   pause(): Promise<void>;
   /** Undoes {@link pause}. */
   resume(): void;
@@ -37,7 +40,7 @@ export async function openDomains(
   { store, tunnels, peering, log }: DomainsDeps,
 ): Promise<Domains> {
   const { tunnelDomain, serviceDomain, nameHold } = config;
-  // The port does not matter.
+  // The port is irrelevant.
   const host = publicUrlOf(config, 0).hostname.replaceAll(/[[\]]/g, '');
   const own = { host, tunnelDomain, serviceDomain };
   const dns = new Dns(config.resolver);

@@ -21,7 +21,7 @@ describe('LateListener', () => {
     });
   });
 
-  it('is loaded once, by whoever comes first, and takes requests in the order in which they came', async () => {
+  it('is loaded once, by the first request, and handles requests in order of arrival', async () => {
     ask('a');
     ask('b');
     const loading = late.load();
@@ -32,7 +32,7 @@ describe('LateListener', () => {
     assert.deepEqual([loads, taken], [1, ['a', 'b', 'c']]);
   });
 
-  it('is not loaded before somebody asks for it', () => {
+  it('is not loaded before it is needed', () => {
     assert.equal(loads, 0);
   });
 });

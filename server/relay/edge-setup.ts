@@ -1,4 +1,4 @@
-/** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
+/** Sets up the public entrance: the listener, and behind it visitors, the API and the WebSockets of clients. */
 import type { RequestListener } from 'node:http';
 import type { Server } from 'node:net';
 import { uriHost } from '../../shared/host.ts';
@@ -44,7 +44,7 @@ import type { Domains } from './domains-setup.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels-setup.ts';
 
-/** What the listener's connections are handed to. */
+/** The parts that the listener's connections need. */
 export interface EdgeSetupOptions {
   readonly store: Store;
   readonly tunnels: Tunnels;
@@ -54,11 +54,11 @@ export interface EdgeSetupOptions {
   readonly upgrades: Upgrades;
   readonly peering: Peering;
   readonly unexpected: Unexpected;
-  /** who knows the relay's own certificates, if it has any */
+  /** provides the relay's own certificates, if it obtains any */
   readonly guide: HandshakeGuide | undefined;
-  /** its certificate, if it has one already */
+  /** its certificate, if there is already one */
   readonly ownPair: Pair | undefined;
-  /** whether a host is served here */
+  /** whether this relay serves a host */
   readonly mayHave: MayHave;
 }
 
@@ -71,19 +71,19 @@ export interface EdgeSetup {
   readonly certificate: CertificateWatch | undefined;
   /** the key of session tickets; `undefined` without TLS */
   readonly tickets: TicketKeys | undefined;
-  /** Makes handshakes that name no other host get this. */
+  /** Sets the certificate for handshakes without a known host. */
   readonly useOwn: Listening['useOwn'];
   /** keys of visitors' passes, and of signed links */
   readonly accessKeys: readonly KeyRing[];
-  /** Loads the API, which the first request would have to wait for. */
+  /** Loads the API in advance, so that the first request does not have to wait for it. */
   readonly loadApi: () => Promise<void>;
-  /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
+  /** From now on the relay reports that it accepts no new work (docs/protocol.md section 3.1). */
   readonly beginToDrain: () => void;
 }
 
 /**
- * @param open binds the listener, when everything else is there
- * @throws Error with a text for the operator when the address cannot be bound
+ * @param open binds the listener, when everything else is ready
+ * @throws Error with a text for the operator if the address cannot be bound
  */
 export async function setUpEdge(
   config: Config,
@@ -109,7 +109,7 @@ export async function setUpEdge(
   });
   const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
   const { server, certificate, useOwn } = await listen(config, { tickets, guide, pair: ownPair }, log, open);
-  // Nothing is awaited between this and the edge, or the first connections would find nobody.
+  // No `await` between this and the edge, or the first connections would have no handler.
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
   const { tunnelDomain, serviceDomain, pathForm, trustedProxies } = config;
@@ -174,7 +174,7 @@ export async function setUpEdge(
         find: service.coordination.find,
         byDomain: (domain) => {
           const tunnel = registry.byDomain(domain);
-          // News that the previous owner's tunnel has ended may still be on its way from another relay.
+          // The notification that the previous owner's tunnel has ended may still be in transit from another relay.
           return tunnel?.account.id === domains.verified.ownerOf(domain) ? tunnel : undefined;
         },
         findByDomain: service.coordination.findByDomain,
@@ -188,7 +188,7 @@ export async function setUpEdge(
     api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
     indexed: config.indexed,
-    // Certificates of the operator's own may be good for his tests only.
+    // The operator's own certificates may only be trusted in the operator's tests.
     secureOnly: guide !== undefined,
     door: doorway.door,
     notice,
@@ -232,8 +232,8 @@ function isSecure(config: Config): boolean {
 }
 
 /*
- * A listener whose code is loaded when the relay already listens, or with the first request that comes before: visitors of
- * tunnels do not wait for what only the API needs.
+ * A listener whose code is loaded after the relay has started to listen, or with an earlier first request: visitors of
+ * tunnels do not wait for code that only the API needs.
  */
 
 export class LateListener {
@@ -250,10 +250,10 @@ export class LateListener {
     return (this.#loading ??= this.#take());
   }
 
-  /** Takes a request, which waits while the listener is being loaded. */
+  /** Handles a request, which waits while the listener is being loaded. */
   readonly handle: RequestListener = (request, response) => {
     if (this.#listener !== undefined) return this.#listener(request, response);
-    // Where it cannot be loaded the relay ends, since the program is not whole.
+    // If it cannot be loaded the relay exits, since the program is incomplete.
     void this.load().then(() => this.#listener?.(request, response));
   };
 

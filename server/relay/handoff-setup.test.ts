@@ -48,26 +48,26 @@ describe('replaceable', () => {
     });
   });
 
-  it('stores nothing of domains or tunnels any more once another relay may have the database', async () => {
+  it('stores no changes of domains or tunnels once another relay may have the database', async () => {
     await relay.letGo();
     assert.deepEqual(calls, ['edge held', 'domains paused', 'service paused', 'unlocked']);
   });
 
-  it('goes on with everything', async () => {
+  it('resumes everything', async () => {
     await relay.letGo();
     calls = [];
     assert.equal(await relay.goOn(), true);
     assert.deepEqual(calls, ['locked', 'service resumed', 'domains resumed', 'edge goes on']);
   });
 
-  it('goes on with nothing when another relay has the database', async () => {
+  it('resumes nothing if another relay has the database', async () => {
     await relay.letGo();
     [calls, isLocked] = [[], true];
     assert.equal(await relay.goOn(), false);
     assert.deepEqual(calls, []);
   });
 
-  it('keeps the database when it cannot let go', async () => {
+  it('keeps the database if it cannot release it', async () => {
     isIdle = false;
     await assert.rejects(relay.letGo(), /does not answer/);
     assert.deepEqual(calls, ['edge held', 'domains paused', 'domains resumed', 'edge goes on']);

@@ -1,4 +1,4 @@
-/** What a relay does when another one takes over from it, step by step (docs/decisions/0020-replacing-a-relay.md). */
+/** The steps of a relay during a handoff to another one (docs/decisions/0020-replacing-a-relay.md). */
 import { uriHost } from '../../shared/host.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Config } from '../config.ts';
@@ -13,7 +13,7 @@ import type { Domains } from './domains-setup.ts';
 import type { State } from './state-setup.ts';
 
 export interface ReplaceableParts {
-  /** where visitors come */
+  /** address of the listener for visitors */
   readonly address: string;
   readonly listeners: Pick<Listeners, 'descriptors'>;
   readonly edge: Pick<Edge, 'hold' | 'goOn' | 'leave'>;
@@ -22,13 +22,13 @@ export interface ReplaceableParts {
   readonly domains: Pick<Domains, 'pause' | 'resume'>;
   readonly state: Pick<State, 'lock' | 'unlock'>;
   readonly log: Log;
-  /** Takes a connection from the relay before. */
+  /** Accepts a connection from the previous relay. */
   readonly adopt: Replaceable['adopt'];
-  /** told once, when another relay serves */
+  /** called once, when another relay serves */
   readonly onReplaced: (successor: Successor) => void;
 }
 
-/** @returns the relay as the one that replaces it has to know it */
+/** @returns the relay as seen by the one that replaces it */
 export function replaceable(parts: ReplaceableParts): Replaceable {
   const { address, listeners, edge, hub, service, domains, state, log, adopt, onReplaced } = parts;
   return {
@@ -75,7 +75,7 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
   };
 }
 
-/** Lets those who are left finish. @returns fulfilled when nobody is left; the caller limits how long that may take */
+/** Lets remaining connections finish. @returns fulfilled when none is left; the caller limits how long that may take */
 export async function leave(hub: Hub, edge: Edge): Promise<void> {
   hub.askToMove();
   await hub.moved();
@@ -83,9 +83,12 @@ export async function leave(hub: Hub, edge: Edge): Promise<void> {
   await edge.empty();
 }
 
-/* A relay and the one before or after it on the same data folder and port: where they meet, or why not. */
+/*
+ * The handoff socket that a relay shares with the one before or after it on the same data folder and port, or why
+ * there is none.
+ */
 
-/** As both relays must write it. */
+/** Both relays must write it the same way. */
 export function addressOf(host: string, port: number): string {
   return `${uriHost(host)}:${port}`;
 }
@@ -93,8 +96,8 @@ export function addressOf(host: string, port: number): string {
 /**
  * Looks for the relay that serves the same data folder and port.
  *
- * @returns `undefined` where there is none
- * @throws TakeoverError when it cannot be replaced
+ * @returns `undefined` if there is none
+ * @throws HandoffError if it cannot be replaced
  */
 export async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
   if (config.cluster !== undefined)
@@ -108,14 +111,14 @@ export async function takeOver(config: Config, log: Log): Promise<HandoffReceive
   return takeover;
 }
 
-/** Lets `serve --replace` find this relay. Where that cannot be, it serves nevertheless. */
+/** Makes this relay available to `serve --replace`. If that fails, it serves nevertheless. */
 export async function beReplaceable(
   path: string,
   relay: Replaceable,
   { cluster }: Config,
   log: Log,
 ): Promise<HandoffSender | undefined> {
-  // Relays of a cluster take each other's place.
+  // Relays of a cluster replace each other.
   if (cluster !== undefined) return undefined;
   try {
     return await HandoffSender.open(path, relay, log);

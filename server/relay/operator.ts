@@ -1,4 +1,4 @@
-/** Where the relay reports what happens. */
+/** Ways to report to the operator. */
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
@@ -6,17 +6,17 @@ import type { AccessLog } from '../observe/access-log.ts';
 
 export interface Operator {
   readonly log: Log;
-  /** told of each request, if the operator asked for that */
+  /** called for each request, if the access log is enabled */
   readonly accessLog: AccessLog | undefined;
-  /** Shows a person at a terminal what must not be in a log: a key. `undefined` without a terminal. */
+  /** Shows a person at a terminal text that must not be in a log: a key. `undefined` without a terminal. */
   readonly tell: ((line: string) => void) | undefined;
-  /** what the service manager listens with for the relay, by name */
+  /** listeners provided by the service manager, by name */
   readonly listeners: ReadonlyMap<string, object>;
-  /** Says to the service manager, if there is one, that this process serves; never rejects. */
+  /** Notifies the service manager, if there is one, that this process serves; never rejects. */
   readonly announce: () => Promise<void>;
 }
 
-/** Reports an error nobody foresaw; the response to it names the line of the log. */
+/** Reports an unexpected error; the response to it names the line of the log. */
 export type Unexpected = (error: unknown) => ApiError;
 
 export function reportTo(log: Log): Unexpected {

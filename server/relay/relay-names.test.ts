@@ -29,13 +29,13 @@ describe('Names', () => {
     ['', undefined],
   ];
   for (const [host, holder] of cases) {
-    it(`say whose ${host || 'an empty one'} is: ${holder ?? 'nobody’s'}`, async () => {
+    it(`find the owner of ${host || 'an empty one'}: ${holder ?? 'nobody’s'}`, async () => {
       assert.equal(await names.holderOf(host), holder);
       assert.equal(await names.mayHave(host), holder !== undefined);
     });
   }
 
-  it('say that certificates are for the relay, everything below its domains, and verified domains', () => {
+  it('allow certificates for the relay, everything below its domains, and verified domains', () => {
     const served = [
       'relay.example',
       'gone.tunnels.example',

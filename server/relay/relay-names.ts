@@ -1,4 +1,4 @@
-/** Which hosts are served here: what a certificate may be ordered for. */
+/** Which hosts this relay serves, and so may order a certificate for. */
 import type { OwnNames, VerifiedDomains } from '../domains/verified-domains.ts';
 import { type HostTarget, resolveHost } from '../edge/route.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -19,8 +19,8 @@ export class Names {
   }
 
   /**
-   * Whether a certificate of this name may be presented and kept: it is the relay's, below one of its domains (whether there
-   * is a tunnel or not), or a verified domain's.
+   * Whether a certificate of this name may be presented and stored: it is the relay's, below one of its domains
+   * (whether or not there is a tunnel), or a verified domain's.
    *
    * @param name a host, or `*.` and a domain, in any case
    */
@@ -29,17 +29,17 @@ export class Names {
     return target.kind !== 'other' || this.#deps.verified.ownerOf(target.name) !== undefined;
   }
 
-  /** Whether {@link holderOf} knows anybody. @throws StoreError */
+  /** Whether {@link holderOf} finds an owner. @throws StoreError */
   async mayHave(host: string): Promise<boolean> {
     return (await this.holderOf(host)) !== undefined;
   }
 
   /**
-   * Whose a host is that is the relay's own, that of a live tunnel, or a verified domain.
+   * The owner of a host that is the relay's own, that of a live tunnel, or a verified domain.
    *
-   * @param host a name, in any case, as a handshake or a question has it
+   * @param host a name, in any case, from a handshake or a query
    * @returns `relay`, or the id of an account; `undefined` for all others
-   * @throws StoreError where another relay may have the tunnel, and the store cannot be asked
+   * @throws StoreError if another relay may have the tunnel, and the store fails
    */
   async holderOf(host: string): Promise<string | undefined> {
     const { own, registry, coordination, verified } = this.#deps;

@@ -37,7 +37,7 @@ describe('the first API key', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('is in a file of the data folder that its owner alone can read, if there is no terminal', () => {
+  it('is written to a file in the data folder that only its owner can read, if there is no terminal', () => {
     const key = generateKey();
     const dataDir = join(folder, 'new');
     handOutFirstKey(key, dataDir, { log: shell.log, tell: undefined });
@@ -48,7 +48,7 @@ describe('the first API key', () => {
     assert.deepEqual(shell.stderr, []);
   });
 
-  it('is not written through a link that somebody has put in its place', () => {
+  it('is not written through a link that was placed there', () => {
     const elsewhere = join(folder, 'elsewhere');
     writeFileSync(elsewhere, '', { mode: 0o644 });
     symlinkSync(elsewhere, join(folder, 'first-key'));
@@ -57,7 +57,7 @@ describe('the first API key', () => {
     assert.equal(statSync(join(folder, 'first-key')).mode & 0o777, 0o600);
   });
 
-  it('ends the start with advice if the file cannot be written', () => {
+  it('fails the start with advice if the file cannot be written', () => {
     const dataDir = join(folder, 'file', 'below');
     writeFileSync(join(folder, 'file'), '');
     assert.throws(
@@ -98,7 +98,7 @@ describe('observeStore', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('does not take a broken rule for a failure of the store', async () => {
+  it('does not count a violated constraint as a failure of the store', async () => {
     const account = anAccount();
     await store.insertAccount(account);
     const [, before] = counted('insertAccount');

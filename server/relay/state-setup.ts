@@ -1,4 +1,4 @@
-/** What the relay keeps beyond its own life: opened, locked, and with a first key. */
+/** The relay's persistent state: opened, locked, and with a first key. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureKey } from '../accounts/bootstrap.ts';
@@ -16,15 +16,15 @@ import type { Operator } from './operator.ts';
 
 export interface State {
   readonly store: Store;
-  /** whether there was no key before, so that one was made */
+  /** whether there was no key before, so that one was created */
   readonly isNew: boolean;
   /**
-   * Takes the database for this relay alone.
+   * Locks the database for this relay.
    *
-   * @throws Error with a text for the operator when another relay has it
+   * @throws Error with a text for the operator if another relay has locked it
    */
   lock(): Promise<void>;
-  /** Lets another relay in; the store stays open. */
+  /** Unlocks it for another relay; the store stays open. */
   unlock(): void;
   /** Releases the database for another relay. */
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export interface State {
  * Opens the store.
  *
  * @param isShared whether another relay still has the database; otherwise it is locked first
- * @throws Error with a text for the operator when another relay has the database, or it cannot be opened
+ * @throws Error with a text for the operator if another relay has the database, or it cannot be opened
  */
 export async function openState(
   { database, cluster, bootstrapKey, dataDir }: Config,
@@ -70,13 +70,13 @@ export async function openState(
 }
 
 /*
- * How the operator gets the first API key (docs/operating.md): a terminal shows it. Otherwise stderr may lead to a journal or
- * a log collector, which keeps what it gets and shows it to others, so the key goes to a file.
+ * How the operator gets the first API key (docs/operating.md): a terminal shows it. Otherwise stderr may be written to
+ * a journal or a log collector, which keeps it and shows it to others, so the key is written to a file.
  */
 
 const FILE_NAME = 'first-key';
 
-/** @throws Error with a text for the operator when the file cannot be written */
+/** @throws Error with a text for the operator if the file cannot be written */
 export function handOutFirstKey(
   key: string,
   dataDir: string,
@@ -90,7 +90,7 @@ export function handOutFirstKey(
   const file = join(dataDir, FILE_NAME);
   try {
     makeFolder(dataDir);
-    // A file that is there, from an earlier relay or from somebody else, must not decide who may read the new one.
+    // The permissions of an existing file, from an earlier relay or another user, must not apply to the new one.
     rmSync(file, { force: true });
     writeNew(file, `${key}\n`);
   } catch (error) {
@@ -115,7 +115,7 @@ function writeNew(path: string, text: string): void {
 
 /* A store whose every operation is timed, counted and, if slow, reported. */
 
-/** @returns the store, to be used in place of the given one */
+/** @returns the store, to be used instead of the given one */
 export function observeStore(store: Store, clock: Clock, log: Log): Store {
   let lastReport = -Infinity;
 
@@ -137,7 +137,7 @@ export function observeStore(store: Store, clock: Clock, log: Log): Store {
     }
   }
 
-  // A proxy, because every method is treated alike, including those added later.
+  // A proxy, because every method is handled alike, including those added later.
   return new Proxy(store, {
     get(target, property: keyof Store) {
       const method: unknown = target[property];

@@ -1,4 +1,4 @@
-/** The tunnels that live on this relay, and their clients. */
+/** Sets up the tunnels of this relay, and their clients. */
 import { CloseCode, KEY_ENDS, type KnockMessage } from '../../shared/control.ts';
 import { ApprovalWaits } from '../access/approval-requests.ts';
 import { Hub, type SocketEnd } from '../clients/hub.ts';
@@ -18,7 +18,7 @@ export interface Tunnels {
   readonly registry: TunnelRegistry;
   readonly service: TunnelService;
   readonly hub: Hub;
-  /** visitors who wait for an answer to their knock */
+  /** responses to visitors who wait for approval */
   readonly waits: ApprovalWaits;
 }
 
@@ -35,11 +35,11 @@ export interface TunnelsDeps {
   readonly store: Store;
   readonly peering: Peering;
   readonly log: Log;
-  /** told when others may come into a tunnel than before */
+  /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
-  /** told when a tunnel has ended */
+  /** called when a tunnel has ended */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
-  /** ms since the clients of tunnels have left, where that is known; otherwise all are expected back */
+  /** ms since the clients of tunnels have left, if known; otherwise all are expected to return */
   readonly missed: ReadonlyMap<string, number> | undefined;
 }
 
@@ -97,7 +97,7 @@ export async function startTunnels(
   return { registry, service, hub, waits };
 }
 
-/** As the owner's client is told. */
+/** As shown to the owner's client. */
 function viewKnock({ id, address, agent, at }: StoredKnock): Omit<KnockMessage, 'type'> {
   return { id, address, agent, at: new Date(at).toISOString() };
 }

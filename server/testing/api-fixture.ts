@@ -34,7 +34,7 @@ export interface ApiResponse {
 
 export class ApiFixture {
   readonly clock = new FakeClock();
-  /** whose later turns the test grants */
+  /** groups whose later requests the test lets start */
   readonly turns: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
@@ -42,29 +42,29 @@ export class ApiFixture {
   readonly knocks: TunnelApprovals;
   readonly #server: Server;
   readonly writes = new Writes();
-  /** when passwords are hashed */
+  /** delays the hashing of passwords */
   hashGate: Promise<void> = Promise.resolve();
   readonly #hashes = new PasswordHashes(async (password, salt) => {
     await this.hashGate;
     return createHash('sha256').update(salt).update(password).digest();
   });
   draining = false;
-  /** ids of the tunnels whose client is there */
+  /** ids of the tunnels whose client is connected */
   readonly online = new Set<string>();
-  /** what the DNS says, by name and type; nothing for others */
+  /** answers of the DNS, by name and type; empty for others */
   readonly dns = new Map<string, DnsAnswer>();
-  /** when it says that */
+  /** delays those answers */
   dnsGate: Promise<void> = Promise.resolve();
-  /** called when the DNS is asked */
+  /** called for each DNS lookup */
   onLookup: () => void = () => {};
   readonly lookup: DnsLookup = async (name, type) => {
     this.onLookup();
     await this.dnsGate;
     return this.dns.get(`${name} ${type}`) ?? { kind: 'none', exists: false };
   };
-  /** Called when a key was found good. */
+  /** Called with each valid key. */
   onKeyUse: () => void = () => {};
-  /** What a readiness probe asks the store. */
+  /** The store's answer to a readiness probe. */
   ping: () => Promise<void>;
 
   /** @param accounts accounts that exist */
@@ -156,7 +156,7 @@ export class ApiFixture {
     this.#test.down = down;
   }
 
-  /** @returns a new key of an account, for everything of it unless something else is wanted */
+  /** @returns a new key of an account, for the whole account by default */
   async keyOf(account: AccountRecord, wanted: NewKey = {}): Promise<string> {
     return (await issueKey(this.#test.store, this.clock, account, wanted)).key;
   }
@@ -166,7 +166,7 @@ export class ApiFixture {
     await this.#test.store.revokeKey(owner?.keyId ?? assert.fail('unknown key'), this.clock.now());
   }
 
-  /** Sends a request, with a key when one is given. */
+  /** Sends a request, optionally with a key. */
   async call(
     method: string,
     path: string,

@@ -7,7 +7,7 @@ export interface QueryOptions {
   readonly class?: number;
   /** of the four sections */
   readonly counts?: readonly number[];
-  /** what is behind the question */
+  /** the bytes after the question */
   readonly rest?: Buffer;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A DNS server for tests, over UDP and TCP (RFC 1035), which has the records that it is given and can fail like others do.
- * Names are followed through aliases as a resolver follows them.
+ * A DNS server for tests, over UDP and TCP (RFC 1035), with configurable records and failures. It follows aliases like
+ * a resolver.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,10 +10,10 @@ const TYPES = { A: 1, CNAME: 5, TXT: 16, AAAA: 28 } as const;
 export type DnsType = keyof typeof TYPES;
 
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
-/** What is answered in place of records; `silent`: nothing at all. */
+/** The response instead of records; `silent`: none at all. */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silent';
 
-/** What fits into one answer over UDP (RFC 1035 section 2.3.4); more is asked for over TCP. */
+/** The most that fits into one answer over UDP (RFC 1035 section 2.3.4); larger ones use TCP. */
 const UDP_MAX_BYTES = 512;
 const HEADER_BYTES = 12;
 const ALIASES_MAX = 8;
@@ -31,12 +31,12 @@ interface Question {
   readonly id: number;
   readonly name: string;
   readonly type: number;
-  /** as it was asked */
+  /** as sent */
   readonly bytes: Buffer;
 }
 
 export class DnsServer {
-  /** names that were asked for, with the type */
+  /** queried names, with the type */
   readonly asked: string[] = [];
   readonly #udp: Socket = createSocket('udp4');
   readonly #tcp: Server;
@@ -64,13 +64,13 @@ export class DnsServer {
     this.#tcp.on('error', () => {});
   }
 
-  /** As in `CULVERT_RESOLVER`. */
+  /** In the form of `CULVERT_RESOLVER`. */
   get address(): string {
     return `127.0.0.1:${(this.#tcp.address() as AddressInfo).port}`;
   }
 
   /**
-   * Has these records for a name, and no others of that type.
+   * Sets the records of a name and type.
    *
    * @param name in lower case; `*.` before a domain is for all names below it that have no records at all
    */
@@ -79,18 +79,18 @@ export class DnsServer {
     this.#entries = [...others, ...values.map((value) => ({ name, type, value }))];
   }
 
-  /** Has records as the REST interface lists them. */
+  /** Sets records as the REST interface lists them. */
   enter(records: readonly { readonly type: DnsType; readonly name: string; readonly value: string }[]): void {
     for (const { type, name, value } of records) this.set(name, type, value);
   }
 
-  /** Has no records for a name, nor below it. */
+  /** Removes all records of a name and below it. */
   clear(name: string): void {
     this.#entries = this.#entries.filter((entry) => entry.name !== name && !entry.name.endsWith(`.${name}`));
     this.#faults.delete(name);
   }
 
-  /** Fails for a name, or no more. */
+  /** Makes lookups of a name fail, or succeed again. */
   fail(name: string, fault: DnsFault | undefined): void {
     if (fault === undefined) this.#faults.delete(name);
     else this.#faults.set(name, fault);
@@ -134,7 +134,7 @@ export class DnsServer {
     return answer.length <= maxBytes ? answer : write(question, code, [], TRUNCATED);
   }
 
-  /** The records of a name and of what it is an alias of; `undefined` for aliases in a circle. */
+  /** The records of a name and of its aliases; `undefined` for aliases in a circle. */
   #follow(name: string, type: DnsType | undefined): Entry[] | undefined {
     const chain: Entry[] = [];
     for (let current = name; chain.length < ALIASES_MAX;) {

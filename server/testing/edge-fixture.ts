@@ -1,4 +1,4 @@
-/** The surroundings of the edge in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
+/** The edge in tests: one tunnel, an API that answers immediately, and visitors on loopback sockets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
@@ -13,11 +13,11 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 import { FakeClock } from './fake-clock.ts';
 
-/** The other end of a stream that a visitor was given. */
+/** The other end of a visitor's stream. */
 export class FakeStream implements ByteStream {
   handler: StreamHandler | undefined;
   received = '';
-  /** Whether it takes more bytes. */
+  /** Whether it accepts more bytes. */
   hasRoom = true;
   ended: 'finish' | 'abort' | undefined;
   isPaused = false;
@@ -53,21 +53,21 @@ export class FakeStream implements ByteStream {
   }
 }
 
-/** Turns that everybody gets at once. */
+/** A scheduler that starts everything immediately. */
 function beginSoon(_group: string, begin: () => void): () => void {
   const turn = setImmediate(begin);
   return () => clearImmediate(turn);
 }
 
-/** The surroundings of an edge: a tunnel `abc` below `localhost`, whose streams the test opens. */
+/** An edge with a tunnel `abc` below `localhost`, whose streams the test opens. */
 export class EdgeFixture {
   /** monotonic ms */
   now = 0;
-  /** ms that pass with each look at the clock */
+  /** ms that pass with each call of the clock */
   step = 0;
   /** connections that wait for a stream, oldest first */
   readonly dials: DialHandler[] = [];
-  /** those of them that waited no longer */
+  /** number of those that were cancelled */
   cancelled = 0;
   /** connections that were given to the WebSocket endpoints */
   readonly given: Socket[] = [];
@@ -76,10 +76,10 @@ export class EdgeFixture {
   readonly origins: Upstreams;
   /** `abc`; one with `access` requires access */
   readonly tunnel: LiveTunnel;
-  /** what the access check says of new visitors to that tunnel, and of those it has let in */
+  /** the result of the access check, for new visitors to that tunnel and for those with access */
   entry: AllowedVisitor | undefined;
   standing: Standing = 'allowed';
-  /** of addresses: none */
+  /** limits for addresses: none */
   readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
 
   /** what the WebSocket endpoints do with a connection */
@@ -145,7 +145,7 @@ export class EdgeFixture {
 /** A visitor's own end of its connection. */
 export class TestVisitor {
   readonly socket: Socket;
-  /** all it was sent */
+  /** everything it received */
   text = '';
   /** the relay has ended its side */
   readonly ended: Promise<unknown>;
@@ -170,7 +170,7 @@ export class TestVisitor {
     this.socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`);
   }
 
-  /** Waits until a text has come, and forgets what came up to its end. */
+  /** Waits until a text has arrived, and drops everything up to its end. */
   async receives(text: string): Promise<string> {
     while (!this.text.includes(text)) await once(this.socket, 'data');
     const end = this.text.indexOf(text) + text.length;
@@ -180,10 +180,10 @@ export class TestVisitor {
   }
 }
 
-/** ms within which data passes through the sockets of this machine, whatever else it does. */
+/** ms until data certainly passes through the sockets of this machine, however busy it is. */
 const UNTIL_MS = 60_000;
 
-/** Waits until something has come through the sockets of this machine. */
+/** Waits until data has passed through the sockets of this machine. */
 export async function until(condition: () => boolean, ms = UNTIL_MS): Promise<void> {
   const deadline = performance.now() + ms;
   while (!condition()) {

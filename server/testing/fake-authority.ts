@@ -1,4 +1,7 @@
-/** A certificate authority without a network, as far as the relay asks one: who looks for no proof unless a test says what it finds. */
+/**
+ * A certificate authority without a network, as far as the relay uses it: it accepts every challenge unless a test
+ * says otherwise.
+ */
 import { type Answer, AuthorityError, type Transport } from '../certificates/acme/session.ts';
 import { certificate, newKey } from '../certificates/acme/x509.ts';
 
@@ -17,11 +20,11 @@ interface FakeOrder {
   chain: string;
 }
 
-/** What happens in place of the usual answer to a request whose address ends like that. */
+/** Replaces the usual answer to a request whose address has a given end. */
 export type Fault = (sent: Sent) => Answer | undefined;
 
 export class FakeAuthority implements Transport {
-  /** ends of addresses, in the order in which they were asked for */
+  /** ends of requested addresses, in order */
   readonly asked: string[] = [];
   readonly accounts = new Set<string>();
   /** whether it finds the proof of a type */
@@ -29,7 +32,7 @@ export class FakeAuthority implements Transport {
   fault: Fault = () => undefined;
   /** wall time in ms as it sees it */
   now: () => number;
-  /** ms for which its certificates are good */
+  /** ms that its certificates are valid */
   life = 90 * 86_400_000;
   isDown = false;
   readonly #orders: FakeOrder[] = [];
@@ -45,7 +48,7 @@ export class FakeAuthority implements Transport {
     return `${BASE}/dir`;
   }
 
-  /** How many orders it has had. */
+  /** How many orders it has received. */
   get orders(): number {
     return this.#orders.length;
   }
@@ -102,7 +105,7 @@ export class FakeAuthority implements Transport {
     return this.#answer(200, order.chain);
   }
 
-  /** What it issues: PEM. */
+  /** Issues a certificate, as PEM. */
   issue = async (name: string, publicKey: Buffer): Promise<string> => {
     const from = this.now();
     const content = { names: [name], publicKey, from, until: from + this.life, extensions: [] };
@@ -161,7 +164,7 @@ function readSent(url: string, body: string): Sent {
   return { url, payload: text === '' ? '' : (JSON.parse(text) as Record<string, unknown>), nonce, kid };
 }
 
-/** What comes before a public key of P-256 (RFC 5480 section 2). */
+/** Prefix of a public key of P-256 (RFC 5480 section 2). */
 const KEY_HEAD = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex');
 const POINT_BYTES = 65;
 

@@ -1,4 +1,4 @@
-/** A clock that moves only when a test says so. */
+/** A clock that only a test advances. */
 import type { Clock, Timer } from '../clock.ts';
 
 interface Waiting {
@@ -11,7 +11,7 @@ export class FakeClock implements Clock {
   #monotonic = 1000;
   readonly #waiting = new Set<Waiting>();
 
-  /** @param wall what the wall clock shows at first, ms since the epoch */
+  /** @param wall initial wall time, ms since the epoch */
   constructor(wall = Date.UTC(2026, 0, 1)) {
     this.#wall = wall;
   }

@@ -1,4 +1,4 @@
-/** The surroundings of a command, which remember what it shows. */
+/** The environment of a command, which records its output. */
 import assert from 'node:assert/strict';
 import type { OpenAccessLog, Shell } from '../cli/command.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';

@@ -1,14 +1,14 @@
-/** A connection whose peer and system are the test. */
+/** A connection whose peer and system the test controls. */
 import { Duplex } from 'node:stream';
 
-/** What is written stays until it is taken; what the peer sends is pushed. */
+/** Written bytes are kept until they are read; the peer's bytes are pushed. */
 export class FakeSocket extends Duplex {
   readonly taken: Buffer[] = [];
-  /** whether the system takes at once what is written */
+  /** whether the system accepts written bytes immediately */
   isFast = true;
   #onTaken: (() => void) | undefined;
 
-  /** @param highWaterMark bytes from which on it has no room */
+  /** @param highWaterMark number of bytes that fill it */
   constructor(highWaterMark = 4) {
     super({ highWaterMark, allowHalfOpen: true });
     this.on('error', () => {});
@@ -35,14 +35,14 @@ export class FakeSocket extends Duplex {
     this.#take(Buffer.concat(queued.map(({ chunk }) => chunk)), callback);
   }
 
-  /** Takes what is written from now on, and what waits. */
+  /** Accepts all written bytes from now on, including pending ones. */
   release(): void {
     this.isFast = true;
     this.#onTaken?.();
   }
 }
 
-/** Resolves once everything under way has happened. */
+/** Resolves once everything in progress is done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** Things that tests of the relay's state begin with. */
+/** Fixtures for the relay's state. */
 import { randomUUID } from 'node:crypto';
 import type {
   AccountRecord,
@@ -27,7 +27,7 @@ export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
   };
 }
 
-/** A key of which no relay has any use. */
+/** A key record that matches no real key. */
 export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
   const id = randomUUID();
   return {
@@ -43,13 +43,13 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
   };
 }
 
-/** An access policy that asks for nothing except the given fields. */
+/** An access policy without any requirements except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
   const nothing = { allow: [], basic: [], password: null, links: false, knock: false };
   return { version: randomUUID(), ...nothing, ...fields };
 }
 
-/** Nobody has knocked. */
+/** No approval requests. */
 const NOBODY = { knocks: null, knocksRevision: 0, suspended: null };
 
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
@@ -100,7 +100,7 @@ export async function allTunnels(store: Pick<Store, 'tunnelIds' | 'findTunnels'>
 /** A store that can be made to fail. */
 export interface TestStore {
   readonly store: Store;
-  /** While true, everything but `close` rejects with {@link StoreError}. */
+  /** While true, everything except `close` rejects with {@link StoreError}. */
   down: boolean;
 }
 

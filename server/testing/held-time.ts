@@ -1,4 +1,4 @@
-/** The time that `performance.now` tells, which stands still until a test lets it pass: for what takes no clock. */
+/** Freezes `performance.now` until a test advances it, for code without an injected clock. */
 
 const now = performance.now.bind(performance);
 
@@ -13,7 +13,7 @@ export class HeldTime {
     this.#now += ms;
   }
 
-  /** Puts the system's back. */
+  /** Restores the system's. */
   reset(): void {
     performance.now = now;
   }

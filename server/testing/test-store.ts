@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 
 const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
-/** Everybody else who is connected is cut off, and nothing is left but the tables. */
+/** Disconnects everybody else, and empties all tables. */
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
@@ -14,7 +14,7 @@ const CLEAR = `
     acme_accounts, certificates, acme_orders, acme_attempts, acme_challenges;
   update access_revision set revision = 0;`;
 
-/** databases of the test that runs */
+/** databases of the current test */
 const used: string[] = [];
 /** empty databases of earlier tests: creating one takes longer than most tests */
 const free: string[] = [];

@@ -7,16 +7,16 @@ import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 export class TrunkClient {
   /** the relay's end */
   readonly socket: WebSocketByteStream;
-  /** visitors' streams, with the bytes they began with */
+  /** visitors' streams, with their first bytes */
   readonly streams: TrunkStream[] = [];
   readonly received: string[] = [];
-  /** ids of data sockets to which the relay asks to move streams, with these */
+  /** streams that the relay asks to move, with the ids of their data sockets */
   readonly moves: [TrunkStream, string][] = [];
-  /** the codes with which it ended: one at most */
+  /** its close codes: one at most */
   readonly closed: number[] = [];
   readonly #near: WebSocketByteStream;
 
-  /** @param isThere whether it takes what comes; one that does not says nothing, not even to a ping, until it does */
+  /** @param isThere whether it reads; otherwise it sends nothing, not even a pong, until {@link wake} */
   constructor({ isThere = true } = {}) {
     const [near, far] = duplexPair();
     this.socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
@@ -24,7 +24,7 @@ export class TrunkClient {
     if (isThere) this.wake();
   }
 
-  /** It takes what has come, and what comes from now on. */
+  /** Reads everything received so far, and from now on. */
   wake(): void {
     const begun = (stream: TrunkStream, first: Buffer): void => {
       this.streams.push(stream);
@@ -37,7 +37,7 @@ export class TrunkClient {
     void new Trunk(this.#near, { flushMs: 300_000, begins: 'peer', owner: { begun, moveAsked, closed } });
   }
 
-  /** It takes what has come and what comes, answers pings, and says nothing else. */
+  /** Reads everything, answers pings, and sends nothing else. */
   listen(): void {
     this.#near.attach({
       onStreamData() {},
@@ -46,7 +46,7 @@ export class TrunkClient {
     });
   }
 
-  /** Sends bytes as they are. */
+  /** Sends raw bytes. */
   write(bytes: Buffer): void {
     this.#near.write(bytes);
   }
@@ -57,7 +57,7 @@ export class TrunkClient {
   }
 }
 
-/** Lets everything that is under way in memory arrive. */
+/** Waits until everything that is in progress in memory is done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
