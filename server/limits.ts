@@ -581,7 +581,7 @@ export const DNS_SHOWN_LENGTH = 100;
 
 /** Domain checks on request that run at the same time; each takes six DNS queries. */
 export const DOMAIN_LOOKS_MAX = 32;
-/** Domain checks of one account that run at the same time: given its calls per minute, they rarely add up. */
+/** Domain checks of one account that run at the same time; its calls per minute keep few of them busy for long. */
 export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
 /** Times per minute, in the long run, that an account may add or check a domain. */
 export const DOMAIN_CALLS_PER_MINUTE = 20;

@@ -25,7 +25,7 @@ const CLOSED: StoredAccess = {
 const ANN = { basic: [{ user: 'ann', hash: 'hash of ann' }] };
 const PASSWORD = { password: 'hash' };
 
-/** A request, and what is different about it. */
+/** A request, with overrides. */
 interface Asked {
   readonly method?: string;
   readonly fields?: string;

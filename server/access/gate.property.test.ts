@@ -1,6 +1,6 @@
 /**
- * A visitor without what the policy asks for never has access, however the request looks; a visitor with it always
- * does.
+ * A visitor who does not meet the access policy never has access, however the request looks; a visitor who does always
+ * has.
  */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
@@ -63,7 +63,7 @@ const badPass = fc.oneof(
   fc.string({ maxLength: 60, unit: fc.constantFrom(...Array.from('visitlasng.0123456789AZ_-=')) }),
 );
 
-/** Fields that prove nothing that is asked for. */
+/** Fields that do not meet any policy. */
 const noise = fc.array(
   fc.oneof(
     badPass.map((value) => `Cookie: ${HOST}=${value}; ${PATH}=${value}`),
@@ -111,7 +111,7 @@ function ask(
 }
 
 describe('AccessCheck, for any request', () => {
-  it('gives no access without what the policy asks for', () => {
+  it('gives no access to requests that do not meet the policy', () => {
     const link = fc.constantFrom(
       undefined,
       '',

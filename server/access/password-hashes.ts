@@ -91,7 +91,7 @@ export class PasswordHashes {
   }
 }
 
-/** A password that waits for its turn. */
+/** A password that waits to be hashed. */
 interface Waiting {
   readonly begin: () => void;
   readonly refuse: () => void;

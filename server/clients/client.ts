@@ -158,7 +158,7 @@ export class ConnectedClient {
     if (!this.#waiting.has(pending) && this.#isFull())
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
-    // The client may be on another relay by now, which is just being checked.
+    // The client may be on another relay now, which is just being checked.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const stream = this.#openOnTrunk();
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));

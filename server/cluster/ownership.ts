@@ -1,4 +1,4 @@
-/** Where clients are, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
+/** Which relay has which client, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
 import { batches } from '../batches.ts';
 import type { Announced, Announcement, Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';

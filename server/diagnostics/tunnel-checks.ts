@@ -1,4 +1,4 @@
-/** Checks how a proxy in front handles a tunnel's traffic, through a tunnel of their own. */
+/** Checks how a proxy in front handles a tunnel's traffic, through a temporary tunnel. */
 import type { ServerResponse } from 'node:http';
 import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Clock } from '../clock.ts';

@@ -201,7 +201,7 @@ export class VisitorAccess {
    * Whether a visitor who got access still has it.
    *
    * @param address as for {@link enter}
-   * @param entrant what gave the visitor access; `undefined` if the tunnel was open to everybody
+   * @param entrant what gave the visitor access; `undefined` if the tunnel had no access policy
    */
   standing({ id, access }: LiveTunnel, address: string, entrant: AllowedVisitor | undefined): Standing {
     if (access === undefined) return 'allowed';

@@ -1,4 +1,4 @@
-/** Lets another relay take over from this one: what the old relay does (docs/decisions/0020-replacing-a-relay.md). */
+/** Hands over to another relay: the steps of the old relay (docs/decisions/0020-replacing-a-relay.md). */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HANDOFF_READY_MS, HANDOFF_RETRY_MS, HANDOFF_STEP_MS } from '../limits.ts';
