@@ -705,6 +705,8 @@ export const CERTIFICATE_READS_MAX = 256;
 export const CERTIFICATE_WAITS_MAX = 512;
 /** Handshakes that wait for one name. */
 export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
+/** Handshakes that wait for names of one account, so that an owner of many names cannot take the places of other people's visitors. */
+export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
 /** ms that they wait: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;
 /** Connections to the port for plain HTTP. */

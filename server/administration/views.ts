@@ -1,5 +1,19 @@
-/** JSON representations of accounts, keys, tunnels and actions, on the command line and through the API. */
-import type { Plan } from '../../shared/tunnel.ts';
+/** Accounts, keys, tunnels and admin actions as JSON, for the command line and the API. */
+import {
+  ADDRESS,
+  COUNT,
+  described,
+  object,
+  oneOf,
+  optional,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  TIME_OR_NULL,
+  type TypeOf,
+  UUID,
+} from '../../shared/fields.ts';
+import { PLANS } from '../../shared/tunnel.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import type { NewInvitation } from '../accounts/invitations.ts';
 import type {
@@ -20,15 +34,20 @@ export function timestampOr<T>(none: T, wallTime: number | null): string | T {
   return wallTime === null ? none : timestamp(wallTime);
 }
 
-export interface AccountView {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: Plan;
-  readonly subdomain: string | null;
-  readonly created_at: string;
-  /** why it is suspended; omitted if it is not */
-  readonly suspended?: string;
-}
+const ACCOUNT_NAME = described(TEXT, 'its name');
+
+export const ADMIN_ACCOUNT = object(
+  {
+    id: UUID,
+    name: TEXT,
+    plan: oneOf(PLANS),
+    subdomain: described(TEXT_OR_NULL, 'null: none'),
+    created_at: TIME,
+    suspended: optional(described(TEXT, 'why; only where it is')),
+  },
+  'AdminAccount',
+);
+export type AccountView = TypeOf<typeof ADMIN_ACCOUNT>;
 
 export function viewAccount({ id, name, plan, subdomain, createdAt, suspended }: AccountRecord): AccountView {
   const view = { id, name, plan, subdomain, created_at: timestamp(createdAt) };
@@ -63,8 +82,23 @@ export function viewKey(key: KeyListing): TypeOf<typeof ADMIN_KEY> {
   };
 }
 
-/** A tunnel for its operator: its owner, and its traffic, accurate to within a second. */
-export function viewTunnel({ tunnel, account }: OwnedTunnel) {
+/** A tunnel as the operator sees it: its owner and its use, up to a second old. */
+export const ADMIN_TUNNEL = object(
+  {
+    id: UUID,
+    slug: TEXT,
+    account: ACCOUNT_NAME,
+    created_at: TIME,
+    expires_at: TIME,
+    bytes_in: COUNT,
+    bytes_out: COUNT,
+    requests: COUNT,
+    suspended: described(TEXT_OR_NULL, 'why; null: it is not'),
+  },
+  'AdminTunnel',
+);
+
+export function viewTunnel({ tunnel, account }: OwnedTunnel): TypeOf<typeof ADMIN_TUNNEL> {
   return {
     id: tunnel.id,
     slug: tunnel.slug,
@@ -95,13 +129,15 @@ export function viewSuspendedName(name: SuspendedName): TypeOf<typeof ADMIN_SUSP
   return { id: tunnelId, slug, account, domain, suspended: reason };
 }
 
-/** A resumed tunnel, or only its address if it has ended. */
+/** The resumed tunnel, or only its address if the tunnel has ended. */
 export function viewResumed(resumed: OwnedTunnel | SuspendedName) {
   return 'tunnel' in resumed ? viewTunnel(resumed) : { ...viewSuspendedName(resumed), suspended: null };
 }
 
-/** An open invitation. */
-export function viewInvitation({ id, account, expiresAt }: OpenInvitation) {
+/** An invitation that nobody has taken. */
+export const ADMIN_INVITE = object({ id: UUID, account: ACCOUNT_NAME, expires_at: TIME }, 'AdminOpenInvite');
+
+export function viewInvitation({ id, account, expiresAt }: OpenInvitation): TypeOf<typeof ADMIN_INVITE> {
   return { id, account: account.name, expires_at: timestamp(expiresAt) };
 }
 
@@ -112,9 +148,7 @@ export const ADMIN_NEW_INVITE = object(
 );
 
 /**
- * A new invitation.
- *
- * @param account name of the account that it is for
+ * @param account its name
  * @param origin the relay's own address
  */
 export function viewNewInvitation(

@@ -22,6 +22,10 @@ async function turns(): Promise<void> {
   for (let count = 0; count < 5; count += 1) await nextTurn();
 }
 
+function namesOf(account: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `n${index}.${account}.tunnels.test`);
+}
+
 describe('CertifiedHandshakes', () => {
   let clock: FakeClock;
   let store: Store;

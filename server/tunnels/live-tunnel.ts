@@ -1,5 +1,5 @@
 /** One live tunnel: its state in memory for routing, counting and the API. */
-import type { TunnelUrls } from '../../shared/tunnel.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
