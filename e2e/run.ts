@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { type Suite, SUITES } from './suites.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** A suite that waits leaves the machine to the other. */
+/** The lane of a suite that is waiting leaves the machine to the other lane. */
 const LANES = 2;
 
 const [name, ...args] = process.argv.slice(2);
@@ -36,24 +36,24 @@ function build(): void {
   runToEnd('npm run --silent build', [], true);
 }
 
-/** Ends this program, too, if it fails. */
+/** Also ends this program if it fails. */
 function runToEnd(program: string, programArgs: readonly string[], shell = false): void {
   const { status } = spawnSync(program, programArgs, { cwd: ROOT, stdio: 'inherit', shell });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Runs suites, and shows the output of each in one piece; failures come last, where people look for them. */
+/** Runs suites and prints the output of each in one piece. Failures are printed last, where people look for them. */
 async function runAll(suites: readonly Suite[]): Promise<void> {
   build();
   const waiting = [...suites];
   const running = new Set<ChildProcess>();
-  // At Ctrl-C the terminal tells them itself.
+  // Ctrl-C reaches the children directly, through the terminal.
   process.once('SIGTERM', () => {
     waiting.length = 0;
     for (const child of running) child.kill();
   });
 
-  /** @returns whether it has succeeded, and its output */
+  /** @returns whether it succeeded, and its output */
   async function run(program: string, programArgs: readonly string[]): Promise<[boolean, string]> {
     const child = spawn(program, programArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
@@ -65,7 +65,7 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
     return [code === 0, said];
   }
 
-  /** One after the other: packages must not be installed by two at a time. */
+  /** One after the other: two package installations must not run at the same time. */
   let installed: Promise<[boolean, string]> = Promise.resolve([true, '']);
   async function runSuite({ setup, command }: Suite): Promise<[boolean, string]> {
     if (setup !== undefined) {
@@ -102,7 +102,10 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
   process.exitCode = 1;
 }
 
-/** Parts what a suite has said: of a long output only the end is read, and there all suites tell what has failed. */
+/**
+ * Splits the output of a suite: people read only the end of a long output, so the totals of all suites are printed
+ * there.
+ */
 function atTotals(said: string): { before: string; totals: string } {
   const at = said.search(/^ *\d+ passing\b/m);
   return at < 0 ? { before: '', totals: said } : { before: said.slice(0, at), totals: said.slice(at) };

@@ -1,4 +1,4 @@
-/** The suites of `npm test`, those that `npm run test:all` adds, and those that are run by name only. */
+/** The suites of `npm test`, those that `npm run test:all` adds, and those that run only when named. */
 
 export interface Suite {
   readonly name: string;
@@ -8,25 +8,25 @@ export interface Suite {
   readonly runsBuild: boolean;
   /** arguments for Node */
   readonly command: readonly string[];
-  /** what it is a part of: `npm test` and `npm run test:all`, only the latter, or neither */
+  /** which commands run it: `npm test` and `npm run test:all`, only the latter, or neither */
   readonly runs: 'always' | 'with all' | 'by name';
 }
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
-/** Relays that are killed at a hundred moments. */
+/** Suites that kill relays at a hundred different moments. */
 const KILLS = 'kill|migration';
-/** Bodies of a GiB. */
+/** Suites with bodies of 1 GiB. */
 const LARGE = 'large-bodies';
 /** Every screen of the window, in each theme, size and language. */
 const EVERY_SCREEN = 'accessibility|languages';
-/** Root hooks with what the tests of the window share. */
+/** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 
-/** Longest first, so that none begins when the others are about to end. */
+/** Longest first, so that none of them starts when the others are almost done. */
 export const SUITES: readonly Suite[] = [
   {
     name: 'faults',
@@ -43,7 +43,7 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
   },
   {
-    // A minute or more of work for each file.
+    // Each file takes a minute or more.
     name: 'long',
     runs: 'with all',
     setup: SETUP,
@@ -55,7 +55,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'with all',
     setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
     runsBuild: true,
-    // One row at a time: they measure memory and times. A row that failed may have left something that never ends.
+    // One row at a time, because they measure memory and times. A failed row may have left something running.
     command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
   },
   {
@@ -139,7 +139,7 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * @param jobs files that run at the same time, each in a process of its own; more than there are cores if tests mostly wait
+ * @param jobs files that run at the same time, each in its own process; more than the cores if tests mostly wait
  */
 function mocha(jobs: number, ...args: readonly string[]): string[] {
   const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
@@ -147,7 +147,7 @@ function mocha(jobs: number, ...args: readonly string[]): string[] {
 }
 
 /**
- * The test files of a folder; those whose names match one of a glob's alternatives come first.
+ * The test files of a folder, starting with those whose names match one of the alternatives of a glob.
  *
  * @param others files that belong to another suite, as alternatives of a glob
  */

@@ -49,7 +49,7 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
     return await visit(port, { host: `${slug}.localhost:${port}`, headers });
   }
 
-  /** Types the password on one of the relays. */
+  /** Submits the password to one of the relays. */
   async function signIn(index: number, { slug }: Tunnel): Promise<Field> {
     const { port } = cluster.relay(index);
     const { head } = await visit(port, {
@@ -67,7 +67,7 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
     );
   }
 
-  it('is the same on all, and who has come in on one is known to the others', async () => {
+  it('is the same on all, and an access cookie from one is valid on the others', async () => {
     const tunnel = await start({ password: PASSWORD });
     for (const index of [A, B, C]) await refuses(index, tunnel);
     const cookie = await signIn(B, tunnel);
@@ -89,7 +89,7 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
     }
   });
 
-  it('changes on all, wherever it is changed, and cuts event streams everywhere', async () => {
+  it('changes on all relays, no matter which one changes it, and cuts event streams everywhere', async () => {
     const tunnel = await start({});
     const streams = await Promise.all(
       [A, B, C].map(async (index) => {
@@ -111,7 +111,7 @@ describe('access to a tunnel of three relays (docs/protocol.md section 11)', () 
       await eventually(20_000, async () => assert.equal((await ask(index, tunnel)).text, 'anybody'));
   });
 
-  it('is found out again by relays that could not be told', async () => {
+  it('is read again by relays that missed the change notice', async () => {
     const tunnel = await start({});
     for (const index of [A, B, C]) assert.equal((await ask(index, tunnel)).text, 'anybody');
     await cluster.redis.stop();

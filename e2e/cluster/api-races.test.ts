@@ -11,7 +11,7 @@ const ROUNDS = 100;
 const FREE_TUNNELS = 20;
 
 /** What happens when two relays of one cluster get requests at the same time. */
-describe('two relays, asked at once', function () {
+describe('two relays that get requests at the same time', function () {
   const scope = suiteScope();
   let cluster: RelayCluster;
   let database: string;
@@ -30,7 +30,7 @@ describe('two relays, asked at once', function () {
     return [new Api(cluster.relay(0), key), new Api(cluster.relay(1), key)];
   }
 
-  /** Gives an account all its creates back. */
+  /** Refills an account's token bucket for creating tunnels. */
   async function refill({ id }: TestAccount): Promise<void> {
     await cluster.redis.command(`DEL culvert:bucket:${id}`);
   }
@@ -63,7 +63,7 @@ describe('two relays, asked at once', function () {
     );
   });
 
-  it('make no more tunnels than the plan allows: 201 and 403, and a 403 costs no token', async () => {
+  it('create no more tunnels than the plan allows: 201 and 403, and a 403 costs no token', async () => {
     const account = await newAccount('free');
     const both = apis(account);
     for (let count = 1; count < FREE_TUNNELS; count += 1) {
@@ -116,7 +116,7 @@ describe('two relays, asked at once', function () {
     }
   });
 
-  it('extend a tunnel twice, and it lives as long as both say', async () => {
+  it('extend a tunnel twice, and it lives as long as both responses promise', async () => {
     const account = await newAccount('team');
     const both = apis(account);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -128,7 +128,7 @@ describe('two relays, asked at once', function () {
     }
   });
 
-  it('extend a tunnel at the moment at which it expires, for good, or not at all', async () => {
+  it('extend a tunnel at the moment of its expiry, either permanently or not at all', async () => {
     const account = await newAccount('team');
     const [maker, extender] = apis(account);
     const ends = await Promise.all(

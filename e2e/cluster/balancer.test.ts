@@ -46,7 +46,7 @@ describe('three relays behind nginx, with culvert', function () {
     );
   });
 
-  it('serve again within 10 s when one is killed under load, whichever the client was on', async () => {
+  it('serve again within 10 s when one is killed under load, no matter which relay the client was on', async () => {
     for (const relay of cluster.relays) {
       await relay.stop('SIGKILL');
       const begin = performance.now();

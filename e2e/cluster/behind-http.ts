@@ -1,4 +1,7 @@
-/** Loaded by mocha with `--require`: the relay of every suite is three of them behind nginx, which speaks HTTP and pools connections. */
+/**
+ * Loaded by mocha with `--require`: replaces the relay of every suite with three behind nginx, which speaks HTTP and
+ * pools connections.
+ */
 import { BalancedRelays } from '../support/balanced-relays.ts';
 import { startBalancer } from '../support/native-server.ts';
 import { replaceRelay } from '../support/programs.ts';

@@ -1,4 +1,6 @@
-/** Loaded by mocha with `--require`: the relay of every suite is three of them behind nginx, which passes on bytes. */
+/**
+ * Loaded by mocha with `--require`: replaces the relay of every suite with three behind nginx, which forwards bytes.
+ */
 import { BalancedRelays } from '../support/balanced-relays.ts';
 import { startStreamBalancer } from '../support/native-server.ts';
 import { replaceRelay } from '../support/programs.ts';

@@ -7,12 +7,12 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { SHIPPED, startCaddy } from '../support/shipped-proxies.ts';
 
-/** As `server/deploy/compose-cluster.yml` has them: the same settings, but for addresses. */
-describe('three relays behind Caddy as shipped', function () {
+/** Configured as in `server/deploy/compose-cluster.yml`, except for addresses. */
+describe('three relays behind Caddy with the shipped configuration', function () {
   this.timeout(300_000);
   const scope = suiteScope();
 
-  it('serve every request while one after the other is stopped', async () => {
+  it('serve every request while they are stopped one after the other', async () => {
     const authority = new Authority(scope);
     const cluster = await RelayCluster.start(scope, 3, SHIPPED.settings);
     const port = await closedPort();

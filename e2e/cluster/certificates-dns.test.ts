@@ -10,16 +10,16 @@ import { suiteScope } from '../support/scope.ts';
 
 const HOST = 'hello.ann.tunnels.test';
 
-describe('certificates by DNS, of a cluster', function () {
+describe('certificates of a cluster that are validated by DNS', function () {
   this.timeout(180_000);
   const scope = suiteScope();
 
-  it('are issued where the authority asks another relay than the one that orders', async () => {
+  it('are issued if the authority asks a relay other than the one that ordered them', async () => {
     const [asked, ordering] = [ownAddress(), ownAddress()];
     const unbound = await Unbound.start(scope, [
       `relay A ${asked}`,
       '_acme-challenge.ann.tunnels NS relay',
-      // No other way of proof leads anywhere.
+      // No other kind of challenge can succeed.
       '*.ann.tunnels A 127.0.0.1',
     ]);
     const pebble = await Pebble.start(scope, { dns: unbound.address });

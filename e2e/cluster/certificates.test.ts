@@ -14,7 +14,7 @@ import { ChangingClock } from '../support/small-disk.ts';
 
 const OWN = 'relay.test';
 
-/** Passes connections on to several ports, one after the other. */
+/** Forwards connections to several ports in turn. */
 async function balance(scope: Scope, port: number, targets: () => readonly number[]): Promise<void> {
   let next = 0;
   const server = createServer((near) => {
@@ -44,7 +44,7 @@ describe('certificates of a cluster', function () {
 
   before(async () => {
     pebble = await Pebble.start(scope, { nonceReject: 30 });
-    // The authority looks at another relay each time, mostly not the one that orders.
+    // The authority connects to a different relay each time, mostly not to the one that ordered.
     await balance(scope, pebble.tlsPort, () => ports);
     dns = await DnsServer.start();
     scope.defer(() => dns.stop());
@@ -57,7 +57,7 @@ describe('certificates of a cluster', function () {
       CULVERT_HTTP_PORT: '0',
       CULVERT_PUBLIC_URL: `https://${OWN}:${pebble.tlsPort}`,
       CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
-      // The first proof comes only once the balancer knows the relays.
+      // The first validation arrives only once the balancer knows the relays.
       CULVERT_ACME_ORDERS_PER_HOUR: '100',
     });
     ports = cluster.relays.map(({ port }) => port);
@@ -79,20 +79,20 @@ describe('certificates of a cluster', function () {
     return (await database.rows(`select key from certificates where name = '${name}'`)).length;
   }
 
-  it('of the own name are one, ordered by one relay and served by all', async () => {
+  it('share one certificate for the relay name, ordered by one relay and served by all', async () => {
     await eventually(150_000, async () => {
       assert.equal(new Set(await serials(OWN)).size, 1);
     });
   });
 
-  it('of a tunnel are one, whichever relays its first visitors come to at the same time', async () => {
+  it('share one certificate per tunnel, even if its first visitors reach several relays at the same time', async () => {
     await createNamed(ports[0] ?? 0, OWN, cluster.key, 'shared', root);
     const before = pebble.orders;
     assert.equal(new Set(await serials('shared.tunnels.test')).size, 1);
     assert.equal(pebble.orders, before + 1);
   });
 
-  it('go with their domain, on all relays and from the database', async () => {
+  it('are removed with their domain, from all relays and from the database', async () => {
     const domain = 'app.shop.test';
     const call = async (method: string, path: string, body?: string): Promise<Domain> => {
       const headers = { authorization: `Bearer ${cluster.key}` };
@@ -121,7 +121,7 @@ describe('certificates of a cluster', function () {
     assert.equal(pebble.orders, before);
   });
 
-  it('lead from plain HTTP to https at each of them', async () => {
+  it('redirect plain HTTP to https on each relay', async () => {
     for (const relay of cluster.relays) {
       const [, url = ''] = await relay.child.printed(/"url":"(http:[^"]+)","msg":"http listening"/);
       const { status } = await visit({ port: Number(new URL(url).port), host: OWN, path: '/x' });
@@ -134,7 +134,7 @@ describe('an order of a relay that is killed', function () {
   this.timeout(180_000);
   const scope = suiteScope();
 
-  it('is left to it for 4 minutes, then another relay of the cluster orders', async () => {
+  it('is left to that relay for 4 minutes, then another relay of the cluster orders', async () => {
     const pebble = await Pebble.start(scope);
     const authority = await FaultyAuthority.start(scope, pebble);
     const clock = new ChangingClock(scope);
@@ -142,7 +142,7 @@ describe('an order of a relay that is killed', function () {
     const { promise: inTheMiddle, resolve } = deferred();
     const { promise: killed, resolve: goOn } = deferred();
     authority.before = async (path) => {
-      // The proofs come only once the balancer knows the relays.
+      // Validations arrive only once the balancer knows the relays.
       await known;
       if (!path.startsWith('/finalize-order/')) return;
       resolve();
@@ -172,7 +172,7 @@ describe('an order of a relay that is killed', function () {
     ports = [other.port];
     const { orders } = pebble;
     const root = await pebble.root();
-    // A visitor who waits for it as long as visitors do, in vain.
+    // Such a visitor waits for the certificate as long as any visitor does, in vain.
     await assert.rejects(shake(other.port, OWN, root), /handshake failure/);
     assert.equal(pebble.orders, orders);
     assert.ok(!isOrdering(other));

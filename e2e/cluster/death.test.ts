@@ -9,9 +9,9 @@ import { suiteScope } from '../support/scope.ts';
 const REQUESTS_PER_SECOND = 300;
 
 /**
- * A connection that is open on a relay is a visitor's, or a client's: a data socket carries one request at a time, which may
- * belong to a visitor on another relay. Requests that were sent before the relay was gone fail; those sent later may have to
- * wait for the client, if its control socket was there, but do not fail.
+ * A connection that is open on a relay belongs to a visitor or to a client. A data socket carries one request at a
+ * time, possibly for a visitor on another relay. Requests sent before the relay died fail. Later requests may have to
+ * wait for the client if its control socket was on that relay, but do not fail.
  */
 describe('a relay that is killed under load', function () {
   const scope = suiteScope();
@@ -21,7 +21,7 @@ describe('a relay that is killed under load', function () {
     fleet = await Fleet.start(scope, 3);
   });
 
-  /** The relay that has the client's control socket, or one that does not. */
+  /** The relay that has the client's control socket, or one that does not have it. */
   function relayWith(client: boolean) {
     const { id } = fleet.culvert.tunnel;
     const holds = fleet.cluster.relays.map((relay) => {

@@ -15,7 +15,7 @@ const A = 0;
 const B = 1;
 const C = 2;
 const ALL = [A, B, C];
-/** ms within which all relays know what has changed; a second, but for a busy machine. */
+/** ms within which all relays know of a change: normally a second, but longer on a busy machine. */
 const KNOWN_MS = 30_000;
 
 describe('domains on three relays', () => {
@@ -52,7 +52,9 @@ describe('domains on three relays', () => {
     return new Api(cluster.relay(index), key);
   }
 
-  /** Waits until a relay serves the domain like that: what the relay itself has said, or the service. */
+  /**
+   * Waits until a relay responds for the domain with `expected`, which comes from the relay itself or from the service.
+   */
   async function serves(index: number, expected: string): Promise<void> {
     await eventually(KNOWN_MS, async () => {
       const { head, text } = await visit(cluster.relay(index).port, { host: domain, target: '/healthz' });
@@ -60,13 +62,13 @@ describe('domains on three relays', () => {
     });
   }
 
-  it('are verified on one and known to all, and so is their tunnel', async () => {
+  it('are verified on one relay and known to all, and so is their tunnel', async () => {
     for (const index of ALL) await serves(index, 'domain-offline');
     await SpecClient.start(scope, cluster.relay(B), account.key, { local_port: service.port, domain });
     for (const index of ALL) await serves(index, 'from the service');
   });
 
-  it('have one tunnel, however many relays are asked for it at once', async () => {
+  it('have one tunnel, even if several relays are asked for it at the same time', async () => {
     const wanted = { json: { local_port: service.port, domain } };
     const answers = await Promise.all(ALL.map((index) => apiOf(index).send('POST', '/v1/tunnels', wanted)));
     assert.deepEqual(
@@ -75,7 +77,7 @@ describe('domains on three relays', () => {
     );
   });
 
-  it('end with 4004 wherever the client is, when they are removed on another, and are nobody’s', async () => {
+  it('end with 4004 on any relay when they are removed on another, and then belong to nobody', async () => {
     const { id } = await apiOf(B).create({ local_port: service.port, domain });
     const control = await ControlSocket.open(scope, cluster.relay(B), account.key, id);
     await apiOf(C).send('DELETE', `/v1/domains/${claim.id}`);
@@ -94,11 +96,11 @@ describe('domains on three relays', () => {
     for (const index of ALL) await serves(index, 'from the service');
   });
 
-  it('are known to all without Redis, too, and once it is back', async () => {
+  it('become known to all relays even without Redis, and also once it is back', async () => {
     for (const index of ALL) await serves(index, 'domain-offline');
     await cluster.redis.stop();
     await apiOf(A).send('DELETE', `/v1/domains/${claim.id}`);
-    // From the database alone.
+    // Read from the database alone.
     for (const index of ALL) await serves(index, '{"status":"ok"}');
     await cluster.redis.resume();
     for (const index of ALL) await serves(index, '{"status":"ok"}');

@@ -15,7 +15,7 @@ function assertOk({ status, text, head }: Response): void {
   assert.deepEqual([status, text, head.field('connection')], [200, 'ok', 'close']);
 }
 
-/** What a relay that shuts down does, as a client and visitors on it see it. */
+/** The shutdown of a relay, as seen by its client and its visitors. */
 describe('one of two relays that is told to stop', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -46,22 +46,22 @@ describe('one of two relays that is told to stop', function () {
     return data;
   }
 
-  /** Waits until a relay takes no connections any more. */
+  /** Waits until a relay no longer accepts connections. */
   async function refuses(index: number): Promise<void> {
     const { port } = cluster.relay(index);
     const asked = () => visit(port, { host: `localhost:${port}`, target: '/healthz' });
     await eventually(20_000, () => assert.rejects(asked, /ECONNREFUSED/));
   }
 
-  it('asks a client with events=1 to move, serves it until it has, and serves those who wait from the relay it moved to', async () => {
+  it('asks a client with events=1 to move, serves it until then, and serves waiting visitors from the relay it moved to', async () => {
     const { tunnel, control, host, port } = await start(0, '&events=1');
     const [early, waiting] = [await RawConnection.open(scope, port), await RawConnection.open(scope, port)];
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
     await eventually(20_000, () => assert.deepEqual(control.messages, [{ type: 'drain' } as object]));
     await refuses(0);
 
-    // It was open when the relay was told to stop, and its request comes now: it is announced as always, and its data socket
-    // lands elsewhere.
+    // This connection was open when the relay was told to stop, and its request arrives now. It is announced as usual,
+    // and its data socket lands on the other relay.
     const first = early.request({ host });
     await eventually(20_000, () => assert.equal(control.messages.length, 2));
     await answer(control.messages[1]?.id ?? '', 1);
@@ -80,7 +80,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('closes the socket of a client without events with 1001 at once, and of one that does not move after 5 s', async () => {
+  it('closes the socket of a client without events with 1001 immediately, and of one that does not move after 5 s', async () => {
     const [plain, silent] = [await start(0), await start(0, '&events=1')];
     const begin = performance.now();
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
@@ -95,7 +95,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('keeps no visitor of the other one: a data socket through it ends with its request', async () => {
+  it('keeps no visitor of the other relay: a data socket through it ends with its request', async () => {
     const { tunnel, control } = await start(1);
     const { port } = cluster.relay(1);
     const host = `${tunnel.slug}.localhost:${port}`;
@@ -113,7 +113,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('lets a data socket through it finish what it serves', async () => {
+  it('lets a data socket through it finish the request that it serves', async () => {
     const { tunnel, control } = await start(1);
     const { port } = cluster.relay(1);
     const host = `${tunnel.slug}.localhost:${port}`;
@@ -132,7 +132,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('ends as if it were alone when the other one is about to end: visitors that were announced still get a data socket here', async () => {
+  it('ends as if it were alone if the other is about to end: announced visitors still get a data socket here', async () => {
     const [first, second] = [await start(0), await start(1)];
     const long = await RawConnection.open(scope, first.port);
     const asked = long.request({ host: first.host });

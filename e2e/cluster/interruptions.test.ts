@@ -17,7 +17,7 @@ const PAUSE_MS = 30_000;
 const REDIS_AWAY_MS = 2000;
 const HEALED_MS = 5000;
 
-/** Responds with a word to what is announced on a new control socket. */
+/** Responds with a word to each connection announced on a new control socket. */
 async function serve(scope: Scope, relay: Relay, key: string, tunnel: Tunnel, word: string) {
   const control = await ControlSocket.open(scope, relay, key, tunnel.id);
   control.onMessage = ({ id }) => void answer(scope, relay, id, word);
@@ -46,7 +46,7 @@ describe('three relays', function () {
 
   const test = concurrentTests();
 
-  test(`one that was paused for ${PAUSE_MS / 1000} s does not serve a tunnel that has moved meanwhile`, async () => {
+  test(`one that was paused for ${PAUSE_MS / 1000} s does not serve a tunnel that has moved in the meantime`, async () => {
     const [first, second] = [paused.relay(0), paused.relay(1)];
     const tunnel = await paused.api(2).create({ local_port: 9 });
     const old = await serve(scope, first, paused.key, tunnel, 'old');
@@ -65,7 +65,7 @@ describe('three relays', function () {
     assert.match(first.child.stderr, /relay was paused/);
   });
 
-  test('serve what is within one relay while Redis is restarted under load, and everything within 5 s afterwards', async () => {
+  test('serve requests within one relay while Redis is restarted under load, and everything within 5 s afterwards', async () => {
     const service = await startHttpService(scope, (request, response) => {
       request.resume().on('end', () => response.end(`${request.method} ${request.url} 0`));
     });

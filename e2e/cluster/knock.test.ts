@@ -12,16 +12,16 @@ import { startHttpService } from '../support/services/listen.ts';
 const A = 0;
 const B = 1;
 const C = 2;
-/** Long before a relay would respond unasked (docs/protocol.md section 11.3), and enough for a busy machine. */
+/** Long before a relay would respond on its own (docs/protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
 
-describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
+describe('approval requests on three relays (docs/protocol.md section 11.3)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;
   let account: TestAccount;
   let tunnel: Tunnel;
-  /** with his control socket on B; he answers on C */
+  /** with a control socket on B; answers on C */
   let owner: KnockOwner;
 
   before(async () => {
@@ -46,7 +46,7 @@ describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
     return { port, host: `${tunnel.slug}.localhost:${port}` };
   }
 
-  /** A relay takes a knock at a tunnel that it has met. */
+  /** Waits until a relay that knows the tunnel accepts approval requests for it. */
   async function mustKnock(index: number): Promise<Field> {
     await ask(place(index));
     const response = await knock(place(index));
@@ -54,7 +54,7 @@ describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
     return cookieOf(response);
   }
 
-  it('is heard on another one, answered on the third, and moves on at once', async () => {
+  it('is reported on another relay, answered on the third, and the visitor continues immediately', async () => {
     const cookie = await mustKnock(A);
     const { id } = await owner.hears();
     const second = await mustKnock(A);
@@ -74,7 +74,7 @@ describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
     assert.equal((await owner.answer(heard.id, false)).status, 'refused');
   });
 
-  it('is taken back on one, which cuts event streams on all', async () => {
+  it('can be revoked on one relay, which cuts event streams on all of them', async () => {
     const cookie = await mustKnock(A);
     const [{ id } = assert.fail()] = await owner.list();
     await owner.answer(id, true);
@@ -93,7 +93,7 @@ describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
     for (const index of [A, B, C]) assert.equal((await ask(place(index), { headers: [cookie] })).status, 401);
   });
 
-  it('waits on, though the relay at which somebody knocked is started again', async () => {
+  it('keeps waiting when the relay that received it is restarted', async () => {
     const cookie = await mustKnock(A);
     const { id } = await owner.hears();
     await cluster.relay(A).stop();

@@ -16,7 +16,7 @@ const HOLD_SECONDS = 3600;
 const HOUR = 3_600_000;
 const TUNNELS = 20_000;
 
-/** One relay of several, as far as its tunnels are concerned, on a real database and with a clock of the test's own. */
+/** One relay of several, reduced to its tunnels, on a real database and with a clock that the test controls. */
 describe('a relay on PostgreSQL, after others have died', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -28,7 +28,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
   let service: TunnelService;
   /** how many tunnels the database was asked for at a time */
   let asked: number[];
-  /** operations that the database has not finished yet */
+  /** operations that the database has not finished */
   let pending: number;
 
   before(async () => {
@@ -74,7 +74,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     scope.defer(() => service.stop());
   });
 
-  /** Rows as other relays have left them. */
+  /** Inserts rows as other relays would have left them. */
   async function leave(count: number, expiresAt: number): Promise<void> {
     await query(
       url,
@@ -89,7 +89,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     return Number(row?.['count']);
   }
 
-  /** Lets time pass until the condition holds, but not while the database is at work. */
+  /** Advances the clock until the condition holds, but not while the database is at work. */
   async function until(step: number, probe: () => Promise<void> | void): Promise<void> {
     await eventually(120_000, async () => {
       if (pending === 0) clock.advance(step);
@@ -98,7 +98,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     });
   }
 
-  it('removes what they have left, and holds the names for their account as long as it should', async () => {
+  it('removes their expired tunnels, and holds the names for their accounts as long as it should', async () => {
     const count = SWEEP_BATCH + 10;
     const end = clock.now();
     await leave(count, end);
@@ -112,7 +112,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     assert.equal((await service.create(stranger, { ...wanted, name: 'left-2' })).slug, 'left-2');
   });
 
-  it('reviews twenty thousand tunnels in pieces, and ends those that others have closed', async () => {
+  it('reviews twenty thousand tunnels in batches, and ends those that other relays have closed', async () => {
     await leave(TUNNELS, clock.now() + HOUR);
     await service.coordination.followAccount(owner);
     assert.equal(registry.size, TUNNELS);

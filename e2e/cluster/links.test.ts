@@ -73,7 +73,7 @@ describe('signed links on three relays', function () {
     assert.equal((await ask(index, '/', [cookie])).status, 401, `its cookie on ${'ABC'[index]}`);
   }
 
-  it('are good on each of them as soon as they are made on one, and so are their cookies', async () => {
+  it('are valid on each of them as soon as one has created them, and so are their cookies', async () => {
     for (const index of ALL) {
       const made = await link(index, { note: 'for the review' });
       for (const other of ALL) {
@@ -84,7 +84,7 @@ describe('signed links on three relays', function () {
     }
   });
 
-  it('revoked on one are refused by all within the second, and whoever has come with them is cut', async () => {
+  it('are refused by all within a second once revoked on one, and visitors who used them are cut off', async () => {
     const [made, other] = [await link(A), await link(B)];
     const [cookie, otherCookie] = [await follow(C, made), await follow(A, other)];
     const streams = await Promise.all(
@@ -105,7 +105,7 @@ describe('signed links on three relays', function () {
     }
   });
 
-  it('are refused by a relay that meets the tunnel only then, and by one that comes back', async () => {
+  it('are refused by a relay that first loads the tunnel afterwards, and by one that comes back', async () => {
     const made = await link(A);
     const cookie = await follow(A, made);
     await revoke(A, made);

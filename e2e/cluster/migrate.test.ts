@@ -94,7 +94,7 @@ describe('culvert-relay migrate', () => {
     );
   });
 
-  it('moves everything to an empty database, and shows how many rows', async () => {
+  it('moves everything to an empty database, and prints how many rows', async () => {
     await old.stop();
     rows = readAll(from);
     const to = await emptyDatabase(scope);
@@ -104,7 +104,7 @@ describe('culvert-relay migrate', () => {
     const said = JSON.parse(lines.join('\n')) as Record<string, unknown>;
     assert.deepEqual(said['rows'], counts);
     assert.ok(!JSON.stringify(said).includes(new URL(to).password));
-    // Of links, and of passes: of this week, and perhaps of the one before or after it.
+    // Secrets of links and of access passes: of this week, and perhaps of the previous or the next one.
     const { relay_secrets: secrets = 0, ...others } = counts;
     assert.ok(secrets >= 2, String(secrets));
     assert.deepEqual(others, {
@@ -114,7 +114,7 @@ describe('culvert-relay migrate', () => {
       tunnel_links: 1,
       released_names: 1,
       endings: 1,
-      // Three accounts with a key each, one of which was revoked, and an invitation.
+      // Three accounts with a key each, one of them revoked, and an invitation.
       audit: 8,
       invitations: 1,
       acme_accounts: 1,
@@ -124,7 +124,7 @@ describe('culvert-relay migrate', () => {
     for (const table of TABLES) {
       const order = KEYS[table];
       const moved = await query(to, `select * from ${table} order by ${order}`);
-      // Node's client returns 64-bit numbers as text unless told otherwise.
+      // Node's client returns 64-bit numbers as text by default.
       assert.deepEqual(moved.map(asTexts), rows[table]?.map(asTexts), table);
     }
     const relay = await Relay.start(scope, { CULVERT_DATABASE_URL: to, CULVERT_BOOTSTRAP_KEY: bootstrapKey });
@@ -134,7 +134,7 @@ describe('culvert-relay migrate', () => {
     assert.ok(tunnels.some(({ slug }) => slug === 'web'));
   }).timeout(600_000);
 
-  it('reports to people, too, and takes the target from the environment', async () => {
+  it('also prints a report for people, and reads the target from the environment', async () => {
     const child = spawnRelay(scope, ['migrate', '--from', from], {
       CULVERT_DATABASE_URL: await emptyDatabase(scope),
     });
@@ -145,7 +145,7 @@ describe('culvert-relay migrate', () => {
     );
   });
 
-  it('leaves a file that no relay and no command uses any more, and that says where to', async () => {
+  it('leaves a file that no relay and no command accepts any longer, and that names the new location', async () => {
     const folder = { CULVERT_DATABASE_URL: from };
     for (const args of [
       ['serve', '--port', '0'],
@@ -162,7 +162,7 @@ describe('culvert-relay migrate', () => {
     }
   });
 
-  it('can be taken back', async () => {
+  it('can be undone', async () => {
     const { code, lines } = await migrate('--undo', from);
     assert.equal(code, 0);
     assert.match(lines.join('\n'), /can be started on .*culvert\.db again/);
@@ -171,7 +171,7 @@ describe('culvert-relay migrate', () => {
     assert.match(child.stderr, /^culvert-relay: database .*culvert\.db$/m);
   });
 
-  it('refuses a target that is not empty, and leaves it alone', async () => {
+  it('refuses a target that is not empty, and does not change it', async () => {
     const to = await emptyDatabase(scope);
     await Relay.start(scope, { CULVERT_DATABASE_URL: to });
     const { code, stderr } = await migrate('--from', from, '--to', to);
@@ -194,7 +194,7 @@ describe('culvert-relay migrate', () => {
     assert.deepEqual(readAll(from), rows);
   });
 
-  it('says what it takes', async () => {
+  it('prints its usage', async () => {
     const to = 'postgres://ann:secret@127.0.0.1:1/culvert';
     for (const [args, said] of [
       [['--to', to], /--from takes sqlite:/],

@@ -1,6 +1,6 @@
 /**
- * What of the protocol suites cannot be tested through a balancer, and why. Everything else runs unchanged on three relays
- * behind nginx (protocol.ts).
+ * The parts of the protocol suites that cannot be tested through a balancer, and why. Everything else runs unchanged on
+ * three relays behind nginx (protocol.ts).
  */
 
 import { basename } from 'node:path';
@@ -23,7 +23,7 @@ const OWN_ANSWERS = 'nginx responds to malformed requests itself';
 const LAST_RELAY =
   'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
 
-/** Neither through nginx that passes on bytes nor through nginx that speaks HTTP. */
+/** Fails both through nginx that forwards bytes and through nginx that speaks HTTP. */
 const ALWAYS: readonly Exception[] = [
   { suite: 'log', reason: ONE_PROCESS },
   { suite: 'relay-program', reason: ONE_PROCESS },
@@ -112,7 +112,7 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
   ],
 };
 
-/** Suites about HTTP, for which it does not matter that a proxy writes heads of its own. */
+/** Suites about HTTP that are not affected by a proxy which writes its own headers. */
 export const HTTP_SUITES: readonly string[] = [
   'addresses',
   'create',
@@ -127,8 +127,8 @@ export const HTTP_SUITES: readonly string[] = [
 ];
 
 /**
- * A root hook for mocha that leaves out single tests of the list. They are printed before the run (protocol.ts), and count
- * neither as passed nor as skipped.
+ * A root hook for mocha that removes the listed tests. They are printed before the run (protocol.ts), and count neither
+ * as passed nor as skipped.
  */
 export function leaveExceptionsOut(kind: keyof typeof EXCEPTIONS): RootHookObject {
   return {

@@ -1,7 +1,7 @@
-/** Loaded by mocha with `--require`: what the tests store is on a PostgreSQL server of this run. */
+/** Loaded by mocha with `--require`: makes tests store their data on a PostgreSQL server that belongs to this run. */
 import { PostgresServer } from '../support/postgres.ts';
 
-// Processes in which mocha runs tests load this file, too, and find the server of the first one.
+// Mocha's worker processes also load this file, and find the server that the first process started.
 const isFirst = process.env['MOCHA_WORKER_ID'] === undefined;
 const server = isFirst ? await PostgresServer.start() : undefined;
 if (server !== undefined) process.env['TEST_POSTGRES_URL'] = server.url;

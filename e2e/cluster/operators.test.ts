@@ -7,7 +7,7 @@ import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
-describe('what operators do, on three relays', function () {
+describe('admin actions on three relays', function () {
   const scope = suiteScope();
   let cluster: RelayCluster;
 
@@ -15,7 +15,7 @@ describe('what operators do, on three relays', function () {
     cluster = await RelayCluster.start(scope, 3);
   });
 
-  /** Waits until visitors of a tunnel get this on each relay. */
+  /** Waits until visitors of a tunnel get this status from each relay. */
   async function everywhere(slug: string, status: number): Promise<void> {
     for (const { port } of cluster.relays)
       await eventually(10_000, async () => {
@@ -30,7 +30,7 @@ describe('what operators do, on three relays', function () {
     return { cut: assert.rejects(visitor.rest(head), /ended/) };
   }
 
-  it('suspensions, resumptions and closes reach all of them, through whichever they are found', async () => {
+  it('suspend, resume and close tunnels on all relays, no matter which one is asked', async () => {
     const [first] = cluster.relays;
     const relay = first ?? assert.fail('no relay');
     const account = await createAccount(relay);
@@ -41,7 +41,7 @@ describe('what operators do, on three relays', function () {
     const start = () => SpecClient.start(scope, relay, account.key, { local_port: service.port });
     const [one, two] = [(await start()).tunnel, (await start()).tunnel];
     const elsewhere = cluster.relays.at(-1) ?? assert.fail('no relay');
-    // It has the client of a tunnel that another one has made.
+    // This relay has the client of a tunnel that another one created.
     const third = await account.api.create({ local_port: 9 });
     const held = await ControlSocket.open(scope, elsewhere, account.key, third.id);
     await everywhere(one.slug, 200);
@@ -50,7 +50,7 @@ describe('what operators do, on three relays', function () {
       code: 4005,
       reason: 'x',
     });
-    // The second one was not met by all of them before.
+    // Not every relay knew the second tunnel before.
     for (const { slug } of [one, two]) await everywhere(slug, 451);
     await administer(relay, 'account', 'resume', '--name', account.name);
     for (const { slug } of [one, two]) await everywhere(slug, 200);

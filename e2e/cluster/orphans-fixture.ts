@@ -1,4 +1,4 @@
-/** A suite in the middle of which mocha is killed, with everything running that suites run. */
+/** A suite that is killed while everything that suites start is running. */
 import { execFileSync } from 'node:child_process';
 import { newDatabase, PostgresServer } from '../support/postgres.ts';
 import { Relay } from '../support/programs.ts';
@@ -17,13 +17,13 @@ describe('a suite', () => {
       CULVERT_CLUSTER_SECRET: 's'.repeat(32),
     });
     const backends = execFileSync('ps', ['-o', 'pid=', '--ppid', String(postgres.pid)], { encoding: 'utf8' });
-    // None of them can notice that it is alone.
+    // A frozen server cannot notice that its parent is gone.
     postgres.freeze();
     const pids = [postgres.pid, redis.pid, relay.child.pid, ...backends.trim().split(/\s+/).map(Number)];
     console.log(JSON.stringify({ pids }));
   });
 
-  it('that is cut off', async () => {
+  it('that is interrupted', async () => {
     await new Promise(() => {});
   }).timeout(5000);
 });

@@ -16,7 +16,7 @@ describe('tests that are killed', function () {
   const scope = suiteScope();
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-    it(`by ${signal} leave no program and no file behind`, async () => {
+    it(`leave no program and no file behind when killed by ${signal}`, async () => {
       const temporary = temporaryDirectory(scope);
       // PostgreSQL runs as another user.
       chmodSync(temporary, 0o711);

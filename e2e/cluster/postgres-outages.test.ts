@@ -18,7 +18,7 @@ const WORKERS = 6;
 /** requests a second to each relay */
 const RATE = 30;
 
-/** What one client was told about its tunnels by whichever relay it asked. */
+/** The responses that one client got about its tunnels from any of the relays. */
 class Ledger {
   /** id to the `expires_at` that was acknowledged last */
   readonly open = new Map<string, string>();
@@ -51,7 +51,7 @@ class Ledger {
     else if (this.open.delete(made.id)) this.closed.add(made.id);
   }
 
-  /** @returns what differs from what was acknowledged */
+  /** @returns what differs from the acknowledged state */
   differences(found: readonly Tunnel[]): string[] {
     const stored = new Map(found.map(({ id, expires_at }) => [id, expires_at]));
     const differences: string[] = [];
@@ -100,14 +100,14 @@ describe('three relays whose PostgreSQL server', function () {
     ({ port } = await startHttpService(scope, ({ url: path }, response) => response.end(path)));
   });
 
-  /** Keeps everybody from reading and writing tunnels until `holder` ends. */
+  /** Blocks reads and writes of tunnels until `holder` ends. */
   async function lockTunnels(): Promise<void> {
     holder = new Client({ connectionString: cluster.database });
     await holder.connect();
     await holder.query('begin; lock table tunnels in access exclusive mode');
   }
 
-  /** Its client is on the first relay. */
+  /** Creates a tunnel whose client is on the first relay. */
   async function newTunnel(): Promise<Tunnel> {
     const { tunnel } = await SpecClient.start(scope, cluster.relay(0), account.key, { local_port: port });
     return tunnel;
@@ -123,7 +123,7 @@ describe('three relays whose PostgreSQL server', function () {
     assert.deepEqual([status, text], [200, '/x'], text);
   }
 
-  /** A relay that has not met a tunnel cannot know whether there is one. */
+  /** A relay that has not loaded a tunnel cannot know whether it exists. */
   async function assertUnsure(index: number, slug: string, within: number): Promise<void> {
     const { value, ms } = await timed(() => request(index, slug));
     assert.deepEqual([value.status, value.head.field('culvert-error')], [503, 'tunnel-offline'], value.text);
@@ -144,14 +144,14 @@ describe('three relays whose PostgreSQL server', function () {
       'stands still',
       () => server.freeze(),
       () => server.thaw(),
-      // A statement is given up after 5 s, waiting for a connection after 2 s.
+      // A statement is abandoned after 5 s, waiting for a connection after 2 s.
       7500,
     ],
-    // A statement waits 2 s for what somebody else has locked.
+    // A statement waits 2 s for a lock that another transaction holds.
     ['is slow', lockTunnels, () => holder.end(), 3500],
     ['has crashed', () => server.stop('SIGQUIT'), () => server.resume(), 1500],
   ] as const) {
-    it(`${what} serve the tunnels they have met, answer 503 for others and for creates, and heal by themselves`, async () => {
+    it(`${what} serve the tunnels they know, answer 503 for others and for creates, and recover by themselves`, async () => {
       const [met, unmet] = [await newTunnel(), await newTunnel()];
       for (const index of [0, 1]) await assertServed(index, met);
       await takeAway();
@@ -166,7 +166,7 @@ describe('three relays whose PostgreSQL server', function () {
       } finally {
         await bringBack();
       }
-      // Nothing of it is remembered: the first answers of the database count.
+      // The failure is not cached: the first answer of the database counts.
       await eventually(20_000, () => assertServed(2, unmet));
       await eventually(20_000, async () =>
         assert.equal((await request(1, `unknown-${unmet.slug}`)).status, 404),
@@ -235,7 +235,7 @@ describe('three relays whose PostgreSQL server', function () {
     console.log(
       `      ${total('acknowledged')} acknowledged, ${total('refused')} refused, ${sent} requests, none failed`,
     );
-    // What was refused and nevertheless stored is removed as soon as the database is back.
+    // A create that was refused but stored is removed as soon as the database is back.
     await eventually(20_000, async () => {
       for (const [at, ledger] of ledgers.entries()) {
         for (const relay of cluster.relays) {

@@ -20,7 +20,7 @@ interface Stage {
   readonly tunnel: Tunnel;
 }
 
-/** A relay with a served tunnel, on a server of its own that a test may take away. */
+/** A relay with a served tunnel, on its own PostgreSQL server that a test may stop. */
 async function startStage(scope: Scope): Promise<Stage> {
   const server = await PostgresServer.start();
   scope.defer(() => server.remove());
@@ -50,7 +50,7 @@ async function createRefused({ account }: Stage, within: number): Promise<void> 
   assertWithin(ms, within);
 }
 
-/** Writes work again by themselves, nothing half-done was left, and the counters lost nothing. */
+/** Writes work again without intervention, nothing half-done was left, and the counters lost nothing. */
 async function assertHealed(
   { relay, account, tunnel }: Stage,
   requests: number,
@@ -79,7 +79,7 @@ describe('a PostgreSQL server', () => {
     stage = await startStage(scope);
   });
 
-  it('that does not answer takes no writes: 503 within 5 s, then within 2 s; live tunnels continue', async () => {
+  it('that does not answer accepts no writes: 503 within 5 s, then within 2 s; live tunnels continue', async () => {
     stage.server.freeze();
     try {
       await createRefused(stage, 7500);
@@ -93,7 +93,7 @@ describe('a PostgreSQL server', () => {
     assert.equal(made.slug, 'after');
   }).timeout(600_000);
 
-  it('that crashed takes no writes while live tunnels continue, and everything heals by itself', async () => {
+  it('that crashed accepts no writes while live tunnels continue, and everything recovers by itself', async () => {
     await stage.server.stop('SIGQUIT');
     await createRefused(stage, 3000);
     await assertServing(stage);
@@ -102,7 +102,7 @@ describe('a PostgreSQL server', () => {
     await assertHealed(stage, 40, 3);
   }).timeout(600_000);
 
-  it('gives a relay at most 10 connections, and one more for its lock', async () => {
+  it('gets at most 10 connections from a relay, and one more for its lock', async () => {
     await Promise.all(Array.from({ length: 200 }, () => stage.account.api.list()));
     const [row] = await query(
       stage.url,
@@ -120,7 +120,7 @@ describe('a PostgreSQL database that another relay uses', () => {
     url = relay.databaseSettings['CULVERT_DATABASE_URL'] ?? '';
   });
 
-  it('is refused after 2 s with a line that says so, while commands that administer work', async () => {
+  it('is refused after 2 s with a message that names the cause, while admin commands work', async () => {
     const second = spawnRelay(scope, ['serve'], { ...relay.databaseSettings, CULVERT_PORT: '0' });
     assert.equal((await second.exit()).code, 1);
     const { host, pathname, password } = new URL(url);
@@ -135,7 +135,7 @@ describe('a PostgreSQL database that another relay uses', () => {
     assert.deepEqual(await new Api(relay, relay.bootstrapKey).list(), []);
   });
 
-  it('is locked again when the lock was lost, and the operator is told if another relay was faster', async () => {
+  it('is locked again when the lock was lost, and the operator gets a warning if another relay was faster', async () => {
     const holder =
       "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())";
     const [taken] = await query(url, `select pg_terminate_backend(pid) from (${holder}) as holder`);
@@ -166,7 +166,7 @@ describe('a PostgreSQL server that refuses', () => {
     ['connections', (url: URL) => (url.port = '1'), /ECONNREFUSED/],
     ['the database', (url: URL) => (url.pathname = 'none'), /database \\"none\\" does not exist/],
   ] as const) {
-    it(`${what}: the start ends with a line that says so, without the password`, async () => {
+    it(`${what}: the start ends with a message that names the cause, without the password`, async () => {
       const url = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
       change(url);
       const child = spawnRelay(scope, ['serve'], { CULVERT_DATABASE_URL: url.href, CULVERT_PORT: '0' });

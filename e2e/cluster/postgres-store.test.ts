@@ -8,7 +8,7 @@ import { newDatabase, query } from '../support/postgres.ts';
 import { POSTGRES_URL } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-/** The calls of Kysely while it changes a schema. */
+/** The advisory lock that Kysely takes while it changes a schema. */
 const MIGRATION_LOCK = '3853314791062309107';
 
 describe('two stores on one PostgreSQL database', () => {
@@ -21,7 +21,7 @@ describe('two stores on one PostgreSQL database', () => {
     if (POSTGRES_URL === undefined) throw new Error('run it with npm test -- cluster');
     url = await newDatabase(scope, POSTGRES_URL);
     const open = async () => await openPostgres({ kind: 'postgres', url }, () => {});
-    // At once, on an empty database: they take turns to create the tables.
+    // Both start on an empty database at the same time: they take turns to create the tables.
     stores = await Promise.all([open(), open()]);
     scope.defer(() => Promise.all(stores.map((store) => store.close())));
     await stores[0].insertAccount(owner);
@@ -42,7 +42,7 @@ describe('two stores on one PostgreSQL database', () => {
     }
   });
 
-  it('create no more tunnels together than an account may have', async () => {
+  it('together create no more tunnels than an account may have', async () => {
     const account = anAccount();
     await stores[0].insertAccount(account);
     const rules = { maxTunnels: 5, nameHold: 0 };
@@ -62,7 +62,7 @@ describe('two stores on one PostgreSQL database', () => {
     assert.equal(count, 5);
   });
 
-  it('add traffic to the same tunnels in any order, without waiting for each other in a circle', async () => {
+  it('add traffic to the same tunnels in any order, without deadlocks', async () => {
     const account = anAccount();
     await stores[0].insertAccount(account);
     const tunnels = Array.from({ length: 200 }, () => aTunnel(account.id));
@@ -89,13 +89,13 @@ describe('two stores on one PostgreSQL database', () => {
     assert.deepEqual(rows, [{ requests: 40, bytes_out: 80 }]);
   });
 
-  it('see what the other has taken away', async () => {
+  it('notice rows that the other has deleted', async () => {
     const before = Number.parseInt(await stores[1].accessRevision(0), 10);
     await stores[0].setPlan(owner.name, 'team');
     assert.equal(Number.parseInt(await stores[1].accessRevision(0), 10), before + 1);
   });
 
-  it('a statement waits 2 s for a row that somebody else has locked, and fails', async () => {
+  it('give up a statement that waits 2 s for a locked row', async () => {
     const db = await openPostgresDatabase({ kind: 'postgres', url });
     scope.defer(() => db.destroy());
     await db.transaction().execute(async (holder) => {
@@ -109,7 +109,7 @@ describe('two stores on one PostgreSQL database', () => {
 describe('a store on PostgreSQL', () => {
   const scope = suiteScope();
 
-  it('waits at its start for whoever brings the database up to date, longer than for a statement', async () => {
+  it('waits at its start for a running migration, longer than for a statement', async () => {
     const url = await newDatabase(scope, POSTGRES_URL ?? '');
     const migrating = query(url, `select pg_advisory_lock(${MIGRATION_LOCK}), pg_sleep(6)`);
     await eventually(20_000, async () => {
@@ -130,7 +130,7 @@ describe('a store on PostgreSQL', () => {
 describe('a connection of the store', () => {
   const scope = suiteScope();
 
-  it('has its settings: commits are on the disk, statements end after 4 s, idle transactions too', async () => {
+  it('has its settings: commits are on the disk, statements end after 4 s, and so do idle transactions', async () => {
     const url = await newDatabase(scope, POSTGRES_URL ?? '');
     await query(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
     const db = await openPostgresDatabase({ kind: 'postgres', url });

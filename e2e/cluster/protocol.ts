@@ -27,7 +27,8 @@ console.log(`${suites.length} protocol suites through nginx (${kind}); left out:
 for (const { suite, titles = ['everything'], reason } of EXCEPTIONS[kind])
   console.log(`  ${suite}: ${titles.join('; ')}: ${reason}`);
 
-// Three, because many tests wait more than they work; each in a process of its own, so that suites do not affect each other.
+// Three, because many tests wait more than they work. Each file has its own process, so that suites do not affect each
+// other.
 const flags = ['--parallel', '--jobs', '3'];
 const requires = ['on-postgres', `behind-${kind}`].flatMap((file) => [
   '--require',

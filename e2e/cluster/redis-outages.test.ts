@@ -9,10 +9,10 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
-describe('a relay that alone has lost Redis', function () {
+describe('a relay that has lost Redis while the others have it', function () {
   const scope = suiteScope();
 
-  it('tells the others to look for themselves once it has Redis again: what it closed meanwhile ends everywhere', async () => {
+  it('tells the others to check the database once Redis is back: what it closed in the meantime ends everywhere', async () => {
     const cluster = await RelayCluster.start(scope, 1);
     const whole = cluster.relay(0);
     const way = await FaultProxy.start(scope, cluster.redis.port);

@@ -37,7 +37,7 @@ describe('three relays', function () {
     return await ControlSocket.open(scope, cluster.relay(index), account.key, tunnel.id);
   }
 
-  /** Responds to what is announced on a control socket, through data sockets that land on a relay. */
+  /** Responds to the connections announced on a control socket, through data sockets that land on a relay. */
   function serve(socket: ControlSocket, index: number, answer = ANSWER): void {
     socket.onMessage = ({ id }) => void serveOne(id, index, answer);
   }
@@ -64,7 +64,7 @@ describe('three relays', function () {
     }
   }
 
-  it('pass bodies of a megabyte in both directions over a hop, and the end of a visitor', async () => {
+  it("pass bodies of a megabyte in both directions over a hop, and the visitor's end of the connection", async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     const socket = await control(A, tunnel);
     const { port } = cluster.relay(B);
@@ -85,7 +85,7 @@ describe('three relays', function () {
     await data.socket.closed;
   });
 
-  it('end the data socket of a visitor who closes the connection and gets nothing for 10 s, over a hop', async () => {
+  it('end the data socket of a visitor who half-closes and receives nothing for 10 s, over a hop', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     const socket = await control(A, tunnel);
     const { port } = cluster.relay(B);
@@ -101,7 +101,7 @@ describe('three relays', function () {
     assertAtLimit(ms, LEAVE_TIMEOUT_MS);
   });
 
-  it('refuse a data socket with a used or unknown id, with the response of the relay it belongs to', async () => {
+  it('refuse a data socket with a used or unknown id, with the response of the relay that issued it', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     const socket = await control(A, tunnel);
     serve(socket, C);
@@ -112,7 +112,7 @@ describe('three relays', function () {
     }
   });
 
-  it('know a tunnel at once that another one has created, even if its name was asked for before', async () => {
+  it('know a tunnel immediately after another one has created it, even if its name was requested before', async () => {
     const name = `n${Date.now().toString(36)}`;
     for (const index of [A, B, C]) assert.equal((await request(index, { slug: name } as Tunnel)).status, 404);
     const tunnel = await api(A).create({ local_port: 9, name });
@@ -178,13 +178,13 @@ describe('three relays', function () {
       for (let time = 0; time < 50; time += 1) await request(index, tunnel);
       return (await cluster.redis.messages()) - before;
     };
-    // Leases are renewed meanwhile: three relays, two commands every 3 s each.
+    // Leases are renewed at the same time: three relays, two commands every 3 s each.
     const [within, between] = [await count(A), await count(B)];
     assert.ok(within <= 12, `${within} within`);
     assert.ok(between <= 62 && between >= 50, `${between} between`);
   });
 
-  it('hold visitors of a client that changes the relay', async () => {
+  it('hold the visitors of a client that moves to another relay', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     const first = await control(A, tunnel);
     first.socket.drop();
@@ -194,7 +194,7 @@ describe('three relays', function () {
     assert.equal((await waiting).status, 200);
   });
 
-  it('a relay that dies takes nothing else down', async () => {
+  it('lose nothing else when one of them dies', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     serve(await control(A, tunnel), C);
     assert.equal((await request(B, tunnel)).status, 200);
@@ -210,7 +210,7 @@ describe('three relays', function () {
     assert.equal((await request(A, tunnel)).status, 200);
   });
 
-  it('without Redis, serve what is on one relay, otherwise say why not, and heal within 5 s', async () => {
+  it('without Redis, serve requests within one relay, otherwise report why not, and recover within 5 s', async () => {
     const [here, there] = [await api(A).create({ local_port: 9 }), await api(A).create({ local_port: 9 })];
     serve(await control(B, here), B);
     serve(await control(A, there), A);

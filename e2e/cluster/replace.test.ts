@@ -4,8 +4,8 @@ import { Scene } from '../torture/tools/replacement-scene.ts';
 
 const TIMES = 3;
 
-/** The same visitors, streams and calls as in the row `replacements`, which has SQLite. */
-describe('serve --replace of a relay that has PostgreSQL alone', () => {
+/** The same visitors, streams and calls as in the row `replacements`, which uses SQLite. */
+describe('serve --replace of a relay that uses PostgreSQL alone', () => {
   const scope = suiteScope();
 
   it(`loses no request, ${TIMES} times in a row under load`, async () => {

@@ -7,7 +7,7 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
-/** Visitors, API calls and the client's own sockets land on whichever relay the system gives them to. */
+/** Visitors, API calls and the client's own sockets land on whichever relay the kernel picks. */
 describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -29,7 +29,7 @@ describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
     host = `${culvert.tunnel.slug}.localhost:${port}`;
   });
 
-  it('all serve', async () => {
+  it('all get connections', async () => {
     const before = await Promise.all(cluster.relays.map(connectionsOf));
     for (let index = 0; index < 100; index += 1) {
       const target = `/${index}`;
@@ -40,7 +40,7 @@ describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
     after.forEach((count, index) => assert.ok(count > (before[index] ?? 0), `relay ${index} got none`));
   });
 
-  it('serve on while one after the other is restarted', async () => {
+  it('keep serving while they are restarted one after the other', async () => {
     let count = 0;
     const load = new Load(port, 60, 12, () => ({ host, target: `/${(count += 1)}` }));
     for (const relay of cluster.relays) {
@@ -54,7 +54,7 @@ describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
     assert.deepEqual(failed, [], `of ${load.asked.length}`);
   });
 
-  it('is refused on a port that another program does not share', async () => {
+  it('are refused on a port that another program does not share', async () => {
     const alone = await RelayProgram.start(scope);
     const child = spawnRelay(scope, ['serve'], {
       ...cluster.relay(0).databaseSettings,

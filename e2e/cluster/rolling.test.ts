@@ -7,11 +7,11 @@ import { suiteScope } from '../support/scope.ts';
 
 const REQUESTS_PER_SECOND = 300;
 
-/** A deployment, as an operator does it: one relay after the other, each once the previous one is back. */
+/** A deployment as an operator does it: one relay after the other, each once the previous one is back. */
 describe('a rolling restart of three relays behind nginx', function () {
   const scope = suiteScope();
 
-  it(`under ${REQUESTS_PER_SECOND} requests/s: none fails, no tunnel is lost, and the client stays online`, async () => {
+  it(`under ${REQUESTS_PER_SECOND} requests/s: no request fails, no tunnel is lost, and the client stays online`, async () => {
     const fleet = await Fleet.start(scope, 3);
     const load = fleet.visit(REQUESTS_PER_SECOND);
     const creator = fleet.create();
@@ -45,7 +45,8 @@ describe('a rolling restart of three relays behind nginx', function () {
     assert.deepEqual(creator.failures, []);
     assert.deepEqual(await fleet.missing(creator), []);
     assert.deepEqual(fleet.events, ['online']);
-    // The balancer keeps 16 connections, each with a data socket; connections left behind by visitors would be hundreds.
+    // The balancer keeps 16 connections, each with a data socket. Connections left over from visitors would be
+    // hundreds.
     await eventually(20_000, () => {
       const open = fleet.openOn(...fleet.cluster.relays);
       assert.ok(open < 100, `${open} connections are left`);

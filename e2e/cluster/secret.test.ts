@@ -16,7 +16,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     cluster = await RelayCluster.start(scope, 2);
   });
 
-  it('does not start, and says which setting is wrong; the others are not affected', async () => {
+  it('does not start, and names the wrong setting; the others are not affected', async () => {
     const { databaseSettings, child: first } = cluster.relay(0);
     await eventually(20_000, () => assert.match(first.stderr, /"msg":"listening"/));
     const before = first.stderr;
@@ -39,7 +39,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     assert.equal((await cluster.api(1).send('GET', '/v1/tunnels')).status, 200);
   });
 
-  it('is unknown to relays that meet it later, and the log says so', async () => {
+  it('is ignored by relays that start later, and the log reports it', async () => {
     const number = 4242;
     await cluster.redis.command(`SADD culvert:relays ${number}`);
     await cluster.redis.command(
@@ -68,7 +68,7 @@ describe('a stranger who can read and write Redis messages', () => {
     const { id } = client.tunnel;
     for (const text of [`ended ${id} closed`, `ended ${id} displaced`, `sealed forged ${id}`])
       await cluster.redis.command(`PUBLISH culvert:all "${text}"`);
-    // What a relay says after that is heard after that.
+    // A later event of the relay proves that the forged message has been processed.
     const other = await cluster.api(1).create({ local_port: 9 });
     const control = await ControlSocket.open(scope, cluster.relay(0), cluster.key, other.id);
     await cluster.api(1).send('DELETE', `/v1/tunnels/${other.id}`);
@@ -76,7 +76,7 @@ describe('a stranger who can read and write Redis messages', () => {
     for (const index of [0, 1]) assert.equal((await visitAt(index)).status, 200);
   });
 
-  it('learns no id with which a visitor could be taken over', async () => {
+  it('learns no id that would allow it to take over a visitor', async () => {
     const heard: string[] = [];
     const listener = connect(cluster.redis.port, '127.0.0.1');
     listener.on('error', () => {}).on('data', (chunk: Buffer) => heard.push(chunk.toString('latin1')));

@@ -17,7 +17,7 @@ describe('TLS sessions of a cluster', function () {
   });
 
   for (const version of ['tls1_2', 'tls1_3'] satisfies TlsVersion[]) {
-    it(`of ${version} are resumed at any of its relays`, () => {
+    it(`(${version}) are resumed at any of its relays`, () => {
       const session = join(temporaryDirectory(scope), 'session');
       const at = { authority: authority.path, version, session };
       assert.equal(begin({ ...at, port: cluster.relay(0).port }).reused, false);

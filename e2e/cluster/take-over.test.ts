@@ -8,7 +8,7 @@ import { ControlSocket } from '../support/spec-client/client.ts';
 
 const SOON_MS = 15_000;
 
-describe('coming back to a tunnel at another relay (docs/protocol.md section 3.2)', () => {
+describe('resuming a tunnel at another relay (docs/protocol.md section 3.2)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;
@@ -28,7 +28,7 @@ describe('coming back to a tunnel at another relay (docs/protocol.md section 3.2
     for (const api of apis) await eventually(SOON_MS, () => check(api));
   }
 
-  it('every relay knows whether the client is there, wherever it is', async () => {
+  it('every relay knows whether the client is connected, wherever it is', async () => {
     const [first] = apis;
     assert.ok(first !== undefined);
     const tunnel = await first.create({ local_port: 3000, name: 'there' });
@@ -44,7 +44,7 @@ describe('coming back to a tunnel at another relay (docs/protocol.md section 3.2
     await everywhere(async (api) => assert.equal((await api.get(tunnel.id)).online, false));
   });
 
-  it('all follow, and the client that was there goes when the new one has come', async () => {
+  it('all relays follow, and the previous client is disconnected when the new one connects', async () => {
     const [first, , third] = apis;
     assert.ok(first !== undefined && third !== undefined);
     const tunnel = await first.create({ local_port: 3000, name: 'moved', ttl: '4h' });

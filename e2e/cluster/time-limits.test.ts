@@ -18,12 +18,12 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 
 const SECRET = 's'.repeat(32);
 
-/** How long relays wait for each other and for Redis, with a real clock; all tests wait at the same time. */
+/** How long relays wait for each other and for Redis, with a real clock. All tests wait at the same time. */
 describe('time limits between relays', function () {
   const scope = suiteScope();
   const it = concurrentTests();
 
-  it('a relay that starts without Redis listens after 5 s, and joins when Redis is there', async () => {
+  it('let a relay that starts without Redis listen after 5 s, and join when Redis is available', async () => {
     const redis = await RedisServer.start(scope);
     await redis.stop();
     const { value: relay, ms } = await timed(async () =>
@@ -41,7 +41,7 @@ describe('time limits between relays', function () {
     await eventually(20_000, () => assert.match(relay.child.stderr, /cluster joined/));
   });
 
-  it('Redis has 2 s to answer', async () => {
+  it('give Redis 2 s to answer', async () => {
     const redis = await RedisServer.start(scope);
     const link = await openLink(scope, redis);
     process.kill(redis.pid, 'SIGSTOP');
@@ -54,7 +54,7 @@ describe('time limits between relays', function () {
     await eventually(20_000, () => link.run(RELAYS));
   });
 
-  it('TCP asks after 10 s whether Redis is still there', async () => {
+  it('let TCP check after 10 s whether Redis is still reachable', async () => {
     const redis = await RedisServer.start(scope);
     await openLink(scope, redis);
     const ends = connectionEnds().filter(({ peerPort }) => peerPort === redis.port);
@@ -63,7 +63,7 @@ describe('time limits between relays', function () {
       assert.ok(probeIn >= 1 && probeIn <= 10_000, `in ${probeIn} ms`);
   });
 
-  it('a relay that does not take connections is given up after 2 s', async () => {
+  it('give up a relay that does not accept connections after 2 s', async () => {
     const port = await deafPort(scope);
     const find = () => ({ incarnation: 'deaf', host: '127.0.0.1', port });
     const dialer = new HopDialer({ find }, 'one', SECRET);
@@ -74,7 +74,7 @@ describe('time limits between relays', function () {
     assertAtLimit(ms, 2000);
   });
 
-  it('a relay that does not say whether it takes a data socket is given up after 5 s', async () => {
+  it('give up a relay that does not confirm a data socket after 5 s', async () => {
     const listener = await startListener('silent');
     scope.defer(() => listener.close());
     const find = () => ({ incarnation: 'silent', host: '127.0.0.1', port: listener.port });
@@ -86,12 +86,12 @@ describe('time limits between relays', function () {
     assertAtLimit(ms, 5000);
   });
 
-  it('a connection that does not prove to come from a relay is cut after 5 s', async () => {
+  it('cut a connection that does not prove to come from a relay after 5 s', async () => {
     const listener = await startListener('one');
     scope.defer(() => listener.close());
     const socket = connect(listener.port, '127.0.0.1');
     await once(socket, 'connect');
-    // How a handshake begins.
+    // The beginning of a TLS handshake.
     socket.write(Buffer.of(22, 3, 1));
     const { ms } = await timed(() => within(20_000, 'end', once(socket.resume(), 'close')));
     assertAtLimit(ms, 5000);
@@ -115,7 +115,7 @@ async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {
   return link;
 }
 
-/** A port whose program is stopped and has all the connections it may have without accepting them. */
+/** A port whose program is stopped and whose backlog is full. */
 async function deafPort(scope: Scope): Promise<number> {
   const program = `require('net').createServer().listen(0, '127.0.0.1', 1, function () { console.log(this.address().port); })`;
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });

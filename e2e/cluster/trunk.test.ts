@@ -21,7 +21,7 @@ async function closeCode(trunk: TrunkClient): Promise<number> {
   return (await within(20_000, 'end of the trunk', trunk.closed)).code;
 }
 
-/** A balancer spreads a client's trunks over all relays: each brings the visitors that come to where it landed. */
+/** A balancer spreads a client's trunks over all relays: each brings the visitors of the relay where it landed. */
 describe('a trunk that lands on a relay without the control socket', function () {
   this.timeout(600_000);
   const suite = suiteScope();
@@ -55,7 +55,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
     return connection;
   }
 
-  /** One who has come through the trunk and been sent half of a response. */
+  /** A visitor whose request came through the trunk and who has received half of a response. */
   async function halfway(trunk: TrunkClient): Promise<{ stream: TrunkClientStream; rest: Promise<string> }> {
     const connection = await visitor(C);
     const stream = await trunk.accept();
@@ -69,7 +69,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
     return { stream, rest };
   }
 
-  it('brings the visitors who come there, without a message; others are announced', async () => {
+  it('brings the visitors of that relay, without a message; others are announced', async () => {
     const { messages } = await control();
     const trunk = await open();
     const { stream, rest } = await halfway(trunk);
@@ -89,7 +89,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
     ['is replaced', () => control()],
     ['has ended', (held: ControlSocket) => held.socket.drop()],
   ] as const) {
-    it(`brings nobody when the control socket ${what}, and closes behind the last it has`, async () => {
+    it(`brings no new visitor when the control socket ${what}, and closes after the last one it has`, async () => {
       const held = await control();
       const trunk = await open();
       const { stream, rest } = await halfway(trunk);
@@ -103,7 +103,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
     });
   }
 
-  it('ends with 4001 when the tunnel is closed, and its visitors are cut', async () => {
+  it('ends with 4001 when the tunnel is closed, and its visitors are cut off', async () => {
     await control();
     const trunk = await open();
     const { rest } = await halfway(trunk);
@@ -112,7 +112,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
     assert.equal(await rest, 'broken');
   });
 
-  it('ends with 4003 when the key is revoked, and its visitors are cut', async () => {
+  it('ends with 4003 when the key is revoked, and its visitors are cut off', async () => {
     await control();
     const trunk = await open();
     const { rest } = await halfway(trunk);
@@ -122,7 +122,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
   });
 });
 
-/** A balancer spreads data sockets, too; each is passed on to the relay that asked for it. */
+/** A balancer also spreads data sockets. Each is forwarded to the relay that asked for it. */
 describe('a large stream whose data socket lands on another relay than its trunk', function () {
   this.timeout(600_000);
   const suite = suiteScope();
@@ -152,13 +152,13 @@ describe('a large stream whose data socket lands on another relay than its trunk
     readonly connection: RawConnection;
     readonly stream: TrunkClientStream;
     readonly data: WebSocketClient;
-    /** what was sent of the body */
+    /** the part of the body that was sent */
     readonly first: Buffer;
     /** the whole body */
     readonly rest: Promise<Buffer | undefined>;
   }
 
-  /** A visitor in the middle of a download that has moved. */
+  /** A visitor in the middle of a download that has moved to a data socket. */
   async function moved(): Promise<Moved> {
     const connection = await RawConnection.open(scope, cluster.relay(A).port);
     await connection.write(formatRequest({ host }));
@@ -183,7 +183,7 @@ describe('a large stream whose data socket lands on another relay than its trunk
     assert.ok((await rest)?.equals(Buffer.concat([first, last])));
   }
 
-  it('is whole, and brings the next request', async () => {
+  it('arrives whole, and is followed by the next request', async () => {
     const visit = await moved();
     await complete(visit);
     await visit.connection.write(formatRequest({ host, target: '/next' }));
@@ -199,7 +199,7 @@ describe('a large stream whose data socket lands on another relay than its trunk
     assert.equal(await rest, undefined);
   });
 
-  it('completes when that relay is told to stop, and the next request comes through the trunk', async () => {
+  it('completes when that relay is told to stop, and the next request arrives through the trunk', async () => {
     const visit = await moved();
     const exit = cluster.relay(C).stop('SIGTERM', 30_000);
     const { port } = cluster.relay(C);

@@ -1,4 +1,4 @@
-/** Programs that know HTTP Basic come into a tunnel that asks for it (docs/access.md). */
+/** Programs that support HTTP Basic can visit a tunnel that asks for it (docs/access.md). */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -24,7 +24,7 @@ function as(address: URL, password: string): string {
   return own.href;
 }
 
-/** Delivers a webhook as GitHub does; those who configure one put the credentials into its address. */
+/** Delivers a webhook as GitHub does. The credentials are part of the configured address. */
 async function post(address: string, body: string, signature: string): Promise<number> {
   const { username, password, hostname, port } = new URL(address);
   const status = new Promise<number>((resolve, reject) => {
@@ -57,7 +57,7 @@ describe('a tunnel with HTTP Basic', () => {
     relay = await Relay.start(scope);
   });
 
-  /** Puts a service behind a tunnel of an account of its own that only ann comes into. */
+  /** Exposes a service through a tunnel of a new account that only ann may visit. */
   async function share(port: number): Promise<URL> {
     const account = await createAccount(relay);
     const { tunnel } = await Culvert.start(scope, relay, account.key, port);
@@ -67,7 +67,7 @@ describe('a tunnel with HTTP Basic', () => {
     return new URL(tunnel.public_url);
   }
 
-  it('is cloned from and pushed to by git, and not with a wrong password', async () => {
+  it('can be cloned from and pushed to by git, but not with a wrong password', async () => {
     const root = temporaryDirectory(scope);
     const origin = join(root, 'origin');
     mkdirSync(origin);
@@ -91,7 +91,7 @@ describe('a tunnel with HTTP Basic', () => {
     assert.equal(await git(origin, 'rev-parse', 'two'), await git(copy, 'rev-parse', 'HEAD'));
   });
 
-  it('is asked and uploaded to by curl', async () => {
+  it('can be requested and uploaded to with curl', async () => {
     const service = await startHttpService(scope, (asked, response) => {
       let bytes = 0;
       asked.on('data', (piece: Buffer) => (bytes += piece.length));
@@ -111,7 +111,7 @@ describe('a tunnel with HTTP Basic', () => {
     assert.match(await curl(), /"code":"access-required"/);
   });
 
-  it('takes webhooks, whose signature is over the body as it was sent', async () => {
+  it('accepts webhooks, whose signature covers the body as it was sent', async () => {
     const seen: boolean[] = [];
     const secret = 'of both';
     const service = await startHttpService(scope, (asked, response) => {

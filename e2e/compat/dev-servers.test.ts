@@ -7,7 +7,7 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { launchBrowser, openPage, Project } from './project.ts';
 
-/** Set in a page; a reload would lose it. */
+/** Set in a page. A reload would lose it. */
 const MARK = 'data-loaded-once';
 
 /** A component with state, which a fast refresh keeps. Its button can be pressed once React runs in the page. */
@@ -38,10 +38,10 @@ describe('a dev server behind a tunnel', () => {
   });
 
   /**
-   * Opens the page, saves `change`, and waits until it shows without a reload.
+   * Opens the page, saves `change`, and waits until the page shows it without a reload.
    *
-   * @param ready what the dev server tells the page once it reports changes; earlier changes it may miss, with or without a
-   *   tunnel
+   * @param ready message by which the dev server shows that it reports changes; it may miss earlier changes, with or
+   * without a tunnel
    */
   async function expectHotReload(
     name: string,
@@ -53,7 +53,7 @@ describe('a dev server behind a tunnel', () => {
     const host = `${name}.localhost:${relay.port}`;
     const { page, webSockets, messages } = await openPage(browser, `http://${host}/`);
     await page.locator('#text', { hasText: 'before' }).waitFor();
-    // Pressed: scripts run, and their state survives the change.
+    // A pressed button proves that scripts run. Its state has to survive the change.
     await page.locator('button', { hasText: 'pressed 0' }).click();
     await page.locator('button', { hasText: 'pressed 1' }).waitFor();
     await page.evaluate(`document.documentElement.setAttribute('${MARK}', '')`);
@@ -104,7 +104,7 @@ describe('a dev server behind a tunnel', () => {
     });
     project.write(
       'next.config.mjs',
-      // Otherwise it looks for the root of the project above the folder of this repository.
+      // Otherwise Next.js looks for the root of the project above the folder of this repository.
       `export default { turbopack: { root: ${JSON.stringify(new URL('.', `file://${project.folder}`).pathname)} } };`,
     );
     const port = await closedPort();

@@ -22,7 +22,7 @@ function hashOf(folder: string): string {
 describe('git clone through a tunnel', () => {
   const scope = suiteScope();
 
-  it('of 100 MB arrives intact', async function () {
+  it('receives 100 MB intact', async function () {
     const root = temporaryDirectory(scope);
     const origin = join(root, 'origin');
     mkdirSync(origin);
@@ -30,7 +30,7 @@ describe('git clone through a tunnel', () => {
     // Random data does not compress, and trying takes longer than everything else.
     for (const setting of ['core.compression=0', 'core.bigFileThreshold=1m', 'gc.auto=0'])
       await git(origin, 'config', ...setting.split('='));
-    // Random bytes: what does not compress travels as it is.
+    // Random bytes do not compress, so all of them are transferred.
     for (let n = 0; n < FILES; n++) writeFileSync(join(origin, `file${n}`), randomBytes(FILE_BYTES));
     await git(origin, 'add', '.');
     await git(origin, ...NOBODY, 'commit', '--quiet', '--message', 'large');

@@ -51,7 +51,7 @@ function serve(program: string, folder: string, request: IncomingMessage, respon
 
 const run = promisify(execFile);
 
-/** Runs git in a folder, without settings of this machine and without questions, and gives what it prints. */
+/** Runs git in a folder, without this machine's settings and without prompts, and returns what it prints. */
 export async function git(folder: string, ...args: string[]): Promise<string> {
   const env = {
     ...process.env,

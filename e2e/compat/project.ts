@@ -5,7 +5,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { runScript } from '../support/child.ts';
 import type { Scope } from '../support/scope.ts';
 
-/** Next to the packages of others, so that projects find them. */
+/** Next to the installed packages of the apps, so that projects find them. */
 const APPS = realpathSync(fileURLToPath(new URL('./apps', import.meta.url)));
 
 /** A developer's project: files in a folder of their own, removed with the scope. */
@@ -29,7 +29,7 @@ export class Project {
    * Starts a dev server of a package in apps/; ended with the scope.
    *
    * @param program its path below node_modules
-   * @param ready a line that it prints once it takes requests
+   * @param ready a line that it prints once it accepts requests
    */
   async serve(scope: Scope, program: string, args: readonly string[], ready: RegExp): Promise<void> {
     await start(scope, join(APPS, 'node_modules', program), args, ready);
@@ -44,7 +44,7 @@ export class Project {
 async function start(scope: Scope, script: string, args: readonly string[], ready: RegExp): Promise<void> {
   const environment = { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', NODE_ENV: 'development' };
   const child = runScript(script, args, environment);
-  // Not SIGKILL: Next.js has a process of its own to end.
+  // Not SIGKILL: Next.js has to end its child process.
   scope.defer(() => child.stop('SIGTERM'));
   await child.line((line) => (ready.test(line) ? true : undefined), 180_000);
 }

@@ -18,7 +18,7 @@ import { startSite } from './site.ts';
 
 const CLIENT_PROGRAM = join(import.meta.dirname, '../../dist/desktop/cli.js');
 
-/** What has to be undone at the end, last first. */
+/** Cleanup at the end, in reverse order. */
 const cleanups: (() => Promise<unknown> | void)[] = [];
 
 async function main(): Promise<number> {
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Starts everything; `undefined` for a wrong command line, after saying so. */
+/** Starts everything; `undefined` for a wrong command line, after reporting it. */
 async function start(): Promise<DemoProgram[] | undefined> {
   const port = readPort();
   if (port === undefined) return undefined;

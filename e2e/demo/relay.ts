@@ -16,7 +16,7 @@ export interface DemoRelay {
 }
 
 /**
- * Starts the relay with the settings of the environment, and waits until it takes requests.
+ * Starts the relay with the settings of the environment, and waits until it accepts requests.
  *
  * @throws Error when it ends or is not ready within {@link START_TIMEOUT_MS}; it is ended then
  */
@@ -41,7 +41,10 @@ export async function startRelay(dataDir: string): Promise<DemoRelay> {
   }
 }
 
-/** A new key of the account `demo`, which has an account subdomain; the account is made on first use of a data folder. */
+/**
+ * Creates a key of the account `demo`, which has an account subdomain. The account is created on first use of a data
+ * folder.
+ */
 export async function createKey(dataDir: string): Promise<string> {
   const env = { CULVERT_DATA_DIR: dataDir };
   const createKeyArgs = [RELAY_PROGRAM, 'key', 'create', '--account', ACCOUNT, '--json'];
@@ -56,7 +59,7 @@ export async function createKey(dataDir: string): Promise<string> {
   return (JSON.parse(answer) as { key: string }).key;
 }
 
-/** The default port, or 0 for a free one when another program has it. */
+/** The default port, or 0 for a free one if another program uses it. */
 function choosePort(): Promise<number> {
   const probe = createServer();
   return new Promise((resolve) => {
@@ -67,7 +70,7 @@ function choosePort(): Promise<number> {
   });
 }
 
-/** A relay that listens on every address is reached on loopback. */
+/** A relay that listens on every address is reached via loopback. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
@@ -83,8 +86,6 @@ async function withTimeout<T>(promise: Promise<T>): Promise<T> {
     clearTimeout(timer);
   }
 }
-
-/* The programs the demo runs, and how it ends them. */
 
 /** ms a program has to end by itself. */
 const STOP_TIMEOUT_MS = 12_000;

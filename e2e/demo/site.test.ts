@@ -36,12 +36,12 @@ describe('startSite', () => {
     server.closeAllConnections();
   });
 
-  it('serves the page, and says what it does not have', async () => {
+  it('serves the page, and responds 404 to other paths', async () => {
     assert.match(await (await fetch(origin)).text(), /through the tunnel/);
     assert.equal((await fetch(`${origin}/nothing`)).status, 404);
   });
 
-  it('ticks', async () => {
+  it('sends the time', async () => {
     const response = await fetch(`${origin}/clock`);
     const first = await response.body?.getReader().read();
     assert.match(Buffer.from(first?.value ?? []).toString(), /^data: \d{4}-\d\d-\d\dT\S+Z\n\n/);

@@ -50,7 +50,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** Server-sent events: the time of this machine, once a second. */
+/** Sends the time of this machine once a second, as server-sent events. */
 function tick(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const send = (): void => void response.write(`data: ${new Date().toISOString()}\n\n`);
@@ -59,7 +59,7 @@ function tick(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer));
 }
 
-/** Takes a body of any size in constant memory and responds with what arrived. */
+/** Reads a body of any size in constant memory and responds with what arrived. */
 function receive(request: IncomingMessage, response: ServerResponse): void {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -79,13 +79,11 @@ function echo(socket: WebSocket): void {
   socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
 }
 
-/* The page of the sample site. It loads nothing from elsewhere, and all its addresses are relative. */
-
-/** A path prefix that the relay puts before the site (docs/protocol.md section 4.4); anything else is not trusted. */
+/** A path prefix that the relay adds before the site (docs/protocol.md section 4.4). Anything else is not trusted. */
 const PREFIX = /^\/t\/[A-Za-z0-9-]+$/;
 
 /**
- * @param headers of the request: they tell under which address and path the visitor sees the page
+ * @param headers of the request: they contain the address and path under which the visitor sees the page
  */
 export function page(headers: IncomingHttpHeaders): string {
   const { host = '' } = headers;

@@ -10,7 +10,7 @@ const OPERATING = readFileSync(new URL('../../docs/operating.md', import.meta.ur
 describe('the function for commands in docs/operating.md', () => {
   const scope = suiteScope();
 
-  it('works on the database of relay.env, from whatever folder', async () => {
+  it('works on the database of relay.env, in any working directory', async () => {
     const [line = ''] = OPERATING.match(/^relay\(\) \{.*\}$/m) ?? [];
     const folder = temporaryDirectory(scope);
     const file = join(temporaryDirectory(scope), 'elsewhere.db');
@@ -30,7 +30,7 @@ describe('the function for commands in docs/operating.md', () => {
     );
   });
 
-  it('is needed: without the settings, a command ends and makes nothing', async () => {
+  it('is needed: without the settings, a command fails and creates nothing', async () => {
     const child = spawnRelay(scope, ['account', 'list'], {
       CULVERT_DATA_DIR: join(temporaryDirectory(scope), 'none'),
     });

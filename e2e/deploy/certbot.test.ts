@@ -10,15 +10,15 @@ import { RelayProgram, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const HOOK = fileURLToPath(new URL('../../server/deploy/certbot-hook.sh', import.meta.url));
-/** One that this user has, too. */
+/** A group to which this user also belongs. */
 const GROUP = execFileSync('id', ['--group', '--name'], { encoding: 'utf8' }).trim();
 
-/** Without certbot itself: the hook is called as certbot calls it. */
+/** Does not need certbot: the hook is called the way certbot calls it. */
 describe('server/deploy/certbot-hook.sh', function () {
   this.timeout(120_000);
   const scope = suiteScope();
 
-  it('copies a certificate for the relay, which uses each renewed one', async () => {
+  it('copies a certificate for the relay, which loads each renewed one', async () => {
     const authority = new Authority(scope);
     const [certbot, folder] = [temporaryDirectory(scope), temporaryDirectory(scope)];
     renew(authority, certbot, folder);
@@ -33,7 +33,7 @@ describe('server/deploy/certbot-hook.sh', function () {
       assert.equal(statSync(join(folder, name)).mode & 0o777, 0o640, name);
   });
 
-  it('copies nothing where certbot does not say what, or it is not there', () => {
+  it('copies nothing if certbot does not name a certificate, or it does not exist', () => {
     const folder = temporaryDirectory(scope);
     const { status, stderr } = spawnSync(HOOK, [folder, GROUP], { encoding: 'utf8', env: process.env });
     assert.notEqual(status, 0);
@@ -43,7 +43,7 @@ describe('server/deploy/certbot-hook.sh', function () {
   });
 });
 
-/** As certbot does: a new pair in `archive`, links to it in `live`, then the hook. */
+/** Renews like certbot: a new pair in `archive`, links to it in `live`, then the hook. */
 function renew(authority: Authority, certbot: string, folder: string): void {
   const { cert, key } = authority.issue();
   const lineage = join(certbot, 'live');

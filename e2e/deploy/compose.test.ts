@@ -25,7 +25,7 @@ const FOLDER = new URL('../../server/deploy/', import.meta.url);
 /** What the image sets itself. */
 const IMAGE = { CULVERT_HOST: '0.0.0.0', CULVERT_PORT: '8080', CULVERT_DATA_DIR: '/data' };
 
-/** What a file of settings beside it (`.env`) says, as Compose puts it in. */
+/** The contents of `.env` beside the file, as Compose substitutes them. */
 const SECRETS: Readonly<Record<string, string>> = {
   CLUSTER_SECRET: 'c'.repeat(64),
   POSTGRES_PASSWORD: 'p'.repeat(64),
@@ -40,7 +40,7 @@ function composeOf(name: string): Compose {
   return parse(text, { merge: true }) as Compose;
 }
 
-/** That what is mounted is there. */
+/** Asserts that everything that is mounted exists. */
 function assertVolumes({ services, volumes }: Compose): void {
   for (const volume of Object.values(services).flatMap((service) => service.volumes ?? [])) {
     const [source = ''] = volume.split(':');
@@ -48,7 +48,7 @@ function assertVolumes({ services, volumes }: Compose): void {
   }
 }
 
-/** That a service builds the shipped image. @returns its settings, as a relay reads them */
+/** Asserts that a service builds the shipped image. @returns its settings, as a relay reads them */
 function configOf(service: Service | undefined): Config {
   const context = new URL(`${service?.build?.context}/`, FOLDER);
   assert.ok(existsSync(new URL(service?.build?.dockerfile ?? '', context)));
@@ -57,10 +57,10 @@ function configOf(service: Service | undefined): Config {
   return loaded.config;
 }
 
-/** Without Docker: that the files say what the relay takes, and name what is there. */
+/** Without Docker: checks that the relay accepts the settings in the files, and that they name existing things. */
 describe('compose files', () => {
   for (const name of ['compose.yml', 'compose-caddy.yml']) {
-    it(`${name} builds the shipped image, with settings that a relay takes`, () => {
+    it(`${name} builds the shipped image, with settings that a relay accepts`, () => {
       const compose = composeOf(name);
       const { relay } = compose.services;
       configOf(relay);
@@ -69,7 +69,7 @@ describe('compose files', () => {
     });
   }
 
-  it('compose-cluster.yml has three relays that are one cluster, and start when what they need is there', () => {
+  it('compose-cluster.yml has three relays that form one cluster, and start when their dependencies are ready', () => {
     const compose = composeOf('compose-cluster.yml');
     const { caddy, redis, postgres } = compose.services;
     const names = ['relay-1', 'relay-2', 'relay-3'];
@@ -93,7 +93,7 @@ describe('compose files', () => {
       assert.equal(service?.ports, undefined);
       assert.deepEqual(service?.networks?.default?.aliases, ['relay']);
     }
-    // That of a relay is in its image.
+    // The relay's health check is in its image.
     for (const store of [redis, postgres]) assert.ok(store?.healthcheck?.test);
     assert.equal(caddy?.environment?.['RELAYS'], names.map((name) => `${name}:8080`).join(' '));
     assert.equal(caddy.environment['RELAY'], 'relay:8080');

@@ -11,7 +11,7 @@ import { closedPort } from '../support/services/listen.ts';
 
 interface Target {
   readonly expr: string;
-  /** what a line is called; `{{label}}` is a label of its series */
+  /** legend of a line; `{{label}}` is a label of its series */
   readonly legendFormat: string;
 }
 
@@ -24,7 +24,7 @@ interface Dashboard {
 }
 
 const FILE = new URL('../../server/deploy/grafana-dashboard.json', import.meta.url);
-/** Prometheus scrapes every second, and a rate needs two of its samples. */
+/** Prometheus scrapes every second, and a rate needs two samples. */
 const SCRAPED_MS = 60_000;
 
 /** Debian's package `prometheus`; `e2e/support/setup.sh` installs it. */
@@ -60,7 +60,7 @@ scrape_configs: [{ job_name: culvert, static_configs: [{ targets: ['127.0.0.1:${
     return data.result;
   }
 
-  it('asks for nothing that a Prometheus which scrapes a relay does not have', async () => {
+  it('queries only metrics that a Prometheus which scrapes a relay has', async () => {
     await new Api(relay, relay.bootstrapKey).list();
     await visit(relay.port, { host: `nobody.localhost:${relay.port}`, target: '/' });
     const { panels } = JSON.parse(readFileSync(FILE, 'utf8')) as Dashboard;

@@ -15,12 +15,12 @@ import { startEchoService } from '../support/services/echo.ts';
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Bytes of everything that `npm install -g` installs; Electron alone would be forty times that. */
+/** Bytes of everything that `npm install -g` installs. Electron alone would be forty times that. */
 const INSTALLED_MAX_BYTES = 6 * 1024 * 1024;
 /** Bytes of the package itself. */
 const PACKAGE_MAX_BYTES = 1024 * 1024;
 
-/** What npm says about a package it made. */
+/** npm's description of a package it created. */
 interface Packed {
   readonly filename: string;
   readonly size: number;
@@ -37,10 +37,10 @@ describe('the npm package', function () {
   before(async () => {
     const folder = temporaryDirectory(scope);
     prefix = join(folder, 'prefix');
-    // The node that runs the test, for the programs as for npm.
+    // Programs and npm run on the Node that runs the test.
     const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
     env = { PATH: path, CULVERT_DATA_DIR: join(folder, 'data') };
-    // Built already, and other tests may be using it.
+    // The build exists, and other tests may be using it.
     const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { cwd: ROOT, env: { ...process.env, ...env } });
     packed = readPacked(stdout);
@@ -53,7 +53,7 @@ describe('the npm package', function () {
     return join(prefix, 'bin', name);
   }
 
-  it('holds the programs and what is needed to deploy them, and no tests or sources', () => {
+  it('contains the programs and what is needed to deploy them, and no tests or sources', () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of [
       'README.md',
@@ -73,11 +73,11 @@ describe('the npm package', function () {
     assert.ok(packed.size < PACKAGE_MAX_BYTES, `${packed.size} bytes`);
   });
 
-  it('brings little with it: nothing of the desktop app, nothing that has to be compiled or run at install', () => {
+  it('has few dependencies: none of the desktop app, none with native builds or install scripts', () => {
     const files = filesBelow(prefix);
     const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
     assert.ok(bytes < INSTALLED_MAX_BYTES, `${bytes} bytes`);
-    // Optional: the programs also work without its native code. It brings builds for most machines.
+    // Optional: the programs also work without its native code. It ships builds for most machines.
     const needed = files.filter((file) => !file.includes('/node_modules/bufferutil/'));
     const packages = needed.filter((file) => /node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/.test(file));
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe('the npm package', function () {
     assert.equal(status, 200);
     assert.deepEqual(await client.stop('SIGINT'), { code: 0, signal: null });
     assert.deepEqual(await relay.stop(), { code: 0, signal: null });
-    // Node warns about what may change; an operator must not see that.
+    // Node warns about features that may change. An operator must not see that.
     assert.doesNotMatch(relay.stderr + client.stderr, /Warning/);
   });
 });

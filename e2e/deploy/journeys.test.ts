@@ -1,4 +1,7 @@
-/** What people want of Culvert, from the first command to what works. docs/journeys.md has the table; no time is asserted. */
+/**
+ * What people want to do with Culvert, from the first command to the result. docs/journeys.md has the table. No time is
+ * asserted.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ const PAGE = readFileSync(new URL('../../docs/journeys.md', import.meta.url), 'u
 const KEY = /cvt_\w{32}/;
 const LISTENING = /^listening on /;
 
-/** How many commands the page says a journey takes now. */
+/** The number of commands that the page gives for a journey. */
 function promised(name: string): number {
   const [, , , count = ''] = (PAGE.split('\n').find((line) => line.startsWith(`| ${name} `)) ?? '').split(
     '|',
@@ -63,18 +66,18 @@ describe('journeys', () => {
     });
   });
 
-  /** The operator's machine, and a port for the relay. */
+  /** Creates the operator's machine, with a port for the relay. */
   async function newServer(): Promise<Environment> {
     return { CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_PORT: String(await closedPort()) };
   }
 
-  /** Somebody's own machine. */
+  /** Creates a user's own machine. */
   function newHome(): Environment {
     const folder = temporaryDirectory(scope);
     return { XDG_CONFIG_HOME: folder, XDG_RUNTIME_DIR: folder, TMPDIR: folder };
   }
 
-  /** A relay that runs, and its first key. */
+  /** A running relay, and its first key. */
   async function running(): Promise<{ server: Environment; relay: Child; url: string; key: string }> {
     const server = await newServer();
     const relay = new Traveller(scope, server).relay();
@@ -105,7 +108,7 @@ describe('journeys', () => {
     arrive(both.arrived("A second person's tunnel"));
   });
 
-  /** Somebody who has signed in. */
+  /** A user who has signed in. */
   async function signedIn(): Promise<{ home: Environment; url: string; key: string }> {
     const { url, key } = await running();
     const home = newHome();
@@ -167,7 +170,7 @@ describe('journeys', () => {
     arrive(operator.arrived('A move to PostgreSQL'));
     const status = async (used: string) => (await new Api({ port }, used).send('GET', '/v1/account')).status;
     assert.deepEqual([await status(key), await status(gone)], [200, 401]);
-    // The file that was left says where everything is, and revokes nothing.
+    // The old file names the new location, and revokes nothing.
     const stale = new Traveller(scope, server).relay(
       'key',
       'revoke',

@@ -41,7 +41,7 @@ const second = await expose(new Koa(), { name: 'koa', access: { password: 'mild-
 await second.close();
 `;
 
-/** Prints the addresses of both, and ends when it is told to. */
+/** Prints the addresses of both, and ends on request. */
 const SERVING = `
 import express from 'express';
 import Koa from 'koa';
@@ -84,8 +84,8 @@ describe('a webhook', () => {
 const viteConfig = (more: string): string =>
   `import culvert from '@culvert/culvert/vite';\nexport default { plugins: [culvert({ name: 'shop' })], ${more} };\n`;
 
-/** `npm pack`, and what a project does that has installed the result. */
-describe('the library in a project of its user (docs/library.md)', () => {
+/** `npm pack`, and what a project does after installing the result. */
+describe("the library in a user's project (docs/library.md)", () => {
   const scope = suiteScope();
   let project: string;
   let relay: Relay;
@@ -117,7 +117,7 @@ describe('the library in a project of its user (docs/library.md)', () => {
       writeFileSync(join(project, 'apps.ts'), APPS);
       const options = ['--noEmit', '--strict', '--target', 'es2024', '--types', 'node', '--esModuleInterop'];
       const lib = ['--lib', 'es2024,dom,esnext.disposable'];
-      // Types of Koa and Express contradict each other where both are installed.
+      // The types of Koa and Express contradict each other if both are installed.
       for (const files of [['program.ts'], ['--skipLibCheck', 'apps.ts']]) {
         const args = [TSC, ...options, ...module, ...lib, ...files];
         const { stdout } = await run(process.execPath, args, { cwd: project }).catch(
@@ -144,7 +144,7 @@ describe('the library in a project of its user (docs/library.md)', () => {
     assert.deepEqual(await child.stop('SIGTERM'), { code: 0, signal: null });
   });
 
-  it('serves in mocha, and lets it end', async () => {
+  it('serves in mocha, and lets mocha end', async () => {
     writeFileSync(join(project, 'webhook.test.js'), TEST);
     const env = { ...process.env, ...environment };
     const { stdout } = await run(process.execPath, [MOCHA, '--timeout', '60000', 'webhook.test.js'], {

@@ -1,7 +1,7 @@
 /**
- * The whole way of somebody who has a server and a domain: from an empty folder to addresses that a browser opens without a
- * warning. The server has an address of its own with the ports 443, 80 and 53; the DNS is a zone at a resolver, the
- * authority is pebble, which looks names up there, and Chromium trusts its root as any other.
+ * Everything a newcomer with a server and a domain does: from an empty folder to addresses that a browser opens without
+ * a warning. The server has its own address with the ports 443, 80 and 53, and the DNS is a zone at a resolver. The
+ * authority is pebble, which looks names up there, and Chromium trusts its root like any other.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,13 +24,13 @@ import { launchTrustingBrowser } from '../support/trusting-browser.ts';
 
 const RELAY = 'https://relay.test';
 const LOOKUP = new URL('../support/lookup-at-resolver.mjs', import.meta.url).href;
-/** s that certificates of this authority are good for. */
+/** s that certificates of this authority are valid. */
 const VALIDITY = 90;
 
-describe("a newcomer's way", () => {
+describe('a newcomer', () => {
   const scope = suiteScope();
   const address = ownAddress();
-  /** what is entered at the DNS provider */
+  /** records entered at the DNS provider */
   const records = [`relay A ${address}`, `*.tunnels A ${address}`, '_acme-challenge.tunnels NS relay'];
   let unbound: Unbound;
   let pebble: Pebble;
@@ -66,9 +66,9 @@ describe("a newcomer's way", () => {
     return run(spawnCulvert(scope, args, { ...client, CULVERT_API_KEY: key }));
   }
 
-  /** @returns the end of the certificate's life, s since the epoch */
+  /** @returns when the certificate expires, s since the epoch */
   async function opensWithoutWarning(url: string): Promise<number> {
-    // Sessions of before would hide the certificate.
+    // TLS sessions of earlier contexts would hide the certificate.
     const context = await browser.newContext();
     try {
       const page = await context.newPage();
@@ -82,7 +82,7 @@ describe("a newcomer's way", () => {
     }
   }
 
-  it('one command has a relay with certificates: three DNS records, one start', async () => {
+  it('starts a relay with certificates with one command and three DNS records', async () => {
     begun = performance.now();
     relay = spawnRelay(scope, ['serve'], {
       CULVERT_ACME_EMAIL: 'me@relay.test',
@@ -92,7 +92,7 @@ describe("a newcomer's way", () => {
       CULVERT_PORT: '443',
       CULVERT_DNS_PORT: '53',
       CULVERT_DATA_DIR: folder,
-      // What is otherwise at this place is the internet.
+      // Replaces the real authority on the internet.
       CULVERT_ACME_DIRECTORY: pebble.directory,
       CULVERT_ACME_CA: pebble.authority.path,
       CULVERT_RESOLVER: unbound.address,
@@ -109,7 +109,7 @@ describe("a newcomer's way", () => {
     };
   });
 
-  it('https://hello.tunnels.test opens without a warning, with the key of the first start', async () => {
+  it('opens https://hello.tunnels.test without a warning, with the key of the first start', async () => {
     const key = readFileSync(join(folder, 'first-key'), 'utf8').trim();
     const { tunnel } = await Culvert.start(
       scope,
@@ -125,13 +125,13 @@ describe("a newcomer's way", () => {
     console.log(`      from an empty folder to the page: ${seconds.toFixed(1)} s, 3 DNS records, 2 commands`);
   });
 
-  it('but not in a browser that does not trust the authority', async () => {
+  it('gets a warning in a browser that does not trust the authority', async () => {
     const stranger = await launchTrustingBrowser(scope, pebble.authority.pem.toString(), address);
     const page = await stranger.newPage();
     await assert.rejects(page.goto('https://hello.tunnels.test/'), /ERR_CERT_AUTHORITY_INVALID/);
   });
 
-  it('so does the address of an account, with one record more', async () => {
+  it('opens the address of an account without a warning, with one more DNS record', async () => {
     records.push(`*.ann.tunnels A ${address}`, '_acme-challenge.ann.tunnels NS relay');
     await unbound.change(records);
     await administer('account', 'create', '--name', 'ann', '--plan', 'team', '--subdomain', 'ann');
@@ -149,7 +149,7 @@ describe("a newcomer's way", () => {
     await opensWithoutWarning('https://shop.ann.tunnels.test/');
   });
 
-  it('so does a domain that somebody brings, with the two records that the command prints', async () => {
+  it('opens a custom domain without a warning, with the two records that the command prints', async () => {
     const key = readFileSync(join(folder, 'first-key'), 'utf8').trim();
     const printed = await culvert(key, 'domain', 'add', 'www.mine.test');
     const found = [...printed.matchAll(/^(CNAME|TXT) +(\S+) +(\S+)$/gm)];
@@ -162,7 +162,7 @@ describe("a newcomer's way", () => {
     await opensWithoutWarning('https://www.mine.test/');
   });
 
-  it('and nobody thinks of certificates again: each is replaced before its end', async () => {
+  it('does not have to renew certificates: each is replaced before it expires', async () => {
     for (const host of ['hello.tunnels.test', 'www.mine.test']) {
       const first = await opensWithoutWarning(`https://${host}/`);
       await eventually(4 * VALIDITY * 1000, async () => {

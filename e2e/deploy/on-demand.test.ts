@@ -10,7 +10,7 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { SHIPPED, startCaddy } from '../support/shipped-proxies.ts';
 
-describe('Caddy as shipped', function () {
+describe('Caddy with the shipped configuration', function () {
   this.timeout(120_000);
   const scope = suiteScope();
   let port: number;
@@ -27,17 +27,17 @@ describe('Caddy as shipped', function () {
     await startCaddy(scope, port, relay.port);
   });
 
-  /** The names of the certificate; nobody trusts who has made it. */
+  /** The names of the certificate, whose issuer is not trusted. */
   async function names(host: string): Promise<string | undefined> {
     return (await shake(port, host, '')).certificate.subjectaltname;
   }
 
-  it('gets certificates on demand for the relay, live tunnels and domains that users bring', async () => {
+  it('gets certificates on demand for the relay, live tunnels and custom domains', async () => {
     for (const host of [SHIPPED.relayHost, `hello.${SHIPPED.tunnelDomain}`, SHIPPED.domain])
       await eventually(60_000, async () => assert.equal(await names(host), `DNS:${host}`));
   });
 
-  it('asks the relay first, and gets none for names that nobody has', async () => {
+  it('asks the relay first, and gets no certificate for unknown names', async () => {
     const labels = ['nobody', 'hell', 'www'];
     const others = [`claimed.${SHIPPED.domain}`, `www.${SHIPPED.domain}`, 'example.org'];
     for (const host of [...labels.map((label) => `${label}.${SHIPPED.tunnelDomain}`), ...others])

@@ -17,7 +17,7 @@ describe('server/deploy/prometheus-rules.yml', () => {
     assert.deepEqual([status, /SUCCESS/.test(stdout)], [0, true], stderr);
   });
 
-  it('fires on what it is for, after a while, and not before', () => {
+  it('fires on its condition after a while, and not before', () => {
     const tests = readFileSync(new URL('prometheus-rules.yml', import.meta.url), 'utf8');
     const file = join(temporaryDirectory(scope), 'tests.yml');
     writeFileSync(file, tests.replace('RULES', RULES));

@@ -18,7 +18,7 @@ import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { behindEachProxy, SHIPPED } from '../support/shipped-proxies.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** The files of `server/deploy` in the real proxies; the client connects through them, too. */
+/** The files of `server/deploy` in the real proxies. The client also connects through them. */
 behindEachProxy('the relay', (startProxy) => {
   const scope = suiteScope();
   let port: number;
@@ -51,7 +51,7 @@ behindEachProxy('the relay', (startProxy) => {
     new WebSocketServer({ server: service.server }).on('connection', (socket) =>
       socket.on('message', (data: Buffer) => socket.send(data.toString().toUpperCase())),
     );
-    // The control socket, trunks, data sockets and calls of the API go through the proxy as well.
+    // The control socket, trunks, data sockets and API calls also go through the proxy.
     const address = { url: `https://localhost:${port}` };
     const key = relay.bootstrapKey;
     const trusting = { NODE_EXTRA_CA_CERTS: authority.path };
@@ -86,7 +86,7 @@ behindEachProxy('the relay', (startProxy) => {
     return response;
   }
 
-  it('hands requests on as they came, and says where they came from', async () => {
+  it('forwards requests unchanged, with the address of the visitor', async () => {
     const response = await get('//a/../b?x=%2F', {
       'x-forwarded-for': '203.0.113.1',
       'X-Forwarded-Proto': 'gopher',
@@ -98,11 +98,11 @@ behindEachProxy('the relay', (startProxy) => {
     assert.equal(seenField(seen, 'x-forwarded-proto'), 'https');
     assert.equal(seenField(seen, 'x-forwarded-host'), host);
     assert.equal(seenField(seen, 'with_underscore'), 'kept');
-    // The address of the visitor, then that of the proxy; nothing that the visitor claimed.
+    // The address of the visitor, then that of the proxy. Claims of the visitor are dropped.
     assert.equal(seenField(seen, 'x-forwarded-for'), '127.0.0.1, 127.0.0.1');
   });
 
-  it('hands on nothing that a visitor claims about where it comes from', async () => {
+  it('forwards no forged forwarding headers of a visitor', async () => {
     const claims = [
       'Forwarded',
       'Forwarded-For',
@@ -160,7 +160,7 @@ behindEachProxy('the relay', (startProxy) => {
     assert.deepEqual([seen.url, seenField(seen, 'host')], ['/two', host]);
   });
 
-  it('passes events on as they come', async () => {
+  it('passes events on as they arrive', async () => {
     const response = await get('/events');
     response.setEncoding('utf8');
     const [first] = (await within(20_000, 'event', once(response, 'data'))) as [string];
@@ -180,7 +180,7 @@ behindEachProxy('the relay', (startProxy) => {
 
   it('passes trunks on', async () => {
     const child = spawnCulvert(scope, ['doctor', '--json'], settings);
-    // The wildcard of the tunnels leads nowhere here, and doctor says so.
+    // The wildcard of the tunnels does not resolve here, which doctor reports.
     await child.exit();
     const results = child.lines.map((line) => JSON.parse(line) as { hop: string; result: string });
     assert.deepEqual(
@@ -190,13 +190,13 @@ behindEachProxy('the relay', (startProxy) => {
     );
   });
 
-  it('redirects visitors who come without TLS to https', async () => {
+  it('redirects visitors without TLS to https', async () => {
     const { status, head } = await visit(plain, { host, target: '/x?y' });
     const location = head.field('location')?.replace(`:${port}`, '');
     assert.deepEqual([status, location], [308, `https://${host}/x?y`]);
   });
 
-  it('hands on what comes for a domain that a user brings, with a certificate for it and for no other', async () => {
+  it('forwards requests for a custom domain, with a certificate for it and for no other', async () => {
     const { domain } = SHIPPED;
     const account = await createAccount(relay);
     await bringDomain(account, dns, domain);
@@ -225,7 +225,7 @@ behindEachProxy('the relay', (startProxy) => {
   });
 });
 
-/** The proxy has no certificate for the name: it says so, or shows that of another. */
+/** The proxy has no certificate for the name: it rejects the handshake or presents one for another name. */
 function isTlsError(error: Error): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   return code === 'EPROTO' || code.startsWith('ERR_SSL_') || code === 'ERR_TLS_CERT_ALTNAME_INVALID';

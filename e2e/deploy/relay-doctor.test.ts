@@ -15,7 +15,7 @@ interface Finding {
 }
 
 const FORWARDED = 'proxy_set_header X-Forwarded-For $remote_addr;';
-/** What nginx does unless it is told otherwise, and what it is to be told. */
+/** nginx's defaults that break tunnels, and the directives that fix them. */
 const WRONG = 'proxy_pass http://127.0.0.1:RELAY;';
 const RIGHT = `${WRONG} proxy_http_version 1.1; proxy_set_header Host $http_host; proxy_set_header Upgrade $http_upgrade;
   proxy_set_header Connection $connection_upgrade; proxy_buffering off; proxy_request_buffering off; ${FORWARDED}`;
@@ -47,7 +47,7 @@ describe('culvert-relay doctor', () => {
     return { code, findings, ok: byName('ok'), failed: byName('failed'), said: child.lines.join('\n') };
   }
 
-  it('finds no fault in a relay as it starts, and knows of its backup', async () => {
+  it('finds no fault in a newly started relay, and knows of its backup', async () => {
     const metrics = String(await closedPort());
     const { relay, settings } = await start({
       CULVERT_METRICS_PORT: metrics,
@@ -129,7 +129,7 @@ describe('culvert-relay doctor', () => {
     },
   ];
   for (const { what, site, wrong, fix, options = [], trust = TRUSTED } of cases) {
-    it(`finds that an nginx does not pass on ${what}`, async () => {
+    it(`finds that an nginx does not forward ${what}`, async () => {
       const port = await closedPort();
       const { relay, settings } = await start({ ...trust, CULVERT_PUBLIC_URL: `http://localhost:${port}` });
       await startSite(scope, port, relay.port, site);
@@ -153,7 +153,7 @@ describe('culvert-relay doctor', () => {
     await leavesNothing(settings);
   });
 
-  /** Behind a proxy with the file of `server/deploy`, or a changed one. */
+  /** Runs doctor behind a proxy with the file of `server/deploy`, possibly changed. */
   async function behindShipped(proxy: string, edit?: (config: string) => string) {
     const authority = new Authority(scope);
     const port = await closedPort();
@@ -165,13 +165,13 @@ describe('culvert-relay doctor', () => {
     const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
     await (SHIPPED_PROXIES[proxy] ?? assert.fail(proxy))(scope, port, relay.port, files, edit);
     const { failed, ok, said } = await doctor(settings, '--idle', '3s');
-    // Test certificates end within days, and no DNS has these names.
+    // Test certificates expire within days, and no DNS has these names.
     const around = ['certificate', 'tunnel-certificate', 'wildcard'];
     return { failed: failed.filter((name) => !around.includes(name)), ok, said };
   }
 
   for (const proxy of Object.keys(SHIPPED_PROXIES)) {
-    it(`is content with ${proxy} as it is shipped`, async () => {
+    it(`finds no fault in ${proxy} with the shipped configuration`, async () => {
       const { failed, ok, said } = await behindShipped(proxy);
       assert.deepEqual(failed, [], said);
       const ofProxy = [
@@ -189,7 +189,7 @@ describe('culvert-relay doctor', () => {
     });
   }
 
-  it('finds an HAProxy that gives up too soon, and a Caddy that collects responses', async () => {
+  it('finds an HAProxy whose timeouts are too short, and a Caddy that buffers responses', async () => {
     const hasty = await behindShipped('haproxy', (file) =>
       file.replace('timeout server 1d', 'timeout server 1s'),
     );
@@ -198,7 +198,7 @@ describe('culvert-relay doctor', () => {
     assert.deepEqual(collecting.failed, ['responses'], collecting.said);
   });
 
-  it('finds a proxy with a certificate that the relay does not know of', async () => {
+  it('finds a proxy with a certificate that the relay does not know', async () => {
     const authority = new Authority(scope);
     const port = await closedPort();
     const { relay, settings } = await start({
@@ -212,7 +212,7 @@ describe('culvert-relay doctor', () => {
     assert.match(fix, /^Start the relay with CULVERT_TRUST_PROXY=127\.0\.0\.1/);
   });
 
-  it('finds that the relay which answers works on another database', async () => {
+  it('finds that the responding relay uses another database', async () => {
     const { settings } = await start();
     const { settings: other } = await start();
     const { failed, findings, said } = await doctor({
@@ -226,7 +226,7 @@ describe('culvert-relay doctor', () => {
     );
   });
 
-  it('does not bring the database of an older version up to date', async () => {
+  it('does not migrate the database of an older version', async () => {
     const { relay, settings } = await start();
     await relay.stop();
     const { DatabaseSync } = await import('node:sqlite');
@@ -243,7 +243,7 @@ describe('culvert-relay doctor', () => {
     database.close();
   });
 
-  it('names what is not there: database, relay, Redis', async () => {
+  it('names what is missing: database, relay, Redis', async () => {
     const redis = `redis://127.0.0.1:${await closedPort()}`;
     const { code, failed, said } = await doctor({
       CULVERT_DATABASE_URL: `postgres://culvert@127.0.0.1:${await closedPort()}/none`,
@@ -255,7 +255,7 @@ describe('culvert-relay doctor', () => {
     assert.equal(code, 1);
   });
 
-  it('names a certificate that is not for tunnels, and one that ends within 14 days', async () => {
+  it('names a certificate that does not cover tunnels, and one that expires within 14 days', async () => {
     const authority = new Authority(scope);
     const { cert, key } = authority.issue();
     const { settings } = await start({ CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
@@ -266,7 +266,7 @@ describe('culvert-relay doctor', () => {
     assert.deepEqual(untrusting.failed, ['public'], untrusting.said);
   });
 
-  it('gives what is at the public address 10 s, and does not read an endless answer', async () => {
+  it('gives the server at the public address 10 s, and does not read an endless answer', async () => {
     const silent = await startHttpService(scope, () => {});
     const endless = await startHttpService(scope, (_request, response) =>
       response.end('x'.repeat(1024 * 1024 + 1)),
@@ -282,12 +282,12 @@ describe('culvert-relay doctor', () => {
     assert.match(much?.said ?? '', /the answer is too long/);
   });
 
-  it('refuses a wrong setting as every command does', async () => {
+  it('refuses a wrong setting like every other command', async () => {
     const { code } = await doctor({ CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_PORT: 'none' });
     assert.equal(code, 2);
   });
 
-  /** What was made to look is not there any more. */
+  /** Asserts that the account that the checks created has been removed. */
   async function leavesNothing(settings: Record<string, string>): Promise<void> {
     const child = spawnRelay(scope, ['account', 'list', '--json'], settings);
     assert.equal((await child.exit()).code, 0, child.output);

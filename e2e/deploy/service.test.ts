@@ -25,7 +25,7 @@ describe('server/deploy', () => {
   }
 
   for (const unit of [UNIT, TEMPLATE]) {
-    it(`${unit} is valid for systemd, and keeps the relay away from what it does not need`, function () {
+    it(`${unit} is valid for systemd, and denies the relay what it does not need`, function () {
       if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
       const path = join(temporaryDirectory(scope), unit);
       // systemd checks that the program exists.
@@ -35,7 +35,7 @@ describe('server/deploy', () => {
       );
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
       assert.deepEqual([status, stderr.includes(unit)], [0, false], stderr);
-      // Tenths of what systemd calls exposure: 10 is everything that a service may do; above 2 this fails.
+      // In tenths of systemd's exposure score, where 10 is an unrestricted service. Above 2 this fails.
       execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', path], {
         stdio: 'pipe',
       });

@@ -1,7 +1,8 @@
 /**
- * Two tenants and the API behind each proxy as `server/deploy` configures it, with its pool of connections to the relay. One
- * of the tenants is hostile: a service and a visitor that work together, so that the proxy takes a connection back too early
- * and gives somebody else's request to it, or hands out the response to another.
+ * Two tenants and the API behind each proxy as `server/deploy` configures it, with its pool of connections to the
+ * relay. One of the tenants is hostile: a service and a visitor work together to make the proxy reuse a connection too
+ * early. The proxy could then send another visitor's request to the hostile service, or deliver a response to the wrong
+ * visitor.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -29,7 +30,7 @@ const SECRET = 'only for visitors of the victim';
 const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
 
-/** What a hostile service sends before its final response, so that a proxy takes it for that. */
+/** Sent by a hostile service before its final response, so that a proxy takes it for the final one. */
 const INTERIMS: readonly string[] = [
   ...[100, 102, 103, 110, 199].flatMap((status) => [
     `HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`,
@@ -43,7 +44,7 @@ const INTERIMS: readonly string[] = [
   'HTTP/1.1 100 x\r\n\r\nHTTP/1.1 103 x\r\nContent-Length: 0\r\n\r\n',
 ];
 
-/** Final responses whose end a proxy might see elsewhere than the relay does; what follows comes later. */
+/** Final responses whose end a proxy might see elsewhere than the relay does. More bytes follow later. */
 const FINALS: readonly string[] = [
   'HTTP/1.1 204 x\r\nContent-Length: 0\r\n\r\n',
   `HTTP/1.1 204 x\r\nContent-Length: ${FINAL.length}\r\n\r\n`,
@@ -123,7 +124,9 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     return await visitor.response(request.method);
   }
 
-  /** The hostile visitor's request, and the connection on which the hostile service has its head. */
+  /**
+   * Sends the hostile visitor's request. @returns also the connection on which the hostile service received its head
+   */
   async function attack(request: Partial<Request> = {}): Promise<[RawConnection, LocalConnection]> {
     const visitor = await connection();
     await visitor.write(formatRequest({ host: evil, ...request }));
@@ -131,7 +134,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     return [visitor, local];
   }
 
-  /** A connection of its own to the hostile service, on which a head has arrived. */
+  /** A separate connection to the hostile service, on which a head has arrived. */
   async function arrival(): Promise<LocalConnection> {
     const local = await service.next();
     visitors.defer(() => local.socket.destroy());
@@ -139,10 +142,10 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     return local;
   }
 
-  /** Others come while the attack goes on: each gets its own response. */
+  /** Other visitors send requests during the attack. Each gets its own response. */
   async function strangers(meanwhile: () => void): Promise<void> {
     const first = Promise.all([visitVictim(), callApi()]);
-    // Whoever gets another's response gets none before that is written.
+    // A visitor who gets the wrong response gets none before that one is written.
     await Promise.race([first, delay(500)]);
     meanwhile();
     await within(20_000, 'responses to strangers', first);
@@ -183,7 +186,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     }
   }
 
-  it('are not steered: nothing that a service says to the proxy reaches it', async () => {
+  it('are not steered: nothing that a service sends to control the proxy reaches it', async () => {
     const visitor = await connection();
     await visitor.write(formatRequest({ host: evil }));
     const local = await arrival();
@@ -194,7 +197,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     assert.doesNotMatch(head.fields.join('\n'), /accel|sendfile/i);
   });
 
-  it('do not fill its disk: what a visitor does not read stays where it is', async () => {
+  it('do not fill its disk: a body that a visitor does not read is not buffered there', async () => {
     // The kernel may hold some tens of MB on the way.
     const SIZE = 192 * 1024 * 1024;
     const [visitor, local] = await attack();

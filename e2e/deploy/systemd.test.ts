@@ -19,7 +19,7 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 
 const START_MS = 60_000;
-/** Prints each message that comes to a datagram socket, as a line. */
+/** Prints each message that arrives on a datagram socket, as a line. */
 const RECEIVER = `
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -32,10 +32,10 @@ function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-describe('a relay that a service manager starts', () => {
+describe('a relay that is started by a service manager', () => {
   const scope = suiteScope();
 
-  it('serves on the listener that it was given, in which connections wait while it is restarted', async () => {
+  it('serves on the listener that it was given, where connections wait while it is restarted', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as { port: number };
@@ -54,7 +54,7 @@ describe('a relay that a service manager starts', () => {
       },
       stdio: ['ignore', 'ignore', 'inherit', handle.fd],
     });
-    // From here on only they have it.
+    // From here on only the shell and the relay have the listener.
     listener.close();
     scope.defer(() => manager.kill('SIGKILL'));
     const running = (): number => {
@@ -65,7 +65,7 @@ describe('a relay that a service manager starts', () => {
     const first = running();
     process.kill(first, 'SIGTERM');
     await eventually(START_MS, () => assert.notEqual(running(), first));
-    // Nobody accepts at this moment.
+    // Nobody accepts connections at this moment.
     assert.deepEqual(await new Api({ port }, key).list(), []);
     process.kill(running(), 'SIGTERM');
     assert.deepEqual(await once(manager, 'exit'), [0, null]);
@@ -89,7 +89,7 @@ describe('a relay that a service manager starts', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
 
-  it('says when it serves; one that replaces it becomes the main process of the service, and the command ends', async function () {
+  it('reports when it is ready; one that replaces it becomes the main process of the service, and the command ends', async function () {
     if (!isThere('systemd-notify') || !isThere('python3')) this.skip();
     const path = join(temporaryDirectory(scope), 'notify');
     const receiver = spawn('python3', ['-c', RECEIVER, path], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -112,7 +112,7 @@ describe('a relay that a service manager starts', () => {
         CULVERT_PORT: String(relay.port),
         NOTIFY_SOCKET: path,
       },
-      // The new relay has them for as long as it runs.
+      // The new relay keeps these descriptors as long as it runs.
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const [line] = (await once(createInterface(command.stdout), 'line')) as [string];
@@ -127,7 +127,7 @@ describe('a relay that a service manager starts', () => {
     await new Api(relay, relay.bootstrapKey).list();
   });
 
-  it('with --detach ends with code 1 where the relay cannot serve', async () => {
+  it('with --detach ends with code 1 if the relay cannot serve', async () => {
     const relay = await RelayProgram.start(scope);
     const command = spawnRelay(scope, ['serve', '--detach'], {
       ...relay.databaseSettings,
