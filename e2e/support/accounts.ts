@@ -17,8 +17,8 @@ export interface TestAccount {
 }
 
 /**
- * Makes an account and a key for it while the relay runs, as `culvert-relay` does: with its commands, but in this process,
- * because tests need hundreds of accounts and starting a process takes most of a second.
+ * Creates an account and a key for it while the relay runs. It uses the commands of `culvert-relay`, but in this
+ * process, because tests need hundreds of accounts and starting a process takes most of a second.
  */
 export async function createAccount(
   relay: Relay,
@@ -31,7 +31,7 @@ export async function createAccount(
   return await withNewKey(relay, { id: String(account['id']), name });
 }
 
-/** Makes another key for an account, with further options of `key create`. */
+/** Creates another key for an account, with further options of `key create`. */
 export async function withNewKey(
   relay: Relay,
   { id, name }: { readonly id: string; readonly name: string },
@@ -43,7 +43,7 @@ export async function withNewKey(
 }
 
 /**
- * Does what `culvert-relay` does with these arguments and `--json`, in this process.
+ * Runs `culvert-relay` with these arguments and `--json`, in this process.
  *
  * @returns the object it printed
  */
@@ -70,10 +70,10 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
   };
 }
 
-/** How many tunnels an account may create at once (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create in a burst (docs/protocol.md section 3.2). */
 const CREATES_AN_ACCOUNT = 5;
 
-/** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
+/** Hands out accounts that may still create a tunnel, and creates new ones as their rate limits are used up. */
 export class AccountPool {
   readonly #relay: Relay;
   #account: Promise<TestAccount> | undefined;
@@ -93,7 +93,9 @@ export class AccountPool {
     return await this.#account;
   }
 
-  /** Creates a tunnel on some account. A relay whose store is too busy says so, and is asked again, as clients do. */
+  /**
+   * Creates a tunnel on one of the accounts. Retries if the relay reports that its store is too busy, as clients do.
+   */
   async tunnel(request: object = {}): Promise<{ tunnel: Tunnel; account: TestAccount }> {
     const account = await this.take();
     const json = { local_port: 9, ...request };
@@ -107,20 +109,20 @@ export class AccountPool {
   }
 }
 
-/** How many tunnels an account may create at once (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create in a burst (docs/protocol.md section 3.2). */
 const BURST = 5;
 const PAUSE_MS = 800;
 
-/** Creates tunnels, one after the other, and knows which were acknowledged. */
+/** Creates tunnels one after the other, and records which were acknowledged. */
 export class Creator {
   readonly made: Tunnel[] = [];
-  /** what came instead of an acknowledgement */
+  /** what was received instead of an acknowledgement */
   readonly failures: string[] = [];
   readonly #apis: readonly Api[];
   readonly #work: Promise<void>;
   #over = false;
 
-  /** @param apis one for each account; each creates no more than it may at once */
+  /** @param apis one for each account; each creates no more than its burst allows */
   constructor(apis: readonly Api[]) {
     this.#apis = apis;
     this.#work = this.#create();

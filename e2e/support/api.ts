@@ -13,7 +13,7 @@ export interface ApiResponse {
 export interface ApiRequest {
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string;
   readonly headers?: readonly Field[];
 }
@@ -95,17 +95,17 @@ export function assertError(
   assert.equal(response.head.field('content-type'), 'application/json; charset=utf-8');
 }
 
-/* The errors of the API as docs/protocol.md section 2.2 documents them. */
-
 const ROW = /^\| \d{3} +\| `([\w-]+)` +\| `([^`]+)` +\|/gm;
 
 const CODES = [...readFileSync('docs/protocol.md', 'utf8').matchAll(ROW)].map(([, code = '', text = '']) => ({
   code,
-  // `…` stands for what a text names, or for the rest of it.
+  // `…` stands for a name in the text, or for the rest of it.
   parts: text.split('…'),
 }));
 
-/** @returns the code of the error with that text, the one that says most of it; `undefined` if none is documented */
+/**
+ * @returns the code of the error with that text, preferring the most specific one; `undefined` if none is documented
+ */
 export function documentedCode(text: string): string | undefined {
   const found = CODES.filter(({ parts }) => hasInOrder(text, parts));
   return found.toSorted((a, b) => b.parts.join('').length - a.parts.join('').length)[0]?.code;

@@ -9,29 +9,29 @@ import { bridge, ControlSocket, openData } from './spec-client/client.ts';
 
 export const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 
-/** Where a tunnel is visited. */
+/** The address of a tunnel. */
 export interface Place {
   readonly port: number;
   readonly host: string;
-  /** `/t/{slug}` in the path form, else empty */
+  /** `/t/{slug}` in the path form, otherwise empty */
   readonly prefix?: string;
 }
 
 /** The parts of a request to a tunnel. */
 export interface Asked {
   readonly method?: string;
-  /** below the tunnel */
+  /** path below the tunnel's address */
   readonly path?: string;
   readonly headers?: readonly Field[];
   readonly body?: string;
 }
 
-/** The `Cookie` field of whoever has got that response. */
+/** The `Cookie` field for further requests of the visitor who got this response. */
 export function cookieOf({ head }: Response): Field {
   return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? assert.fail('there is no cookie')];
 }
 
-/** Asks for something of a tunnel. */
+/** Sends a request to a tunnel. */
 export async function ask(
   { port, host, prefix = '' }: Place,
   { path = '/', ...rest }: Asked = {},
@@ -39,20 +39,20 @@ export async function ask(
   return await visit(port, { host, target: prefix + path, ...rest });
 }
 
-/** Knocks as a program does. */
+/** Asks for approval as a program does. */
 export async function knock(place: Place, headers: readonly Field[] = [], path = '/'): Promise<Response> {
   const target = `${path}${path.includes('?') ? '&' : '?'}culvert_gate=knock`;
   return await ask(place, { method: 'POST', path: target, headers, body: '' });
 }
 
-/** Knocks, and must be let wait. @returns the cookie */
+/** Asks for approval and asserts that the relay accepts it. @returns the cookie */
 export async function mustKnock(place: Place, headers: readonly Field[] = []): Promise<Field> {
   const response = await knock(place, headers);
   assert.equal(response.status, 202, response.text);
   return cookieOf(response);
 }
 
-/** The owner of a tunnel, with a control socket that hears who knocks. */
+/** The owner of a tunnel, with a control socket that receives approval requests. */
 export class KnockOwner {
   readonly control: ControlSocket;
   readonly #api: Api;
@@ -64,7 +64,7 @@ export class KnockOwner {
     this.#id = id;
   }
 
-  /** @param answersAt the relay that is told the answers */
+  /** @param answersAt the relay that the decisions are sent to */
   static async open(
     scope: Scope,
     relay: { readonly port: number },
@@ -76,7 +76,7 @@ export class KnockOwner {
     return new KnockOwner(control, new Api(answersAt, key), id);
   }
 
-  /** Brings visitors to a port of this machine, over data sockets. */
+  /** Serves visitors from a port of this machine, over data sockets. */
   serve(scope: Scope, relay: { readonly port: number }, port: number): void {
     this.control.onMessage = ({ type, id }) => {
       if (type !== 'connection') return;
@@ -87,12 +87,12 @@ export class KnockOwner {
     };
   }
 
-  /** Everybody he has heard of. */
+  /** Every approval request that the owner has received. */
   get heard(): KnockMessage[] {
     return this.control.messages.filter(({ type }) => type === 'knock') as unknown as KnockMessage[];
   }
 
-  /** The knock with that number, from 0. */
+  /** The approval request with that number, from 0. */
   async hears(number = 0): Promise<KnockMessage> {
     await eventually(20_000, () => assert.ok(this.heard.length > number));
     return this.heard[number] ?? assert.fail('there is none');
@@ -102,7 +102,7 @@ export class KnockOwner {
     return await this.#api.send('PUT', `/v1/tunnels/${this.#id}/knocks/${id}`, { json: answer });
   }
 
-  /** Answers, which must succeed. */
+  /** Approves or denies, which must succeed. */
   async answer(id: string, admit: boolean, duration?: string): Promise<Knock> {
     const { status, json } = await this.send(id, { admit, ...(duration !== undefined && { for: duration }) });
     assert.equal(status, 200, JSON.stringify(json));

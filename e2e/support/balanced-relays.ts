@@ -1,4 +1,4 @@
-/** Three relays behind nginx that a suite takes for one. */
+/** Three relays behind nginx that a suite uses like one. */
 import type { Child, Exit } from './child.ts';
 import { RelayCluster } from './cluster.ts';
 import type { NativeServer } from './native-server.ts';
@@ -8,7 +8,10 @@ import { closedPort } from './services/listen.ts';
 
 const RELAYS = 3;
 
-/** The previous start: suites that start a dozen relays at once would otherwise start three dozen programs at the same time. */
+/**
+ * The previous start. Suites that start a dozen relays concurrently would otherwise start three dozen programs at the
+ * same time.
+ */
 let starting: Promise<unknown> = Promise.resolve();
 
 /** Starts a balancer on a port, in front of other ports. */
@@ -73,7 +76,7 @@ export class BalancedRelays implements Relay {
     return this.#first.databaseSettings;
   }
 
-  /** Ends all of them; the balancer stays. */
+  /** Stops all of them. The balancer keeps running. */
   async stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit> {
     return worst(await Promise.all(this.#relays.map((relay) => relay.stop(signal, ms))));
   }
@@ -93,7 +96,7 @@ export class BalancedRelays implements Relay {
   }
 }
 
-/** Several programs as one: their output is joined, and what is done to one is done to all. */
+/** Several programs as one: their output is joined, and every action applies to all of them. */
 class Together implements RelayProcess {
   readonly #all: () => readonly Child[];
 
@@ -115,7 +118,7 @@ class Together implements RelayProcess {
     return this.#all().every(({ hasExited }) => hasExited);
   }
 
-  /** That of the first. */
+  /** The pid of the first program. */
   get pid(): number {
     const [first] = this.#all();
     if (first === undefined) throw new RangeError('there is no relay');
@@ -131,7 +134,7 @@ class Together implements RelayProcess {
   }
 }
 
-/** The first that is not a success, or success. */
+/** The first exit that is not a success, or success. */
 function worst(exits: readonly Exit[]): Exit {
   return exits.find(({ code }) => code !== 0) ?? { code: 0, signal: null };
 }

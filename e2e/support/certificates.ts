@@ -12,13 +12,13 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** A certificate authority nobody trusts but the test; needs Debian's package `openssl`. */
+/** A certificate authority that only the test trusts. Needs Debian's package `openssl`. */
 export class Authority {
   readonly #folder: string;
   readonly #environment: Environment;
   #issued = 0;
 
-  /** @param environment that openssl gets besides, such as another clock */
+  /** @param environment additional environment for openssl, such as another clock */
   constructor(scope: Scope, environment: Environment = {}) {
     this.#folder = temporaryDirectory(scope);
     this.#environment = environment;
@@ -48,7 +48,7 @@ export class Authority {
   }
 
   /**
-   * Makes a certificate for `localhost` with a key of its own.
+   * Issues a certificate for `localhost` with its own key.
    *
    * @param hosts further names that it is valid for
    */
@@ -69,13 +69,11 @@ export class Authority {
   }
 }
 
-/** Puts certificate and key in the place of others. */
+/** Overwrites certificate and key of `target` with others. */
 export function replaceFiles(target: CertificateFiles, source: CertificateFiles): void {
   copyFileSync(source.cert, target.cert);
   copyFileSync(source.key, target.key);
 }
-
-/* A visitor that comes back with a TLS session of before: `openssl s_client`, of Debian's package `openssl`. */
 
 export type TlsVersion = 'tls1_2' | 'tls1_3';
 
@@ -84,24 +82,24 @@ export interface Handshake {
   /** path of the authority's certificate */
   readonly authority: string;
   readonly version: TlsVersion;
-  /** file in which the session is kept */
+  /** file that stores the session */
   readonly session: string;
 }
 
 export interface Shaken {
   readonly reused: boolean;
-  /** s for which a session may be resumed, as the server says it */
+  /** lifetime of the session in s, as the server announces it */
   readonly lifetime: number;
 }
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
 
-/** Makes a request, and keeps the session that the server gives. */
+/** Makes a request, and stores the session that the server issues. */
 export function begin(handshake: Handshake): Shaken {
   return shake(handshake, '-sess_out', handshake.session);
 }
 
-/** Makes a request with the session that was kept. */
+/** Makes a request with the stored session. */
 export function resume(handshake: Handshake): Shaken {
   return shake(handshake, '-sess_in', handshake.session);
 }

@@ -1,4 +1,4 @@
-/** A relay with certificates of its own, on an address of its own, and an authority that finds it through a resolver. */
+/** A relay that obtains its own certificates, on its own address, and an authority that finds it through a resolver. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:https';
@@ -11,11 +11,11 @@ import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
 export interface CertifiedOptions {
-  /** records of the zone `test` besides the relay's own */
+  /** records of the zone `test` in addition to the relay's */
   readonly records?: readonly string[];
   readonly pebble?: PebbleOptions;
   readonly settings?: Environment;
-  /** called before each request of the relay to the authority, which waits for it */
+  /** called before each request from the relay to the authority; the request waits for it */
   readonly before?: FaultyAuthority['before'];
 }
 
@@ -55,7 +55,7 @@ export class CertifiedRelay {
     return new CertifiedRelay(relay, pebble, unbound, address, root);
   }
 
-  /** @returns the names on the certificate that a visitor of a host gets, who trusts the authority */
+  /** @returns the names on the certificate that the relay presents for a host to a visitor who trusts the authority */
   async namesAt(host: string): Promise<string> {
     const socket = connect({ host: this.address, port: this.relay.port, servername: host, ca: this.root });
     try {
@@ -66,7 +66,7 @@ export class CertifiedRelay {
     }
   }
 
-  /** @throws Error when it cannot be made */
+  /** @throws Error when the tunnel cannot be created */
   async createTunnel(key: string, name: string): Promise<void> {
     const socket = request({
       method: 'POST',
@@ -84,7 +84,7 @@ export class CertifiedRelay {
     if (response.statusCode !== 201) throw new Error(`creating ${name} gave ${response.statusCode}`);
   }
 
-  /** Lines of the log with an event. */
+  /** The log lines of an event. */
   logged(event: string): Record<string, unknown>[] {
     return this.relay.child.stderr
       .split('\n')
@@ -93,24 +93,24 @@ export class CertifiedRelay {
   }
 }
 
-/** Everything that a relay needs without delegations. */
+/** The records that a relay needs without delegations. */
 export function hostRecords(address: string): string[] {
   return [`relay A ${address}`, `*.tunnels A ${address}`, `*.ann.tunnels A ${address}`];
 }
 
-/* What goes wrong between a relay and its certificate authority: a proxy that refuses in its place. */
+/* A proxy between a relay and its certificate authority that can refuse requests itself. */
 
 export interface Refusal {
   readonly status: number;
-  /** of ACME, such as `rateLimited` */
+  /** an ACME error type, such as `rateLimited` */
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export class FaultyAuthority {
-  /** what it answers in place of the authority; `cut` answers nothing */
+  /** what it answers instead of the authority; `cut` closes the connection without an answer */
   fault: Refusal | 'cut' | undefined;
-  /** called before a request is passed on, which waits for it */
+  /** called before a request is forwarded; the request waits for it */
   before: (path: string) => Promise<void> | void;
   /** requests so far */
   asked = 0;
@@ -145,7 +145,7 @@ export class FaultyAuthority {
         answer.writeHead(status, { 'content-type': 'application/problem+json', ...headers }).end(body);
         return;
       }
-      // With the Host as sent, the authority's addresses lead here.
+      // The Host field stays as sent, so the authority's directory contains addresses of this proxy.
       const { method, url: path, headers } = asked;
       const to = { host: 'localhost', port: pebble.port, ca: pebble.authority.pem, method, path, headers };
       const onward = request(to, (response) => {

@@ -9,27 +9,27 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** ms within which a line comes even on the busiest machine. */
+/** ms within which a line arrives even on the busiest machine. */
 const LINE_MS = 120_000;
 
 const running = new Set<Child>();
 
 export interface ChildOptions {
-  /** its whole environment; this process's own unless given */
+  /** its whole environment; this process's by default */
   readonly environment?: NodeJS.ProcessEnv;
-  /** its standard input, which ends after that; without it, empty input */
+  /** its standard input, which ends after that; empty by default */
   readonly input?: string | undefined;
-  /** its working directory; this process's own unless given */
+  /** its working directory; this process's by default */
   readonly folder?: string | undefined;
-  /** in a process group of its own, which Ctrl-C in a terminal does not reach */
+  /** whether it runs in its own process group, which Ctrl-C in a terminal does not reach */
   readonly isApart?: boolean;
-  /** its standard error is this process's own, and is not kept */
+  /** whether its standard error is this process's, and is not recorded */
   readonly showsErrors?: boolean;
   /** called for each line of its standard output */
   readonly onLine?: (line: string) => void;
 }
 
-/** A program that runs as a process of its own. */
+/** A program that runs in its own process. */
 export class Child {
   /** Complete lines of standard output so far. */
   readonly lines: string[] = [];
@@ -51,13 +51,13 @@ export class Child {
     const { stdin, stdout, stderr } = child;
     if (stdin === null || stdout === null) throw new TypeError('a child without pipes');
     this.#process = Object.assign(child, { stdout });
-    // A program that reads nothing may have ended before this is written.
+    // A program that reads no input may have ended before this is written.
     stdin.on('error', () => {}).end(options.input ?? '');
     running.add(this);
     reapProcess(child);
     const exit = deferred<Exit>();
     this.exited = exit.promise;
-    // Whoever waits for the end gets the failure.
+    // Callers of {@link exit} get the failure.
     this.exited.catch(() => undefined);
     child.once('error', (error) => {
       this.stderr += error.message;
@@ -118,7 +118,7 @@ export class Child {
     return await this.#said(ms, String(pattern), () => pattern.exec(this.output) ?? undefined);
   }
 
-  /** Waits until `look` returns something. It is called whenever there is more output. */
+  /** Waits until `look` returns a value. It is called whenever there is more output. */
   async #said<T>(ms: number, what: string, look: () => T | undefined): Promise<T> {
     const found = deferred<T>();
     const listener = (): void => {
@@ -139,18 +139,18 @@ export class Child {
     }
   }
 
-  /** Sends a signal, if the program still runs. */
+  /** Sends a signal if the program is still running. */
   kill(signal: NodeJS.Signals): void {
     if (!this.hasExited) this.#process.kill(signal);
   }
 
-  /** Waits up to `ms` for the program to end by itself. */
+  /** Waits up to `ms` for the program to exit by itself. */
   async exit(ms = 60_000): Promise<Exit> {
     return await within(ms, `end of the program (stderr: ${this.stderr})`, this.exited);
   }
 
   /**
-   * Sends a signal and waits for the end.
+   * Sends a signal and waits for the exit.
    *
    * @param ms how long the program may take before it is killed
    * @throws Error when it had to be killed
@@ -167,7 +167,7 @@ export class Child {
   }
 
   /**
-   * Waits until the program ends by itself, in success.
+   * Waits until the program exits successfully.
    *
    * @returns its output
    * @throws Error when it takes longer or fails
@@ -178,7 +178,7 @@ export class Child {
     return this.output;
   }
 
-  /** Asks the program to end, and kills it if it does not. */
+  /** Asks the program to exit, and kills it if it does not. */
   async end(ms = 10_000): Promise<void> {
     await this.stop('SIGTERM', ms).catch(() => undefined);
   }

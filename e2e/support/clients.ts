@@ -8,7 +8,7 @@ import type { Scope } from './scope.ts';
 import { type LocalConnection, type ScriptedService, startScriptedService } from './services/scripted.ts';
 import { SpecClient } from './spec-client/client.ts';
 
-/** What a suite may ask for in a client's tunnel. */
+/** Options that a suite can request for a client's tunnel. */
 export interface TunnelRequest {
   readonly localPort: number;
   readonly name?: string;
@@ -22,7 +22,7 @@ export interface TunnelClient {
   stop(): Promise<void>;
 }
 
-/** One of the two clients that every main job is tested with. */
+/** One of the two clients with which the core behaviour is tested. */
 export interface ClientKind {
   readonly name: string;
   start(scope: Scope, relay: Relay, key: string, request: TunnelRequest): Promise<TunnelClient>;
@@ -80,7 +80,7 @@ export class ScriptedTunnel {
     return new ScriptedTunnel(scope, relay, service, pool, hostOf(tunnel, relay));
   }
 
-  /** A visitor who has sent these bytes, and the local connection on which their head has arrived. */
+  /** Sends these bytes as a visitor. @returns also the local connection on which their head arrived */
   async send(bytes: string | Buffer): Promise<[RawConnection, LocalConnection]> {
     const visitor = await RawConnection.open(this.#scope, this.relay.port);
     await visitor.write(bytes);
@@ -89,7 +89,7 @@ export class ScriptedTunnel {
     return [visitor, local];
   }
 
-  /** A visitor who has sent a request, and the local connection on which it arrived. */
+  /** Sends a request as a visitor. @returns also the local connection on which it arrived */
   async visit(request: Omit<Request, 'host'> = {}): Promise<[RawConnection, LocalConnection]> {
     return await this.send(formatRequest({ host: this.host, ...request }));
   }

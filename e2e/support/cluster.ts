@@ -19,7 +19,7 @@ export class RelayCluster {
     this.database = database;
   }
 
-  /** @param postgres a server; the one of this run unless told otherwise */
+  /** @param postgres a server; the one of this run by default */
   static async start(
     scope: Scope,
     count: number,

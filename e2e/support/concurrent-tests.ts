@@ -1,11 +1,11 @@
 import { deferred } from './deadline.ts';
 
 /**
- * For tests that wait more than they work: all of them start together, after the `before` hooks declared so far, and each is
- * reported by itself. They must not share what they change, and must not do much work: two dozen programs that start at once
+ * For tests that mostly wait: all of them start together, after the `before` hooks declared so far, and each is
+ * reported separately. They must not share mutable state or do much work: two dozen programs that start simultaneously
  * on two cores meet no deadline.
  *
- * @returns to be used in place of `it`
+ * @returns a replacement for `it`
  */
 export function concurrentTests(): (title: string, test: () => Promise<void>) => void {
   const starts: (() => void)[] = [];
@@ -14,7 +14,7 @@ export function concurrentTests(): (title: string, test: () => Promise<void>) =>
   });
   return (title, test) => {
     const outcome = deferred();
-    // A test that fails before its turn is reported when its turn comes.
+    // A test that fails early is reported when mocha reaches it.
     outcome.promise.catch(() => undefined);
     starts.push(() => void test().then(outcome.resolve, outcome.reject));
     it(title, () => outcome.promise);

@@ -15,9 +15,9 @@ export class ConnectProxy {
   }
 
   /**
-   * Starts a proxy that knows every name, and resolves all of them to this machine.
+   * Starts a proxy that resolves every name to this machine.
    *
-   * @param credentials `user:password` that it asks for
+   * @param credentials `user:password` that it requires
    * @param isHanging whether it accepts requests and never responds
    */
   static async start(

@@ -1,4 +1,7 @@
-/** Things that the programs would take too long to make: rows written into a relay's database while no relay runs. */
+/**
+ * Writes rows into a relay's database while no relay runs, where creating them through the programs would take too
+ * long.
+ */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
@@ -45,7 +48,7 @@ export function addTunnels(relay: Relay, like: { readonly id: string }, count: n
   });
 }
 
-/** Adds a certificate, and the account with which it was ordered. */
+/** Adds a certificate, and the ACME account that ordered it. */
 export function addCertificate(relay: Relay): void {
   inTransaction(relay, (database) => {
     const directory = 'https://authority.test/directory';
@@ -79,7 +82,7 @@ function insert(database: DatabaseSync, table: string, row: Row): void {
   database.prepare(`insert into ${table} (${columns.join()}) values (${places})`).run(...Object.values(row));
 }
 
-/* A relay's database from outside, whichever it is: things that another program could do that has it open. */
+/* Access to a relay's database of either kind, as another program could have it. */
 
 export type Value = string | number | null;
 
@@ -88,7 +91,7 @@ export interface RelayDatabase {
   /** Runs one statement that both databases understand, without parameters. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
   insert(table: string, row: Readonly<Record<string, Value>>): Promise<void>;
-  /** Keeps everybody from writing, but not from reading, until {@link release}. */
+  /** Blocks writes of everyone else, but not reads, until {@link release}. */
   holdWrites(): Promise<void>;
   release(): Promise<void>;
   /** The tables and their columns. */

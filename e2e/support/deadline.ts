@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits for a promise, but not for ever.
+ * Waits for a promise, with a deadline.
  *
  * @param ms how long to wait, in ms
  * @param what named in the error, so that a hanging test says what it is waiting for
@@ -19,9 +19,9 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 }
 
 /**
- * Repeats a probe until it stops throwing; what tests use instead of sleeping.
+ * Repeats a probe until it stops throwing. Tests use it instead of sleeping.
  *
- * @param ms how long to go on, in ms
+ * @param ms how long to keep trying, in ms
  * @param probe asserts a state and may return what it saw
  * @throws the probe's last error
  */
@@ -37,25 +37,25 @@ export async function eventually<T>(ms: number, probe: () => T | Promise<T>): Pr
   }
 }
 
-/** Runs an action and tells how many ms it took. */
+/** Runs an action and measures how many ms it took. */
 export async function timed<T>(action: () => Promise<T>): Promise<{ value: T; ms: number }> {
   const start = performance.now();
   const value = await action();
   return { value, ms: performance.now() - start };
 }
 
-/** ms by which a machine that is busy with other things may be late. */
+/** ms of delay that a busy machine may cause. */
 const LATE_MS = 8000;
 
-/** Asserts that something came within a time, on a machine that may be busy with other things. */
+/** Asserts that something happened within a time limit, with an allowance for a busy machine. */
 export function assertWithin(ms: number, limitMs: number): void {
   assert.ok(ms < limitMs + LATE_MS, `after ${ms} ms`);
 }
 
 /**
- * Asserts that a time limit ended something: not before it was up, and soon after.
+ * Asserts that a time limit ended something: not before it elapsed, and soon after.
  *
- * @param ms measured from before the moment the limit counts from
+ * @param ms measured from before the moment at which the limit starts
  */
 export function assertAtLimit(ms: number, limitMs: number): void {
   // Shared timers are coarse.
@@ -63,14 +63,14 @@ export function assertAtLimit(ms: number, limitMs: number): void {
   assertWithin(ms, limitMs);
 }
 
-/** A promise and the functions that settle it, for events that callbacks report. */
+/** A promise and the functions that settle it, for events that are reported by callbacks. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Makes a promise that others settle. */
+/** Creates a promise that is settled from outside. */
 export function deferred<T = void>(): Deferred<T> {
   let resolve!: (value: T) => void;
   let reject!: (error: Error) => void;

@@ -1,6 +1,7 @@
 /**
- * Loaded into a program with `--import`: it dies as if by `kill -9` right after its PostgreSQL statement number `DIE_AT`, or
- * when a connection has just been opened. This is seen on the wire, because the program's driver is bundled into it.
+ * Loaded into a program with `--import`: the program dies as if by `kill -9` right after its PostgreSQL statement
+ * number `DIE_AT`, or when a connection has just been opened. It watches the wire, because the program's driver is
+ * bundled into it.
  */
 import { Socket } from 'node:net';
 import process from 'node:process';

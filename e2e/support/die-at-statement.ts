@@ -1,4 +1,7 @@
-/** Loaded into a program with `--import`: it dies as if by `kill -9` right after its database statement number `DIE_AT`. */
+/**
+ * Loaded into a program with `--import`: the program dies as if by `kill -9` right after database statement number
+ * `DIE_AT`.
+ */
 import process from 'node:process';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 

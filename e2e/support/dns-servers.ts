@@ -1,4 +1,4 @@
-/** A resolver, Debian's package `unbound`, that knows one zone of its own and follows the delegations in it. */
+/** A resolver, Debian's package `unbound`, that serves one local zone and follows the delegations in it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -24,7 +24,7 @@ export class Unbound {
     this.#child = child;
   }
 
-  /** @param records of the zone `test`, a line each, with names below it: `relay A 127.0.0.2` */
+  /** @param records of the zone `test`, one per line, with names relative to it: `relay A 127.0.0.2` */
   static async start(scope: Scope, records: readonly string[]): Promise<Unbound> {
     const port = await closedPort();
     const folder = temporaryDirectory(scope);
@@ -36,12 +36,12 @@ export class Unbound {
     return unbound;
   }
 
-  /** As settings have it. */
+  /** Its address in the form of a setting. */
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Starts it anew with other records, and an empty cache. */
+  /** Restarts it with other records and an empty cache. */
   async change(records: readonly string[]): Promise<void> {
     await this.#child.stop('SIGKILL');
     writeZone(this.#folder, records);
@@ -57,7 +57,7 @@ export class Unbound {
   }
 }
 
-/** An address of loopback that nobody else uses, with all of its ports: delegations know port 53 alone. */
+/** A loopback address that nobody else uses, with all of its ports: delegations cannot name a port other than 53. */
 export function ownAddress(): string {
   return `127.${randomInt(64, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`;
 }
@@ -77,7 +77,7 @@ function writeZone(folder: string, records: readonly string[]): void {
   writeFileSync(join(folder, 'test.zone'), `${[...head, ...records].join('\n')}\n`);
 }
 
-/** Upper and lower case are mixed at random, and only as much of a name is asked for as is needed, as large resolvers do. */
+/** Like large resolvers, it mixes upper and lower case at random and asks only for as much of a name as it needs. */
 function configuration(folder: string, port: number): string {
   return `server:
   directory: "${folder}"
@@ -105,25 +105,23 @@ auth-zone:
 `;
 }
 
-/* Questions to a DNS server: `dig`, of Debian's package `bind9-dnsutils`. */
-
 export interface Dug {
   /** `NOERROR`, `NXDOMAIN`, … */
   readonly status: string;
   /** `qr`, `aa`, `tc`, `rd`, `ra` */
   readonly flags: readonly string[];
-  /** lines of each section, blanks as one space each */
+  /** lines of each section, with blanks collapsed to one space */
   readonly answer: readonly string[];
   readonly authority: readonly string[];
   /** bytes of the response */
   readonly size: number;
-  /** everything */
+  /** the whole output */
   readonly text: string;
 }
 
 /**
- * @param question as `dig` takes it: a name, a type, options
- * @throws Error when there is no response, or dig finds fault with it
+ * @param question arguments of `dig`: a name, a type, options
+ * @throws Error when there is no response, or `dig` rejects it
  */
 export async function dig(port: number, server: string, question: readonly string[]): Promise<Dug> {
   const args = ['-p', String(port), `@${server}`, '+tries=1', '+time=5', '+nocmd', ...question];

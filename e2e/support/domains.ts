@@ -1,4 +1,4 @@
-/** Domains of accounts, with their records in a DNS server of the test. */
+/** Custom domains of accounts, with their records in the test's DNS server. */
 import assert from 'node:assert/strict';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import type { DnsServer } from '../../server/testing/dns-server.ts';
@@ -11,14 +11,14 @@ export async function claimDomain({ api }: TestAccount, domain: string): Promise
   return json as Domain;
 }
 
-/** Has the relay look at a domain. */
+/** Asks the relay to verify a domain. */
 export async function verifyDomain({ api }: TestAccount, { id }: Domain): Promise<CheckedDomain> {
   const { status, json } = await api.send('POST', `/v1/domains/${id}/verify`);
   assert.equal(status, 200, JSON.stringify(json));
   return json as CheckedDomain;
 }
 
-/** Claims a domain, enters its records and has it verified. */
+/** Claims a domain, adds its records and verifies it. */
 export async function bringDomain(account: TestAccount, dns: DnsServer, domain: string): Promise<Domain> {
   const claim = await claimDomain(account, domain);
   dns.enter(claim.records);

@@ -1,4 +1,4 @@
-/** A network between a client and its relay that misbehaves as networks do. */
+/** A simulated network between a client and its relay, with the faults of real networks. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
@@ -6,27 +6,27 @@ import { Random } from './random.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
-/** What happens to bytes on the way; settings apply from the next bytes on. */
+/** How bytes are treated on the way. Changes apply from the next bytes on. */
 export interface NetworkShape {
   /** ms that each byte takes, each way */
   latencyMs: number;
-  /** bytes a second of each connection, each way; 0 without a limit */
+  /** bytes a second of each connection, each way; 0 for no limit */
   bytesPerSecond: number;
-  /** bytes that arrive at a time; 0 as they come */
+  /** bytes that arrive at a time; 0 to keep the sender's pieces */
   pieceBytes: number;
   /**
-   * One packet in so many bytes of a connection is lost: it is sent again, and what is behind it waits for it (RFC 5681 section
-   * 3.2), for a round trip; 0 for none
+   * One packet per this many bytes of a connection is lost. It is sent again, and the packets behind it wait for a
+   * round trip (RFC 5681 section 3.2). 0 for no loss.
    */
   bytesPerLoss: number;
 }
 
-/** Bytes of one direction of one connection that are on the way; beyond it the sender waits. */
+/** Bytes on the way in one direction of one connection; beyond it the sender waits. */
 const IN_FLIGHT_MAX_BYTES = 1024 * 1024;
 
 export class FaultProxy {
   readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0, bytesPerLoss: 0 };
-  /** Told of each connection when its first request has come, before that is passed on. */
+  /** Called for each connection when its first request has arrived, before the request is forwarded. */
   onRequest: (connection: ProxiedConnection) => void = () => {};
   readonly port: number;
   readonly #target: number;
@@ -41,51 +41,51 @@ export class FaultProxy {
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#join(socket));
   }
 
-  /** @param target port of this machine to which connections lead */
+  /** @param target port of this machine that connections are forwarded to */
   static async start(scope: Scope, target: number): Promise<FaultProxy> {
-    // Nobody else gets it while the proxy is away.
+    // The port stays reserved while the proxy is stopped.
     const proxy = new FaultProxy(await closedPort(), target);
     await proxy.restore();
     scope.defer(() => proxy.cut());
     return proxy;
   }
 
-  /** The relay's address for those who come this way. */
+  /** The relay's address through this network. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** Those that are open and asked for a path in their first request, the first one first. */
+  /** Open connections whose first request was for a path, oldest first. */
   connectionsTo(path: string): ProxiedConnection[] {
     return [...this.#connections].filter((connection) => connection.path === path);
   }
 
-  /** Nothing arrives any more, until {@link flow}. */
+  /** Holds everything up until {@link flow}. */
   stall(): void {
     this.#gate.close();
   }
 
-  /** What was held up arrives. */
+  /** Delivers what was held up. */
   flow(): void {
     this.#gate.open();
   }
 
-  /** Swallows everything on the present connections, for ever and without a sign; others work. */
+  /** Silently swallows everything on the present connections, permanently. Others work. */
   swallow(): void {
     for (const connection of this.#connections) connection.swallow();
   }
 
-  /** Refuses further connections, until {@link restore}; the present ones work. */
+  /** Refuses new connections until {@link restore}. The present ones work. */
   close(): void {
     this.#server.close();
   }
 
-  /** Resets all connections, and refuses others until {@link restore}. */
+  /** Resets all connections, and refuses new ones until {@link restore}. */
   async cut(): Promise<void> {
     this.flow();
     const closed = this.#server.listening ? once(this.#server, 'close') : undefined;
@@ -94,7 +94,7 @@ export class FaultProxy {
     await closed;
   }
 
-  /** Takes connections (again), at the same port. */
+  /** Accepts connections (again), on the same port. */
   async restore(): Promise<void> {
     this.#server.listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -113,7 +113,7 @@ export class FaultProxy {
   }
 }
 
-/** What may be closed for a while. */
+/** A gate that can be closed for a while. */
 class Gate {
   #passed: Promise<void> = Promise.resolve();
   #open: (() => void) | undefined;
@@ -135,14 +135,14 @@ class Gate {
 
 interface Surroundings {
   readonly shape: NetworkShape;
-  /** of all connections */
+  /** the gate of all connections */
   readonly gate: Gate;
   readonly random: Random;
   readonly onRequest: () => void;
   readonly onClose: () => void;
 }
 
-/** One connection that goes through a {@link FaultProxy}, and what befalls it alone. */
+/** One connection through a {@link FaultProxy}, and the faults that affect it alone. */
 export class ProxiedConnection {
   readonly #gate = new Gate();
   readonly #lanes: readonly [Lane, Lane];
@@ -162,7 +162,7 @@ export class ProxiedConnection {
     });
   }
 
-  /** that its first request asks for; `undefined` before that has come, and where it is not HTTP */
+  /** the path of its first request; `undefined` before that has arrived, or if it is not HTTP */
   get path(): string | undefined {
     return this.#path;
   }
@@ -177,17 +177,17 @@ export class ProxiedConnection {
     return this.#lanes[0].delivered;
   }
 
-  /** Nothing arrives any more, until {@link flow}: as when a packet is lost, and lost again. */
+  /** Holds everything up until {@link flow}, as when a packet is lost repeatedly. */
   stall(): void {
     this.#gate.close();
   }
 
-  /** What was held up arrives. */
+  /** Delivers what was held up. */
   flow(): void {
     this.#gate.open();
   }
 
-  /** Swallows everything from now on, for ever and without a sign. */
+  /** Silently swallows everything from now on, permanently. */
   swallow(): void {
     for (const lane of this.#lanes) lane.swallow();
     this.flow();
@@ -202,7 +202,7 @@ export class ProxiedConnection {
 
 interface LaneOptions {
   readonly shape: NetworkShape;
-  /** all have to be open for bytes to arrive */
+  /** bytes arrive only while all of them are open */
   readonly gates: readonly Gate[];
   readonly random: Random;
   readonly onClose: () => void;
@@ -285,11 +285,11 @@ class Lane {
       if (this.#isSwallowing || this.#to.destroyed) return;
       const piece = bytes.subarray(at, at + size);
       this.#delivered += piece.length;
-      // A broken receiver is noticed in the next turn.
+      // A broken receiver is noticed in the next turn of the event loop.
       if (!this.#to.write(piece))
         await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);
       if (bytesPerSecond > 0) await delay((piece.length / bytesPerSecond) * 1000);
-      // Without a pause, the receiver would read several at once.
+      // Without a pause, the receiver would read several pieces together.
       else if (pieceBytes > 0) await turn();
     }
   }

@@ -1,4 +1,4 @@
-/** Three relays behind nginx, a tunnel through them that `culvert` serves, and what people do with it. */
+/** Three relays behind nginx, a tunnel through them that `culvert` serves, and load on both. */
 import { readFileSync } from 'node:fs';
 import { createAccount, Creator, type TestAccount } from './accounts.ts';
 import { Api } from './api.ts';
@@ -21,7 +21,7 @@ export function responseTo({ method = 'GET', target = '/', body = '' }: Request)
 export class Fleet {
   readonly cluster: RelayCluster;
   readonly culvert: Culvert;
-  /** the balancer's */
+  /** the balancer's port */
   readonly port: number;
   readonly #accounts: readonly TestAccount[];
 
@@ -37,7 +37,7 @@ export class Fleet {
     this.#accounts = accounts;
   }
 
-  /** @param accounts how many accounts create tunnels meanwhile */
+  /** @param accounts how many accounts create tunnels at the same time */
   static async start(scope: Scope, accounts: number): Promise<Fleet> {
     const port = await closedPort();
     const url = `http://localhost:${port}`;
@@ -58,7 +58,7 @@ export class Fleet {
     return new Fleet(cluster, culvert, port, await Promise.all(made));
   }
 
-  /** Visitors of the tunnel, through the balancer; every fourth request is a POST, every eighth one with a body. */
+  /** Visitors of the tunnel, through the balancer. Every fourth request is a POST, every eighth one has a body. */
   visit(perSecond: number): Load {
     const host = `${this.culvert.tunnel.slug}.localhost:${this.port}`;
     let next = 0;
@@ -92,7 +92,7 @@ export class Fleet {
     return connectionEnds().filter(({ port }) => ports.has(port)).length;
   }
 
-  /** What `culvert` has said about the tunnel so far, without problems of single visitors. */
+  /** What `culvert` has printed about the tunnel so far, without problems of individual visitors. */
   get events(): string[] {
     const events = this.culvert.child.lines.map(
       (line) => (JSON.parse(line) as { readonly event: string }).event,
@@ -105,11 +105,11 @@ export class Fleet {
 export interface ConnectionEnd {
   readonly port: number;
   readonly peerPort: number;
-  /** ms after which Linux probes whether the peer is still there (TCP keep-alive); `undefined`: never */
+  /** ms after which Linux probes whether the peer is reachable (TCP keep-alive); `undefined` for never */
   readonly probeIn: number | undefined;
-  /** bytes that were written and are not with the peer's system */
+  /** bytes that were written and have not reached the peer's system */
   readonly unsent: number;
-  /** bytes that have come and nobody has read */
+  /** bytes that arrived and were not read */
   readonly unread: number;
 }
 

@@ -11,7 +11,7 @@ export interface GivenTunnel {
   readonly localPort: number;
 }
 
-/** Gives an account tunnels, bypassing the rate limit, oldest first, while no relay has the store open. */
+/** Inserts tunnels for an account, oldest first, bypassing the rate limit, while no relay has the store open. */
 export async function giveTunnels(
   scope: Scope,
   relay: Relay,

@@ -1,4 +1,4 @@
-/** Visits to a relay that has certificates of its own, at whatever name. */
+/** Visits to a relay that has its own certificates, at any host name. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { request as plainRequest } from 'node:http';
@@ -8,9 +8,9 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { dnsQuery } from '../../server/testing/dns-message.ts';
 import { within } from './deadline.ts';
 
-/** What a handshake has brought. */
+/** The result of a handshake. */
 export interface Shaken {
-  /** whether browsers would accept it */
+  /** whether browsers would accept the certificate */
   readonly authorized: boolean;
   readonly certificate: PeerCertificate;
   readonly protocol: string;
@@ -19,7 +19,7 @@ export interface Shaken {
 /**
  * @param root PEM of the authority that is trusted
  * @param host `undefined` to name none
- * @throws Error if TLS refuses
+ * @throws Error if the handshake fails
  */
 export function shake(
   port: number,
@@ -54,7 +54,7 @@ export interface Visited {
 }
 
 export interface Visit {
-  /** 127.0.0.1 unless given */
+  /** 127.0.0.1 by default */
   readonly address?: string;
   readonly port: number;
   readonly host: string;
@@ -64,7 +64,7 @@ export interface Visit {
   readonly body?: string;
 }
 
-/** @param root PEM of the authority that is trusted; without it, plain HTTP */
+/** @param root PEM of the authority that is trusted; plain HTTP without it */
 export function visit(to: Visit, root?: string): Promise<Visited> {
   const { address = '127.0.0.1', port, host, path = '/', method = 'GET', headers = {}, body } = to;
   const options = { port, host: address, path, method, headers: { host, ...headers }, timeout: 60_000 };
@@ -87,7 +87,7 @@ export function visit(to: Visit, root?: string): Promise<Visited> {
   });
 }
 
-/** Creates a tunnel through the relay's own name. */
+/** Creates a tunnel through the relay name. */
 export async function createNamed(
   port: number,
   host: string,
@@ -110,12 +110,12 @@ export async function createNamed(
   return JSON.parse(text) as { id: string; public_url: string };
 }
 
-/* Visitors who ask all the while, each question by itself, and remember what was not answered. */
+/* Continuous, independent requests that record which ones were not answered. */
 
-/** How long an answer may take on a busy machine. */
+/** ms that an answer may take on a busy machine. */
 const ANSWER_MS = 20_000;
 
-/** Asks once. @throws Error when there is no answer, or not the right one */
+/** Sends one request. @throws Error when there is no answer, or not the right one */
 export type Ask = () => Promise<unknown>;
 
 export class Asker {
@@ -125,13 +125,13 @@ export class Asker {
   readonly #loops: readonly Promise<void>[];
   #isOver = false;
 
-  /** @param atOnce questions that are open at any time */
+  /** @param atOnce requests that are open at any time */
   constructor(ask: Ask, atOnce: number) {
     this.#ask = ask;
     this.#loops = Array.from({ length: atOnce }, () => this.#loop());
   }
 
-  /** Fulfilled when the last question is over. */
+  /** Fulfilled when the last request is done. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#loops);
@@ -151,13 +151,13 @@ export class Asker {
 
 let network = 0;
 
-/** An address of a network that has asked least: servers limit each. */
+/** An address of the network that was used least: servers limit each network. */
 function nextNetwork(): string {
   network += 1;
   return `127.${1 + (Math.floor(network / 250) % 60)}.${1 + (network % 250)}.1`;
 }
 
-/** Asks a DNS server for the texts at a name, over UDP, without trying again. */
+/** Asks a DNS server for the TXT records of a name, over UDP, without retrying. */
 export async function askUdp(address: string, port: number, name: string): Promise<void> {
   const socket = createSocket('udp4');
   try {
@@ -172,14 +172,14 @@ export async function askUdp(address: string, port: number, name: string): Promi
   }
 }
 
-/** Asks a DNS server for the texts at a name, over a connection of its own. */
+/** Asks a DNS server for the TXT records of a name, over a new TCP connection. */
 export async function askTcp(address: string, port: number, name: string): Promise<void> {
   const socket = netConnect({ host: address, port, localAddress: nextNetwork() });
   try {
     const query = dnsQuery(name);
     socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 0xff]), query]));
     const answer = once(socket, 'data');
-    // A connection that ends without an answer.
+    // Rejects if the connection ends without an answer.
     const end = once(socket, 'close').then(() => Promise.reject(new Error('the connection has ended')));
     end.catch(() => {});
     const [packet] = (await within(ANSWER_MS, 'an answer over TCP', Promise.race([answer, end]))) as [Buffer];
@@ -189,13 +189,13 @@ export async function askTcp(address: string, port: number, name: string): Promi
   }
 }
 
-/** Asks a port for plain HTTP, over a connection of its own. */
+/** Sends a plain HTTP request to a port, over a new connection. */
 export async function askHttp(address: string, port: number, host: string): Promise<void> {
   const { status } = await visit({ address, port, host, headers: { connection: 'close' } });
   if (status !== 308) throw new Error(`HTTP ${status}`);
 }
 
-/** NOERROR, as the authority. */
+/** Asserts NOERROR from an authoritative server. */
 function assertAnswered(packet: Buffer): void {
   const flags = packet.readUInt16BE(2);
   if ((flags & 0x840f) !== 0x8400) throw new Error(`DNS flags ${flags.toString(16)}`);

@@ -1,23 +1,22 @@
 /**
- * A program that counts the steps of all work on heads and on the framing of bodies, for growing input, and prints them as
- * JSON.
+ * A program that counts the steps of parsing heads and of framing bodies, for growing input, and prints them as JSON.
  */
 import type { Visitor as Entering } from '../../server/edge/visitor.ts';
 import { StepCounter } from './step-counter.ts';
 
-/** The steps for one kind of input: how many bytes it has, in pieces of which size. */
+/** The steps for one kind of input, split into pieces of a given size. */
 export interface Measured {
   readonly name: string;
   /** bytes of a piece */
   readonly piece: number;
-  /** steps for an input, and for one {@link GROWTH} times as long */
+  /** steps for an input, and for one that is {@link GROWTH} times as long */
   readonly steps: readonly number[];
 }
 
-/** How many times as long the second input is. */
+/** How many times longer the second input is. */
 const GROWTH = 4;
 
-/** Something done with bytes as they come. */
+/** Consumes bytes as they arrive. */
 type Take = (bytes: Buffer) => void;
 
 const counter = new StepCounter();
@@ -43,9 +42,9 @@ const { FakeSocket } = await import('../../server/testing/fake-socket.ts');
 const { context } = new EdgeFixture().origins;
 const UNLIMITED = 1024 * 1024;
 
-/** As many of the units as fit. */
+/** As many units as fit. */
 const fill = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
-/** Lines that differ, as many as fit. */
+/** As many different lines as fit. */
 function lines(line: (index: number) => string, bytes: number): string {
   let all = '';
   for (let index = 0; all.length < bytes; index++) all += `${line(index)}\r\n`;
@@ -82,7 +81,7 @@ const BODIES: Readonly<Record<string, (bytes: number) => string>> = {
   'one long trailer': (bytes) => `0\r\nx: ${'y'.repeat(bytes)}\r\n\r\n`,
 };
 
-/** A response relay for a visitor. */
+/** Forwards a response to a visitor. */
 function relay(minor: 0 | 1, mapped = false): Take {
   const mapField = mapped
     ? belowPrefix({ prefix: '/t/abc', isBare: false, target: '/', ownHosts: ['localhost'] })
@@ -222,7 +221,7 @@ for (const [name, body] of Object.entries(BODIES)) {
     () => tracker('response'),
   );
 }
-// The first is under way, and what follows it waits.
+// The first request is in progress, and the following ones wait.
 measure('requests that wait', 4000, (bytes) => requestOf('') + fill(requestOf(''), bytes), visitor);
 measure(
   'a body that waits',

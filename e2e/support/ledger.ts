@@ -3,7 +3,7 @@ import type { Api } from './api.ts';
 import type { Asked } from './load.ts';
 import type { Request } from './raw-http.ts';
 
-/** A new relay lets an account create this many at once (docs/protocol.md section 3.2). */
+/** How many tunnels a new relay lets an account create in a burst (docs/protocol.md section 3.2). */
 const CREATES_EACH = 5;
 
 export class Ledger {
@@ -20,9 +20,9 @@ export class Ledger {
   }
 
   /**
-   * Closes what is left from before, and creates new ones.
+   * Closes the tunnels that are left from before, and creates new ones.
    *
-   * @throws Error when something gets no response, or is refused
+   * @throws Error when a request gets no response, or is refused
    */
   async work(onAcknowledged: () => void): Promise<void> {
     for (const id of this.open.keys()) await this.#close(id, onAcknowledged);
@@ -50,14 +50,14 @@ export class Ledger {
     onAcknowledged();
   }
 
-  /** Compares with what a new relay knows, and goes on from there. Returns what was acknowledged and has been lost. */
+  /** Compares with the state of a new relay, and continues from it. @returns what was acknowledged and has been lost */
   async settle(): Promise<string[]> {
     const lost: string[] = [];
     const found = new Map((await this.api.list()).map(({ id, expires_at }) => [id, expires_at]));
     for (const [id, expiresAt] of this.open) {
       const stored = found.get(id);
       if (stored === undefined && !this.unsure.has(id)) lost.push(`${id} was created`);
-      // An extension without a response may have been stored.
+      // An extension that got no response may have been stored.
       if (stored !== undefined && stored < expiresAt) lost.push(`${id} was extended`);
     }
     for (const id of this.closed) if (found.has(id)) lost.push(`${id} was closed`);
@@ -71,16 +71,16 @@ export class Ledger {
   }
 }
 
-/* Counts a load's requests, and says how each one failed that did. */
+/* Counts a load's requests, and describes each failure. */
 
 export interface Tally {
   readonly sent: number;
   readonly good: number;
-  /** those that got no response, another status than 200, or another body than the service sends */
+  /** requests that got no response, another status than 200, or another body than the service sends */
   readonly failed: readonly Asked[];
 }
 
-/** The results of {@link Asked} requests to a service that responds with this text. */
+/** The results of {@link Asked} requests to a service that always responds with this text. */
 export function tallyOf(asked: readonly Asked[], expected: (request: Request) => string): Tally {
   const failed = asked.filter(
     ({ request, outcome }) =>
@@ -92,7 +92,7 @@ export function tallyOf(asked: readonly Asked[], expected: (request: Request) =>
   return { sent: asked.length, good: asked.length - failed.length, failed };
 }
 
-/** A failure in a few words. `since`: `performance.now()` of the moment that its times are relative to. */
+/** A failure in a few words. `since` is the `performance.now()` that its times are relative to. */
 export function describeFailure({ request, at, outcome }: Asked, since: number): string {
   const what = outcome instanceof Error ? outcome.message : `${outcome.status} ${outcome.text.slice(0, 120)}`;
   return `${request?.method ?? 'GET'} ${request?.target ?? '(no connection)'} at ${Math.round(at - since)} ms: ${what}`;

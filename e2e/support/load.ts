@@ -1,25 +1,25 @@
-/** Visitors that ask all the time, and know for each request whether it was in flight when something happened. */
+/** Visitors that send requests all the time, and record for each whether it was in flight at a given moment. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatRequest, RawConnection, type Request, type Response } from './raw-http.ts';
 import { Scope } from './scope.ts';
 
-/** One request and what became of it. */
+/** One request and its outcome. */
 export interface Asked {
-  /** `undefined` if there was no connection to send one on. */
+  /** `undefined` if there was no connection to send it on. */
   readonly request: Request | undefined;
-  /** `performance.now()` when it was sent, or the connection was tried. */
+  /** `performance.now()` when it was sent, or when the connection was tried. */
   readonly at: number;
   /** ms until its outcome */
   readonly ms: number;
   /** Whether its connection was open, as far as its visitor could see, when {@link Load.mark} was called. */
   readonly inFlight: boolean;
-  /** The whole response, or why there is none. */
+  /** The whole response, or the reason why there is none. */
   readonly outcome: Response | Error;
 }
 
 /**
- * A steady number of requests a second. Half of the visitors keep their connection for as long as its responses allow, the
- * other half open one for each request.
+ * A steady number of requests a second. Half of the visitors keep their connection as long as its responses allow, the
+ * others open one for each request.
  */
 export class Load {
   readonly asked: Asked[] = [];
@@ -32,9 +32,9 @@ export class Load {
   #over = false;
 
   /**
-   * @param to a port of this machine, or what opens a connection
+   * @param to a port of this machine, or a function that opens a connection
    * @param perSecond requests a second, of all visitors
-   * @param request makes the next request
+   * @param request creates the next request
    */
   constructor(
     to: number | ((scope: Scope) => Promise<RawConnection>),
@@ -83,7 +83,7 @@ export class Load {
     }
   }
 
-  /** @returns whether the connection can take another request */
+  /** @returns whether the connection can carry another request */
   async #ask(connection: RawConnection, inFlight: boolean): Promise<boolean> {
     const request = this.#request();
     const at = performance.now();
@@ -104,10 +104,10 @@ export class Load {
 }
 
 /**
- * How late a machine was that is busy with other things: a relay that has to wait for the processor stores late, too.
+ * How late a busy machine was: a relay that waits for the processor is also late to store.
  *
  * @param before `performance.now()`
- * @returns ms that the slowest response took among those of the three seconds before
+ * @returns ms of the slowest response in the preceding three seconds
  */
 export function latenessOf(asked: readonly Asked[], before: number): number {
   const late = asked.filter(

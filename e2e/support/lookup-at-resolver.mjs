@@ -1,5 +1,5 @@
-// Programs that are started with `--import` of this file look names up at the resolver of CULVERT_TEST_RESOLVER, as if the
-// system had it: the addresses of the DNS server of a system cannot have a port.
+// Programs started with `--import` of this file resolve names at CULVERT_TEST_RESOLVER, as if the system were
+// configured for it. The system's own configuration cannot name a port.
 import dns from 'node:dns';
 import { isIP } from 'node:net';
 

@@ -50,7 +50,7 @@ export class DataConnection {
   }
 }
 
-/** A client whose every step the test takes itself: control socket, announcements, data sockets. */
+/** A client whose every step the test controls: control socket, announcements, data sockets. */
 export class ManualClient {
   readonly tunnel: Tunnel;
   readonly account: TestAccount;
@@ -126,7 +126,7 @@ export class ManualClient {
     return await TrunkClient.open(this.#scope, this.#relay, this.account.key, this.tunnel.id, options);
   }
 
-  /** Takes the next announced connection. */
+  /** Accepts the next announced connection. */
   async accept(): Promise<DataConnection> {
     return await this.open(await this.announced());
   }

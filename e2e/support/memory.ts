@@ -4,7 +4,7 @@ import { eventually } from './deadline.ts';
 import type { Relay } from './programs.ts';
 import { visit } from './raw-http.ts';
 
-/** Memory of a process in bytes: resident now, and the most it ever was. */
+/** Memory of a process in bytes: currently resident, and its peak. */
 export interface Memory {
   readonly resident: number;
   readonly peak: number;
@@ -21,13 +21,13 @@ export function memoryOf(pid: number): Memory {
   return { resident: bytes('VmRSS'), peak: bytes('VmHWM') };
 }
 
-/** Settings of a relay whose metrics can be read. */
+/** Settings of a relay that exposes its metrics. */
 export const WITH_METRICS = { CULVERT_METRICS_PORT: '0' };
 
-/** Series by name and labels, as `/metrics` shows them. */
+/** Series by name and labels, as in `/metrics`. */
 export type Series = ReadonlyMap<string, number>;
 
-/** What a relay that runs {@link WITH_METRICS} counts now (docs/observing.md). */
+/** The current metrics of a relay that runs {@link WITH_METRICS} (docs/observing.md). */
 export async function metricsOf(relay: Relay): Promise<Series> {
   const port = await eventually(20_000, () => {
     const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
@@ -44,7 +44,7 @@ export async function metricsOf(relay: Relay): Promise<Series> {
   );
 }
 
-/** Waits until a relay that runs {@link WITH_METRICS} holds so many trunks. */
+/** Waits until a relay that runs {@link WITH_METRICS} holds this many trunks. */
 export async function trunksOf(relay: Relay, count: number): Promise<void> {
   await eventually(20_000, async () => assert.equal((await metricsOf(relay)).get('culvert_trunks'), count));
 }

@@ -1,4 +1,4 @@
-/** Other people's web servers, run on free ports with everything they write in a temporary directory. */
+/** Third-party web servers that run on free ports with all their files in a temporary directory. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { closedPort } from './services/listen.ts';
 const NGINX = '/usr/sbin/nginx';
 /** From the package `libnginx-mod-stream`. */
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
-/** A path at which {@link startBalancer}'s nginx says which relay has responded. */
+/** The path at which {@link startBalancer}'s nginx reports which relay responded. */
 const WHICH_RELAY = '/balancer/which-relay';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
@@ -30,7 +30,7 @@ export interface NativeServer {
   readonly log: string;
 }
 
-/** What a web server writes into its log about a request; the variables are nginx's and Apache's own. */
+/** Variables of nginx and Apache that make up the log line of a request. */
 export interface LogLine {
   readonly nginx: string;
   readonly apache: string;
@@ -43,7 +43,7 @@ export async function startNginxSite(scope: Scope, line = STATUS_AND_REQUEST): P
   return await startNginx(scope, 'location / { return 200 "nginx\\n"; }', '', line);
 }
 
-/** nginx in front of the relay, which keeps its connections to it open and uses them for whoever comes. */
+/** nginx in front of the relay. It pools its connections to the relay and reuses them for any visitor. */
 export async function startPoolingProxy(scope: Scope, relayPort: number): Promise<NativeServer> {
   const upstream = `upstream relay { server 127.0.0.1:${relayPort}; keepalive 16; }`;
   return await startNginx(
@@ -54,7 +54,7 @@ export async function startPoolingProxy(scope: Scope, relayPort: number): Promis
   );
 }
 
-/** nginx in front of several relays, one after the other, with pooled connections and WebSockets. */
+/** nginx in front of several relays, round robin, with pooled connections and WebSockets. */
 export async function startBalancer(
   scope: Scope,
   port: number,
@@ -81,8 +81,8 @@ export async function startBalancer(
 }
 
 /**
- * Waits until {@link startBalancer}'s nginx gives requests to a relay that was away: it counts one as down for a second
- * (`fail_timeout`), and while all of them are down it responds with 502 itself.
+ * Waits until {@link startBalancer}'s nginx sends requests to a relay that was away. It counts a relay as down for a
+ * second (`fail_timeout`), and responds with 502 itself while all of them are down.
  */
 export async function backInTurn(port: number, relayPort: number): Promise<void> {
   await eventually(START_MS, async () => {
@@ -91,13 +91,13 @@ export async function backInTurn(port: number, relayPort: number): Promise<void>
   });
 }
 
-/** nginx in front of several relays, one after the other, passing on bytes without knowing what they are. */
+/** nginx in front of several relays, round robin, forwarding bytes at the TCP level. */
 export async function startStreamBalancer(
   scope: Scope,
   port: number,
   relayPorts: readonly number[],
 ): Promise<NativeServer> {
-  // A relay that accepts no connection is skipped; all of them may be away for a while.
+  // A relay that accepts no connection is skipped. All of them may be away for a while.
   const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
   return await runNginx(
     scope,
@@ -123,11 +123,11 @@ async function startNginx(
 }
 
 /**
- * nginx with a configuration of the test's own.
+ * Runs nginx with a given configuration.
  *
  * @param port it listens on
- * @param http what its `http` block says
- * @param stream what its `stream` block says
+ * @param http contents of its `http` block
+ * @param stream contents of its `stream` block
  */
 export async function runNginx(
   scope: Scope,
@@ -155,7 +155,7 @@ export async function runNginx(
   return { port, countRequests: lineCounter(log), log };
 }
 
-/** Apache as a web server; all its responses are 404, which serve as well as any. */
+/** Apache as a web server. All its responses are 404, which is enough here. */
 export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const port = await closedPort();
@@ -175,7 +175,7 @@ export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): 
     'Group nogroup',
     'MaxKeepAliveRequests 0',
     'ListenBacklog 4096',
-    // Accepts what a strict server would refuse, as servers on people's desks may.
+    // Accepts what a strict server would refuse, as development servers may.
     'HttpProtocolOptions Unsafe',
   ].join('\n');
   const file = join(directory, 'apache.conf');
@@ -185,10 +185,10 @@ export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): 
 }
 
 /**
- * Runs a server until the scope ends, and waits until it takes connections.
+ * Runs a server until the scope ends, and waits until it accepts connections.
  *
  * @param port it listens on
- * @param environment added to this process's own
+ * @param environment added to this process's environment
  */
 export async function runServer(
   scope: Scope,

@@ -17,7 +17,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
 }
 
-/** Checks responses against an OpenAPI document, and remembers which of the documented ones have been seen. */
+/** Checks responses against an OpenAPI document, and records which of the documented ones have been seen. */
 export class OpenApiValidator {
   readonly document: Document;
   readonly #ajv: Ajv2020;
@@ -43,7 +43,7 @@ export class OpenApiValidator {
     );
   }
 
-  /** Those of {@link responses} that have not been seen. */
+  /** The {@link responses} that have not been seen. */
   get unseen(): string[] {
     return this.responses.filter((response) => !this.#seen.has(response));
   }
@@ -80,7 +80,7 @@ function escape(token: string): string {
   return encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** The same schemas, but objects may have no other fields: a field that is not described is a gap in the document. */
+/** The same schemas without additional properties: an undocumented field is a gap in the document. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** The certificate authority that Let's Encrypt tests with, and a DNS server that has 127.0.0.1 for every name. */
+/** The test authority of Let's Encrypt, and a DNS server that resolves every name to 127.0.0.1. */
 import { writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { join } from 'node:path';
@@ -14,18 +14,18 @@ const PEBBLE = '/usr/bin/pebble';
 const DNS = '/usr/bin/pebble-challtestsrv';
 
 export interface PebbleOptions {
-  /** where it looks for http-01 and tls-alpn-01; free ports unless given */
+  /** where it connects for http-01 and tls-alpn-01; free ports by default */
   readonly httpPort?: number;
   readonly tlsPort?: number;
-  /** seconds that certificates are good for; 5 years unless given */
+  /** seconds that certificates are valid; 5 years by default */
   readonly validity?: number;
-  /** percentage of good nonces that it refuses */
+  /** percentage of valid nonces that it refuses */
   readonly nonceReject?: number;
-  /** percentage of authorizations that it uses again */
+  /** percentage of authorizations that it reuses */
   readonly authzReuse?: number;
-  /** where names are looked up; by default all are at 127.0.0.1 */
+  /** the DNS server it uses; by default every name resolves to 127.0.0.1 */
   readonly dns?: string;
-  /** who makes the certificate of its own connections; one of its own unless given */
+  /** issuer of its HTTPS certificate; a new authority by default */
   readonly authority?: Authority;
 }
 
@@ -82,7 +82,7 @@ export class Pebble {
     return pebble;
   }
 
-  /** Settings with which a relay orders here, and is where pebble looks for it. */
+  /** Settings of a relay that orders here and can be validated by pebble. */
   get settings(): Environment {
     return {
       CULVERT_ACME_EMAIL: 'operator@relay.test',
@@ -97,29 +97,29 @@ export class Pebble {
     return `https://localhost:${this.port}/dir`;
   }
 
-  /** Path of the certificate that its own connections are checked with, and who made it. */
+  /** The authority that issued the certificate of its HTTPS endpoint. */
   get authority(): Authority {
     return this.#authority;
   }
 
-  /** Has it forget everything: accounts, orders, and with what it signs. */
+  /** Makes it forget everything: accounts, orders and its signing key. */
   async restart(): Promise<void> {
     await this.#child.stop('SIGKILL');
     this.#child = this.#start();
     await eventually(60_000, () => this.root());
   }
 
-  /** How many orders it has had since it was started. */
+  /** How many orders it has received since it was started. */
   get orders(): number {
     return this.#child.lines.filter((line) => line.includes('Added order ')).length;
   }
 
-  /** Everything it has said since it was started. */
+  /** Everything it has printed since it was started. */
   get lines(): readonly string[] {
     return this.#child.lines;
   }
 
-  /** The certificate with which it signs, made anew at each start: PEM. */
+  /** The root certificate in PEM. Each start generates a new one. */
   async root(): Promise<string> {
     return await this.#ask('/roots/0');
   }

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of the tests' own, on a free port with everything it writes in a temporary directory. */
+/** A PostgreSQL server for tests, on a free port with all its files in a temporary directory. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { closedPort } from './services/listen.ts';
 /** Debian's package `postgresql`, in any version; `e2e/support/setup.sh` installs it. */
 const VERSIONS = '/usr/lib/postgresql';
 const USER = 'culvert';
-/** Many rows at once take a second, and on a machine that does much else a minute. */
+/** Inserting many rows takes a second, and on a busy machine a minute. */
 const QUERY_TIMEOUT_MS = 120_000;
 
 const running = new Set<ChildProcess>();
@@ -35,7 +35,7 @@ export class PostgresServer {
     reapDirectory(this.#directory);
   }
 
-  /** Makes a server with a password, and starts it. */
+  /** Creates a server with a password, and starts it. */
   static async start(): Promise<PostgresServer> {
     const server = new PostgresServer(await closedPort());
     server.#initialize();
@@ -55,7 +55,7 @@ export class PostgresServer {
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
       'max_connections=300',
-      // Only a machine that loses power needs it; a killed server does not.
+      // Needed only if a machine loses power, not if the server is killed.
       'fsync=off',
       // Nothing lives long enough to need it.
       'autovacuum=off',
@@ -80,7 +80,7 @@ export class PostgresServer {
     });
   }
 
-  /** Ends it: SIGINT cuts connections and stores everything, SIGQUIT is a crash. */
+  /** Stops it. SIGINT cuts connections and stores everything, SIGQUIT is a crash. */
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -90,7 +90,7 @@ export class PostgresServer {
     await closed;
   }
 
-  /** Stops all of its processes where they are, which looks like a network that swallows everything. */
+  /** Suspends all of its processes, which looks like a network that swallows everything. */
   freeze(): void {
     this.#signal('SIGSTOP');
   }
@@ -104,13 +104,13 @@ export class PostgresServer {
     for (const pid of [String(this.pid), ...children.trim().split(/\s+/)]) process.kill(Number(pid), signal);
   }
 
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   async remove(): Promise<void> {
     await this.stop();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** The address of a database that every server has. */
+  /** The address of a database that exists on every server. */
   get url(): string {
     return `postgres://${USER}:${this.#password}@127.0.0.1:${this.port}/postgres`;
   }
@@ -143,9 +143,9 @@ export class PostgresServer {
 }
 
 /**
- * Makes an empty database, which is dropped with the scope.
+ * Creates an empty database, which is dropped with the scope.
  *
- * @param url of a server, with any database of it
+ * @param url of any database of the server
  * @returns its address
  */
 export async function newDatabase(scope: Scope, url: string): Promise<string> {
@@ -157,7 +157,7 @@ export async function newDatabase(scope: Scope, url: string): Promise<string> {
   return made.href;
 }
 
-/** Whoever is still connected is cut off. A server that is gone has taken its databases with it. */
+/** Disconnects anyone who is still connected. If the server is gone, its databases are gone with it. */
 async function drop(url: string, name: string): Promise<void> {
   try {
     await query(url, `drop database if exists ${name} with (force)`);
@@ -166,7 +166,7 @@ async function drop(url: string, name: string): Promise<void> {
   }
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function query(
   url: string,
   sql: string,

@@ -16,7 +16,7 @@ export const CULVERT_SCRIPT = fileURLToPath(new URL('../../dist/desktop/cli.js',
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** A key of the contract's form: `cvt_` and 32 base62 characters. */
+/** A key in the specified form: `cvt_` and 32 base62 characters. */
 export function newApiKey(): string {
   return `cvt_${randomBytes(16).toString('hex')}`;
 }
@@ -29,18 +29,18 @@ export function temporaryDirectory(scope: Scope): string {
   return directory;
 }
 
-/** What the relays of all suites of this run have, where a test asks for nothing else (docs/testing.md). */
+/** The default for the relays of all suites in this run (docs/testing.md). */
 const trunks = process.env['CULVERT_TRUNKS'];
 const SETTINGS_OF_THIS_RUN: Environment = trunks === undefined ? {} : { CULVERT_TRUNKS: trunks };
 
-/** Runs `culvert-relay` with arguments, like any program; killed with the scope. */
+/** Runs `culvert-relay` with arguments; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
   const child = runScript(RELAY_SCRIPT, args, { ...SETTINGS_OF_THIS_RUN, ...environment });
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }
 
-/** Runs `culvert` with arguments, like any program, where nobody has signed in; killed with the scope. */
+/** Runs `culvert` with arguments and without a sign-in; killed with the scope. */
 export function spawnCulvert(
   scope: Scope,
   args: readonly string[],
@@ -54,36 +54,36 @@ export function spawnCulvert(
   return child;
 }
 
-/** ms a relay may take to start: some suites start a dozen at once, on machines that do other things as well. */
+/** ms that a relay may take to start: some suites start a dozen in parallel, on machines that are busy. */
 const START_MS = 120_000;
 
-/** The server on which each relay gets its own database, if this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
+/** The server on which each relay gets its own database, if this run uses PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
 async function databaseOfThisRun(scope: Scope): Promise<Environment> {
   return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(scope, POSTGRES_URL) };
 }
 
-/** The program behind a {@link Relay}, or several as if they were one. */
+/** The program behind a {@link Relay}, or several that act as one. */
 export type RelayProcess = Pick<Child, 'lines' | 'stderr' | 'hasExited' | 'pid' | 'kill' | 'exit'>;
 
-/** What a suite calls the relay: one program, or several that serve as one. */
+/** The relay of a suite: one program, or several that act as one. */
 export interface Relay {
   /** where visitors, clients and users of the API connect */
   readonly port: number;
-  /** The relay's own address with default settings. */
+  /** The relay's address with default settings. */
   readonly url: string;
   readonly bootstrapKey: string;
   readonly dataDirectory: string;
   /** Settings with which a program finds this relay's database. */
   readonly databaseSettings: Environment;
   readonly child: RelayProcess;
-  /** Ends the program; SIGKILL leaves it no time to do anything. */
+  /** Stops the program. SIGKILL leaves it no time to do anything. */
   stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit>;
   /** Starts the program again on the same port and data directory. */
   restart(): Promise<void>;
   /**
-   * Runs an administering subcommand with `--json` against the relay's data directory.
+   * Runs an admin subcommand with `--json` against the relay's data directory.
    *
    * @returns the object it printed
    */
@@ -96,16 +96,16 @@ export type StartRelay = (scope: Scope, settings?: Environment) => Promise<Relay
 let startRelay: StartRelay = async (scope, settings) => await RelayProgram.start(scope, settings);
 
 export const Relay = {
-  /** Starts the relay of a suite: one program, unless this run has other plans ({@link replaceRelay}). */
+  /** Starts the relay of a suite: one program, unless {@link replaceRelay} was called. */
   start: (scope: Scope, settings: Environment = {}): Promise<Relay> => startRelay(scope, settings),
 };
 
-/** Makes all suites of this run test something else under the name of the relay (e2e/cluster/behind-stream.ts). */
+/** Makes all suites of this run test another implementation of the relay (e2e/cluster/behind-stream.ts). */
 export function replaceRelay(start: StartRelay): void {
   startRelay = start;
 }
 
-/** The relay program, serving on a free port with a data directory of its own. */
+/** The relay program, serving on a free port with its own data directory. */
 export class RelayProgram implements Relay {
   readonly #scope: Scope;
   readonly #environment: Environment;
@@ -120,14 +120,14 @@ export class RelayProgram implements Relay {
   }
 
   /**
-   * @param settings environment beyond port, data directory, database and bootstrap key
+   * @param settings environment in addition to port, data directory, database and bootstrap key
    * @throws Error when no `listening on` line comes within {@link START_MS}
    */
   static async start(scope: Scope, settings: Environment = {}): Promise<RelayProgram> {
     const relay = new RelayProgram(scope, {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
-      // One that is still its own after a restart.
+      // A port that is still reserved after a restart.
       CULVERT_PORT: String(await closedPort()),
       ...(await databaseOfThisRun(scope)),
       ...settings,
@@ -173,10 +173,10 @@ export class RelayProgram implements Relay {
   }
 
   /**
-   * Has another program take over, with `--replace`.
+   * Hands off to another program, with `--replace`.
    *
-   * @param settings in which it differs
-   * @returns the one that was replaced, which ends once its connections have
+   * @param settings in which the new relay differs
+   * @returns the replaced program, which exits once its connections have ended
    */
   async replace(settings: Environment = {}): Promise<Child> {
     const before = this.#child;
@@ -228,7 +228,7 @@ export class Culvert {
    * Starts `culvert http PORT --json` and waits for its first event.
    *
    * @param args further arguments, such as `--ttl 1m`
-   * @param environment beyond the relay's address and the key
+   * @param environment in addition to the relay's address and the key
    * @throws Error when the first line is not the `online` event with a tunnel
    */
   static async start(

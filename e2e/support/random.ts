@@ -2,7 +2,7 @@
 export class Random {
   #state: number;
 
-  /** @param seeds any numbers; another one anywhere makes another sequence */
+  /** @param seeds any numbers; a change in any of them yields another sequence */
   constructor(...seeds: readonly number[]) {
     this.#state = 0x9e3779b9;
     for (const seed of seeds) {

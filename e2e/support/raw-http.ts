@@ -9,7 +9,7 @@ export class ResponseHead {
   readonly version: string;
   readonly status: number;
   readonly reason: string;
-  /** Fields in their order and case, duplicates kept. */
+  /** Fields in their order and case, including duplicates. */
   readonly fields: readonly Field[];
 
   constructor(bytes: Buffer) {
@@ -77,7 +77,7 @@ export function formatRequest(request: Request): Buffer {
 export class RawConnection {
   readonly socket: Socket;
   readonly reader: SocketReader;
-  /** How the other end finished. */
+  /** How the other end closed the connection. */
   readonly ending: Promise<Ending>;
   #trailers: readonly Field[] = [];
 
@@ -91,7 +91,7 @@ export class RawConnection {
    * Connects to a port of this machine; destroyed with the scope.
    *
    * @param timeoutMs longest wait for the next bytes, in ms
-   * @param localAddress the address it comes from
+   * @param localAddress the source address
    */
   static async open(
     scope: Scope,
@@ -110,7 +110,7 @@ export class RawConnection {
     return connection;
   }
 
-  /** Uses a socket that is already connected; whoever connected it ends it. */
+  /** Uses a connected socket, which the caller closes. */
   static over(socket: Socket, timeoutMs?: number): RawConnection {
     return new RawConnection(socket, timeoutMs);
   }
@@ -142,12 +142,12 @@ export class RawConnection {
     this.socket.resetAndDestroy();
   }
 
-  /** Reads one response head, interim ones (1xx) included. */
+  /** Reads one response head, including informational ones (1xx). */
   async head(): Promise<ResponseHead> {
     return new ResponseHead(await this.reader.through('\r\n\r\n'));
   }
 
-  /** Reads heads until a final one; a 101 is final. */
+  /** Reads heads up to the final one. A 101 is final. */
   async finalHead(): Promise<ResponseHead> {
     for (;;) {
       const head = await this.head();
@@ -156,15 +156,15 @@ export class RawConnection {
   }
 
   /**
-   * Reads one whole response, skipping interim ones.
+   * Reads one whole response, skipping informational ones.
    *
-   * @param method of its request, on which the body's presence depends
+   * @param method of its request, which determines whether there is a body
    */
   async response(method = 'GET'): Promise<Response> {
     return await this.rest(await this.finalHead(), method);
   }
 
-  /** Reads what belongs to a response whose head was read; throws as {@link body} does. */
+  /** Reads the rest of a response whose head was read. Throws like {@link body}. */
   async rest(head: ResponseHead, method = 'GET'): Promise<Response> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.body(head, method)) chunks.push(chunk);
@@ -175,7 +175,8 @@ export class RawConnection {
   /**
    * The body that follows a head (RFC 9112 section 6.3), as it arrives.
    *
-   * @throws Error when the connection ends before the body does; a body until the close that is cut by a reset has not ended
+   * @throws Error when the connection ends before the body does; a body delimited by the close is incomplete after a
+   * reset
    */
   async *body(head: ResponseHead, method = 'GET'): AsyncGenerator<Buffer> {
     this.#trailers = [];
@@ -230,7 +231,7 @@ export class RawConnection {
   }
 }
 
-/** Makes one request on a connection of its own, which it closes. */
+/** Makes one request on a new connection, and closes it. */
 export async function visit(port: number, request: Request): Promise<Response> {
   const scope = new Scope();
   try {
@@ -240,14 +241,17 @@ export async function visit(port: number, request: Request): Promise<Response> {
   }
 }
 
-/** How the other end finished: `end` for FIN, `reset` for RST or another failure, `destroyed` if this end did it. */
+/**
+ * How the other end closed the connection: `end` for FIN, `reset` for RST or another failure, `destroyed` if this end
+ * closed it.
+ */
 export type Ending = 'end' | 'reset' | 'destroyed';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
 
-/** Reads a socket by pulling; pauses it while nobody pulls. Every read has a deadline. */
+/** Reads a socket by pulling, and pauses it in between. Every read has a deadline. */
 export class SocketReader {
-  /** Settles when the other end has finished, whether or not everything was read. */
+  /** Settles when the other end has finished, even if not everything was read. */
   readonly ending: Promise<Ending>;
   readonly #socket: Socket;
   readonly #timeoutMs: number;
@@ -317,7 +321,7 @@ export class SocketReader {
     return Buffer.concat(chunks);
   }
 
-  /** Stops reading and returns the unread bytes, for whoever takes over the socket. */
+  /** Stops reading and returns the unread bytes, so that another reader can take over the socket. */
   detach(): Buffer {
     this.#socket.off('data', this.#onData);
     this.#socket.pause();

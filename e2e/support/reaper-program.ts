@@ -1,4 +1,7 @@
-/** Waits until its input ends, and with it the process that wrote it; then ends and removes what that process has left behind. */
+/**
+ * Waits until its input ends, and with it the process that wrote it. Then ends and removes what that process left
+ * behind.
+ */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -19,13 +22,13 @@ for (const directory of directories) {
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
-/** Found before any is killed: once their parent is gone, they belong to nobody. */
+/** Collected before any is killed: once their parent is gone, they cannot be found any longer. */
 function withDescendants(roots: readonly number[]): number[] {
   const children = [...parents].filter(([, parent]) => roots.includes(parent)).map(([pid]) => pid);
   return children.length === 0 ? [...roots] : [...roots, ...withDescendants(children)];
 }
 
-/** The parent of each process there is (proc(5), /proc/pid/stat). */
+/** The parent of every process (proc(5), /proc/pid/stat). */
 function readParents(): Map<number, number> {
   const found = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -33,7 +36,7 @@ function readParents(): Map<number, number> {
       const [, parent = ''] = /\) \w (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
       found.set(Number(name), Number(parent));
     } catch {
-      // It has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
   return found;
@@ -43,6 +46,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The last resort: what this process has started and created is gone after it, however it ends, even by SIGKILL. Another
- * process waits for that (reaper-program.ts); it notices by the end of its input.
+ * The last resort: removes everything that this process started and created once it is gone, even after SIGKILL. A
+ * separate process waits for that (reaper-program.ts) and notices the end of its input.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('reaper-program.ts', import.meta.url));
 
 let reaper: Socket | undefined;
 
-/** The program and those that it starts do not outlive this process. */
+/** Makes sure that the program and its descendants do not outlive this process. */
 export function reapProcess(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
@@ -18,7 +18,7 @@ export function reapProcess(child: ChildProcess): void {
   child.once('exit', () => tell(`end ${pid}`));
 }
 
-/** The directory does not outlive this process. */
+/** Makes sure that the directory does not outlive this process. */
 export function reapDirectory(path: string): void {
   tell(`directory ${path}`);
 }
@@ -35,7 +35,7 @@ function start(): Socket {
   if (!(stdin instanceof Socket)) throw new TypeError('a pipe is no socket');
   stdin.on('error', () => {});
   child.on('error', () => {});
-  // The reaper waits for this process, not the other way round.
+  // This process must not wait for the reaper.
   child.unref();
   stdin.unref();
   return stdin;

@@ -1,4 +1,4 @@
-/** A Redis server of the tests' own, on a free port; nothing outlives it. */
+/** A Redis server for tests, on a free port. Nothing outlives it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -30,7 +30,7 @@ export class RedisServer {
   readonly port: number;
   readonly #directory: string;
   #child: ChildProcess | undefined;
-  /** what {@link command} has cost */
+  /** the cost of {@link command} itself */
   #asked = { bytesIn: 0, bytesOut: 0 };
 
   private constructor(port: number, directory: string) {
@@ -75,18 +75,18 @@ export class RedisServer {
     await eventually(20_000, () => this.command('PING'));
   }
 
-  /** Ends it cleanly, so that it has everything again after {@link resume}. */
+  /** Stops it cleanly, so that it has all its data after {@link resume}. */
   async shutDown(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     const closed = once(child, 'close');
-    // It may have ended before it has closed the connection.
+    // It may exit before the connection is closed.
     await this.command('SHUTDOWN SAVE').catch(() => undefined);
     await closed;
     this.#child = undefined;
   }
 
-  /** Kills it: it has forgotten everything after {@link resume}. */
+  /** Kills it, so that it has lost all its data after {@link resume}. */
   async stop(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -102,7 +102,7 @@ export class RedisServer {
     return (await this.counters()).scripts;
   }
 
-  /** What the server has done since it started, apart from the cost of asking for it. */
+  /** What the server has done since it started, without the cost of reading the counters. */
   async counters(): Promise<RedisCounters> {
     const before = this.#asked.bytesOut;
     const text = await this.command('INFO everything');

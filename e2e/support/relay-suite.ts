@@ -6,7 +6,7 @@ import { type Environment, newApiKey, Relay, type RelayProcess, spawnRelay } fro
 import type { Response } from './raw-http.ts';
 import { type Scope, suiteScope } from './scope.ts';
 
-/** What the tests of a `describe` have in common. */
+/** Shared by the tests of a `describe`. */
 export interface RelaySuite {
   readonly scope: Scope;
   readonly relay: Relay;
@@ -14,8 +14,8 @@ export interface RelaySuite {
 }
 
 /**
- * Starts a relay before the tests of the enclosing `describe`, and ends it after them. The result exists at once, and can be
- * used once hooks run.
+ * Starts a relay before the tests of the enclosing `describe`, and stops it after them. The result is returned
+ * immediately, and can be used once hooks run.
  *
  * @param settings environment of the relay
  */
@@ -77,11 +77,11 @@ class RelayToCome implements Relay {
 }
 
 /**
- * Waits until a relay that was told to stop disconnects its visitors: until it says that it wants no new work in a response
- * that is the last one on its connection, or the listener is closed. On a busy machine that is up to a second after the
- * signal, because connections from before are accepted first.
+ * Waits until a relay that was told to stop disconnects its visitors: until a response announces that it is the last
+ * one on its connection, or the listener is closed. On a busy machine that takes up to a second after the signal,
+ * because waiting connections are accepted first.
  *
- * @param ask asks for `/readyz` on a connection of its own
+ * @param ask requests `/readyz` on a new connection
  */
 export async function draining(ask: () => Promise<Response>): Promise<void> {
   await eventually(20_000, async () => {
@@ -93,24 +93,24 @@ export async function draining(ask: () => Promise<Response>): Promise<void> {
   });
 }
 
-/* Relays that are killed while they make their database. */
+/* Relays that are killed while they create their database. */
 
-/** No start has this many statements; without a limit a mistake here would never end. */
+/** No start executes this many statements. Without a limit, a mistake here would never end. */
 const STATEMENTS_MAX = 200;
 
 /** How the relays under test are started. */
 export interface Starts<Place> {
-  /** URL of what is loaded into a relay so that it dies behind statement number `DIE_AT` */
+  /** URL of a module that makes a relay die after statement number `DIE_AT` */
   readonly killer: string;
-  /** @returns where a new database is to be */
+  /** @returns the location of a new database */
   readonly place: () => Place | Promise<Place>;
   readonly settings: (place: Place) => Environment;
-  /** @returns what is in it after a whole start, the same each time */
+  /** @returns the schema after a complete start, the same each time */
   readonly schema: (place: Place) => unknown[] | Promise<unknown[]>;
 }
 
 /**
- * Kills a first start behind each of its statements in turn, and asserts that the next start completes what it has left.
+ * Kills a first start after each of its statements in turn, and asserts that the next start completes the database.
  *
  * @returns the number of statements
  */

@@ -1,8 +1,8 @@
-/** What a suite has started and must end, whether its tests and hooks succeed or not. */
+/** Resources of a suite that must be released, whether its tests and hooks succeed or not. */
 export class Scope {
   readonly #actions: (() => unknown)[] = [];
 
-  /** Registers an action that ends something; run once, in reverse order. */
+  /** Registers a cleanup action. Actions run once, in reverse order. */
   defer(action: () => unknown): void {
     this.#actions.push(action);
   }

@@ -1,4 +1,4 @@
-/** The interface of a relay for `culvert`, as the test writes it: one tunnel, and the control socket of its client. */
+/** A relay for `culvert` whose responses the test scripts: one tunnel, and the control socket of its client. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import type { Scope } from './scope.ts';
 
 export class ScriptedRelay {
   readonly url: string;
-  /** method, path and body of what was asked for */
+  /** method, path and body of each call */
   readonly calls: string[] = [];
   readonly tunnel: Partial<Tunnel>;
   #control: WebSocket | undefined;
@@ -18,7 +18,7 @@ export class ScriptedRelay {
     this.tunnel = tunnel;
   }
 
-  /** @param tunnel what is different about the tunnel object that it returns */
+  /** @param tunnel overrides for the tunnel object that it returns */
   static async start(scope: Scope, tunnel: Partial<Tunnel>): Promise<ScriptedRelay> {
     const server = createServer();
     await once(server.listen(0, '127.0.0.1'), 'listening');

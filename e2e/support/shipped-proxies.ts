@@ -1,4 +1,4 @@
-/** nginx, HAProxy and Caddy with the files of `server/deploy`, in which only the addresses and the certificate are replaced. */
+/** nginx, HAProxy and Caddy with the files of `server/deploy`. Only the addresses and the certificate are replaced. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CertificateFiles } from './certificates.ts';
@@ -7,11 +7,11 @@ import { temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
-/** The names that the files use, and the settings that they ask of a relay. */
+/** The names in the files, and the settings that they require of a relay. */
 export const SHIPPED = {
   relayHost: 'relay.example.com',
   tunnelDomain: 'tunnels.example.com',
-  /** a domain that a user brings */
+  /** a custom domain */
   domain: 'app.example.org',
   settings: {
     CULVERT_PUBLIC_URL: 'https://relay.example.com',
@@ -23,8 +23,8 @@ export const SHIPPED = {
 /**
  * Starts a proxy in front of a relay; it accepts connections with TLS on `port`.
  *
- * @param files for all names of {@link SHIPPED}
- * @param edit what else is changed in the file; nothing unless given
+ * @param files a certificate for all names of {@link SHIPPED}
+ * @param edit further changes to the file; none by default
  * @returns `plain`: the port on which it accepts connections without TLS, to redirect them to the other
  */
 export type StartProxy = (
@@ -72,7 +72,7 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
 };
 
 /**
- * @param files without them its own authority makes certificates on demand, as others do where the file is used
+ * @param files without them, Caddy's local authority issues certificates on demand, as a public one does in production
  * @param others ports of further relays of the same cluster
  */
 export async function startCaddy(
@@ -86,7 +86,7 @@ export async function startCaddy(
   const plain = await closedPort();
   const folder = temporaryDirectory(scope);
   const file = join(folder, 'Caddyfile');
-  // Its own authority makes the certificates, and does not become one of this machine's.
+  // Caddy's local authority issues the certificates, and is not installed in this machine's trust store.
   const options = [
     'admin off',
     'skip_install_trust',
@@ -99,7 +99,7 @@ export async function startCaddy(
   const site = shipped('Caddyfile', relayPort)
     .replace('{\n\ton_demand_tls', `{\n\t${options.join('\n\t')}\n\ton_demand_tls`)
     .replace('tls {\n\t\ton_demand\n\t}', certificate)
-    // The name that test clients use for it.
+    // The name that test clients use for the relay.
     .replace('relay.example.com, ', 'relay.example.com, localhost, ');
   writeFileSync(file, edit(site));
   const relays = [relayPort, ...others].map((each) => `127.0.0.1:${each}`).join(' ');
@@ -118,7 +118,7 @@ function shipped(name: string, relayPort: number): string {
   return text.replaceAll('127.0.0.1:8080', `127.0.0.1:${relayPort}`);
 }
 
-/** Describes the same suite once for each of them. */
+/** Describes the same suite once for each proxy. */
 export function behindEachProxy(name: string, suite: (start: StartProxy) => void): void {
   for (const [proxy, start] of Object.entries(SHIPPED_PROXIES))
     describe(`${name}, behind ${proxy}`, () => suite(start));

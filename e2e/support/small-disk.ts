@@ -6,9 +6,9 @@ import { type Environment, temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * A disk of its own, of a few megabytes, in memory.
+ * Mounts a disk of a few megabytes in memory.
  *
- * @returns its folder; `undefined` if the system does not let anybody mount one
+ * @returns its folder; `undefined` if this user may not mount anything
  */
 export function smallDisk(scope: Scope): string | undefined {
   const folder = join(temporaryDirectory(scope), 'disk');
@@ -19,9 +19,9 @@ export function smallDisk(scope: Scope): string | undefined {
 }
 
 /**
- * Leaves a disk without a free block.
+ * Fills a disk to its last block.
  *
- * @returns makes room again
+ * @returns a function that frees the space again
  */
 export function fillDisk(folder: string): () => void {
   const filler = join(folder, 'filler');
@@ -29,20 +29,20 @@ export function fillDisk(folder: string): () => void {
   try {
     writeFileSync(filler, Buffer.alloc(bavail * bsize));
   } catch (error) {
-    // Somebody has written meanwhile: the disk is as full as it should be.
+    // Another program has written in the meantime: the disk is as full as it should be.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
   }
   return () => rmSync(filler);
 }
 
-/* The clock of programs; libfaketime reads it again each time. */
+/* A clock for programs that can be changed while they run. libfaketime reads it again each time. */
 
 export class ChangingClock {
-  /** The environment to start a program with; its monotonic clock stays right, as on a machine whose time is set. */
+  /** The environment to start a program with. Its monotonic clock stays right, as on a machine whose time is set. */
   readonly environment: Environment;
   readonly #file: string;
 
-  /** @param by how far it is off, in the form of libfaketime: `+1h` */
+  /** @param by the offset in the form of libfaketime: `+1h` */
   constructor(scope: Scope, by = '+0') {
     this.#file = join(temporaryDirectory(scope), 'clock');
     this.set(by);
@@ -58,7 +58,7 @@ export class ChangingClock {
   }
 
   set(by: string): void {
-    // Never empty for those who read it.
+    // Renamed into place, so that readers never see an empty file.
     writeFileSync(`${this.#file}.next`, by);
     renameSync(`${this.#file}.next`, this.#file);
   }

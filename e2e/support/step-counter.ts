@@ -1,7 +1,8 @@
 /**
- * Counts what code does instead of how long it takes, so that a busy machine changes nothing: how often each block of our
- * own code runs (V8's precise coverage), and how many bytes, characters or elements go through the built-in functions it
- * calls. Create it before loading the code it counts: code compiled before that is counted by function only.
+ * Counts what code does instead of how long it takes, so that a busy machine changes nothing: how often each block of
+ * our own code runs (V8's precise coverage), and how many bytes, characters or elements pass through the built-in
+ * functions it calls. Create it before loading the code to count: code that was compiled before is counted by function
+ * only.
  */
 import { Session } from 'node:inspector';
 
@@ -13,7 +14,7 @@ interface Coverage {
   }[];
 }
 
-/** Belongs to the code that is counted. */
+/** Matches the code that is counted. */
 const OURS = /\/(?:shared|server|desktop)\/(?!testing\/)/;
 
 type Weigh = (self: unknown, args: readonly unknown[], result: unknown) => number;
@@ -23,7 +24,7 @@ const bySelf: Weigh = (self) => lengthOf(self);
 const byResult: Weigh = (_self, _args, result) => lengthOf(result);
 const byNumber: Weigh = (_self, _args, result) => Number(result);
 const byArgument: Weigh = (_self, [argument]) => lengthOf(argument);
-/** What was looked at for a match: up to its end, or all there was. */
+/** The text examined for a match: up to its end, or all of it. */
 const byMatch: Weigh = (_self, [input, from], result) => {
   const match = result as RegExpExecArray | null | boolean;
   const end = match !== null && typeof match === 'object' ? match.index + match[0].length : lengthOf(input);

@@ -1,4 +1,4 @@
-/** A program on a pseudo-terminal (of Debian's `script`), and what its screen shows. */
+/** A program on a pseudo-terminal (Debian's `script`), and the contents of its screen. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { deferred, within } from './deadline.ts';
 import type { Scope } from './scope.ts';
@@ -6,14 +6,14 @@ import type { Scope } from './scope.ts';
 const ROWS = 24;
 const COLUMNS = 90;
 
-/** Understands what the view writes: cursor position, erasing, alternate screen; colours are ignored. */
+/** Understands the escape sequences of the view: cursor position, erasing, alternate screen. Colours are ignored. */
 class Screen {
   #lines: string[] = [];
   #row = 0;
   #rest = '';
   isAlternate = false;
   isCursorShown = true;
-  /** whether anything was written in a colour */
+  /** whether anything was written in colour */
   hasColour = false;
 
   get text(): string {
@@ -90,20 +90,20 @@ export class Terminal {
     scope.defer(() => void this.#process.kill('SIGKILL'));
   }
 
-  /** As typed on the keyboard. */
+  /** Types on the keyboard. */
   type(keys: string): void {
     this.#process.stdin.write(keys);
   }
 
-  /** Closes the window: the terminal is gone, and the kernel signals what runs on it. */
+  /** Closes the window: the terminal is gone, and the kernel signals the programs on it. */
   hangUp(): void {
     this.#process.kill('SIGKILL');
   }
 
   /**
-   * Waits until the screen shows what is expected.
+   * Waits until the screen matches.
    *
-   * @returns what it then shows
+   * @returns the contents of the screen
    */
   async shows(wanted: RegExp, ms = 60_000): Promise<string> {
     const found = deferred<string>();

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What a report says about the sources it was made from. */
+/** The state of the sources that a report was made from. */
 export interface TreeState {
   /** the date, in UTC */
   readonly date: string;
@@ -12,7 +12,7 @@ export interface TreeState {
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NOT_SOURCES = [':!*.md', ':!docs'];
 
-/** The commit that the tree is at, and whether it has changes. */
+/** The checked-out commit, and whether the tree has changes. */
 export function treeState(now: Date): TreeState {
   const isChanged = git('status', '--porcelain', '--', '.', ...NOT_SOURCES) !== '';
   const commit = git('rev-parse', '--short', 'HEAD');

@@ -1,18 +1,21 @@
-/** A program that counts the steps of all work on frames of a trunk that come together, for more and more of them, and prints them as JSON. */
+/**
+ * A program that counts the steps of handling growing numbers of trunk frames that arrive together, and prints them as
+ * JSON.
+ */
 import { StepCounter } from './step-counter.ts';
 
 /** The steps for one kind of frames. */
 export interface MeasuredFrames {
   readonly name: string;
-  /** steps for some frames, and for {@link GROWTH} times as many */
+  /** steps for a number of frames, and for {@link GROWTH} times as many */
   readonly steps: readonly number[];
 }
 
-/** How many times as many the second time. */
+/** How many times more frames the second run has. */
 const GROWTH = 4;
-/** Frames in a message; four times as many fill a read of 64 KiB. */
+/** Frames in a message. Four times as many fill a read of 64 KiB. */
 const FRAMES = 1500;
-/** Streams whose turn it is; four times as many are nearly as many as a trunk has. */
+/** Streams that are ready to send. Four times as many are nearly as many as a trunk can have. */
 const STREAMS = 900;
 
 const counter = new StepCounter();
@@ -24,7 +27,7 @@ const frames = (count: number, frame: (index: number) => Buffer): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, index) => frame(index)));
 
 interface Flood {
-  /** streams that are open before */
+  /** streams that are opened first */
   readonly streams: (count: number) => number;
   readonly count: number;
   readonly frame: (index: number) => Buffer;
@@ -57,7 +60,7 @@ const FLOODS: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** Steps for so many of the frames in one message, and for what is sent then. */
+/** Steps for this many frames in one message, and for what is sent as a result. */
 function stepsOf({ streams, count, frame, isPaused = false }: Flood, times: number): number {
   const turns = new FakeScheduler();
   const near = new TrunkEnd(turns, 'peer');
@@ -74,7 +77,7 @@ function stepsOf({ streams, count, frame, isPaused = false }: Flood, times: numb
   return steps;
 }
 
-/** Windows of a byte for uploads, of which as much leaves. */
+/** Windows of one byte for uploads, each of which releases one byte. */
 function windowSteps(times: number): number {
   const turns = new FakeScheduler();
   const near = new TrunkEnd(turns, 'this');

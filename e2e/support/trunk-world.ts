@@ -1,4 +1,4 @@
-/** Visitors of tunnels whose client has trunks, and what tests of trunks say of them. */
+/** Visitors of tunnels whose client has trunks, and assertions about them. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccountPool } from './accounts.ts';
@@ -12,12 +12,12 @@ import type { Scope } from './scope.ts';
 import type { TrunkClient, TrunkClientStream } from './spec-client/trunk.ts';
 import { HandshakeRefused } from './spec-client/websocket.ts';
 
-/** Settings of a relay that takes trunks, whatever the other relays of this run do (docs/testing.md). */
+/** Settings of a relay that accepts trunks, regardless of the other relays of this run (docs/testing.md). */
 export const WITH_TRUNKS: Environment = { CULVERT_TRUNKS: '2' };
 
 /** 'half' of 'halfdone' */
 export const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
-/** What is said of {@link HALF} where the other half never comes. */
+/** The error for {@link HALF} if the other half never arrives. */
 export const BROKEN = /^Error: the stream ended .* early$/;
 
 /** Fields of a request for a WebSocket. */
@@ -36,7 +36,7 @@ export function checksum(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Status and text of a refusal; its code has to be the documented one. */
+/** Status and text of a refusal. Its code must be the documented one. */
 export async function refusalOf(opening: Promise<unknown>): Promise<[status: number, text: string]> {
   try {
     await opening;
@@ -50,7 +50,7 @@ export async function refusalOf(opening: Promise<unknown>): Promise<[status: num
   return assert.fail('the trunk was opened');
 }
 
-/** Waits for the end of a trunk: its close code, 1006 where it broke. */
+/** Waits for the end of a trunk: its close code, 1006 if it broke. */
 export async function closeCode(trunk: TrunkClient, ms = 20_000): Promise<number> {
   return (await within(ms, 'end of the trunk', trunk.closed)).code;
 }
@@ -60,13 +60,16 @@ export async function endOf(stream: TrunkClientStream): Promise<number> {
   return await within(20_000, 'end of the stream', stream.ended);
 }
 
-/** What a stream of a client far away carries one way before the next byte makes it large (docs/protocol.md section 10.3). */
+/**
+ * Bytes that a stream of a distant client carries one way before the next byte makes it large (docs/protocol.md section
+ * 10.3).
+ */
 export const LARGE = 131_072;
 
 /**
- * Sends enough through a stream of a client far away for the relay to let it move.
+ * Sends enough through a stream of a distant client for the relay to let it move.
  *
- * @returns what was sent
+ * @returns the bytes that were sent
  */
 export async function sendUntilMove(stream: TrunkClientStream): Promise<Buffer> {
   const bytes = randomBytes(LARGE + 1);
@@ -75,7 +78,7 @@ export async function sendUntilMove(stream: TrunkClientStream): Promise<Buffer> 
   return bytes;
 }
 
-/** A visitor who has been sent half of a response. */
+/** A visitor who has received half of a response. */
 export interface Halfway {
   readonly visitor: RawConnection;
   readonly stream: TrunkClientStream;
@@ -101,7 +104,7 @@ export class TrunkWorld {
     return { client, trunk: await client.trunk() };
   }
 
-  /** The same for one that is far away, whose streams are soon large. */
+  /** Like {@link client}, but distant, so that its streams soon count as large. */
   async farClient(): Promise<{ client: ManualClient; trunk: TrunkClient }> {
     const client = await ManualClient.start(this.#scope, this.#relay, this.#pool);
     return { client, trunk: await client.trunk({ isFar: true }) };
@@ -114,7 +117,7 @@ export class TrunkWorld {
     return visitor;
   }
 
-  /** A visitor whose request has come through the trunk. */
+  /** A visitor whose request has arrived through the trunk. */
   async connect(
     client: ManualClient,
     trunk: TrunkClient,
@@ -147,19 +150,22 @@ export class TrunkWorld {
   }
 }
 
-/** Asserts that no more of what a client has sent lies in the relay: neither with the system nor with the visitor. */
+/**
+ * Asserts that at most this much of a client's data is held by the relay itself, not counting the system and the
+ * visitor.
+ */
 export function assertHeldAtMost(most: number, sent: number, { socket, reader }: RawConnection): void {
   const held = sent - onTheWay(socket).toHere - socket.readableLength - reader.buffered;
   assert.ok(held <= most, `${held} of ${sent} bytes are in the relay`);
 }
 
-/** This end of a connection. */
+/** The local end of a connection. */
 interface ThisEnd {
   readonly localPort?: number | undefined;
   readonly remotePort?: number | undefined;
 }
 
-/** Bytes of a connection of this process that are with the system, at either end. */
+/** Bytes of a connection of this process that are buffered by the system, at either end. */
 export function onTheWay({ localPort, remotePort }: ThisEnd): {
   readonly toHere: number;
   readonly fromHere: number;

@@ -1,4 +1,4 @@
-/** Chromium as somebody has it who trusts another authority: it is in his certificate store, and nothing is ignored. */
+/** Chromium on a machine whose certificate store trusts another authority. No certificate error is ignored. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * @param root the authority's certificate, PEM; entered with Debian's `certutil`
- * @param address where all names below `test` are
+ * @param root the authority's certificate, PEM; added with Debian's `certutil`
+ * @param address that all names below `test` resolve to
  */
 export async function launchTrustingBrowser(scope: Scope, root: string, address: string): Promise<Browser> {
   const home = temporaryDirectory(scope);

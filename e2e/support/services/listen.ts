@@ -31,7 +31,7 @@ export async function startHttpService(
   return Object.assign(await listen(scope, server, port), { server });
 }
 
-/** Starts a service that sends bytes of its own; half-open connections stay open. */
+/** Starts a service that sends raw bytes. Half-open connections stay open. */
 export async function startRawService(
   scope: Scope,
   onConnection: (socket: Socket) => void,
@@ -60,14 +60,20 @@ async function listen(scope: Scope, server: Server, port = 0): Promise<Service> 
   return service;
 }
 
-/** Where systems take no ports from for connections that go out; one of those could be taken before it is listened on. */
+/**
+ * A range outside the ephemeral ports of common systems, so that no outgoing connection occupies a port before it is
+ * listened on.
+ */
 const CHOSEN_PORTS = { first: 20_000, behind: 26_000 };
-/** A chosen port is reserved by the UDP port so much higher; not by its own, on which a proxy may take HTTP/3. */
+/**
+ * A port is reserved by binding the UDP port that is this much higher. A proxy may use the UDP port of the same number
+ * for HTTP/3.
+ */
 const RESERVATION_OFFSET = 6000;
 
 /**
- * A port of 127.0.0.1 on which nothing listens, and which nobody else is given: what is to listen there may not do so yet, or
- * may do so again.
+ * A port of 127.0.0.1 on which nothing listens, and which no other caller is given. Something may listen there later,
+ * or again.
  */
 export async function closedPort(): Promise<number> {
   for (;;) {
@@ -76,7 +82,7 @@ export async function closedPort(): Promise<number> {
   }
 }
 
-/** Reserves a port among all processes that ask here, for as long as this one lives. */
+/** Reserves a port among all processes that call this, as long as this process lives. */
 async function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
   return await new Promise((resolve) => {

@@ -11,7 +11,7 @@ export interface LocalConnection {
   readonly reader: SocketReader;
   /** Reads a request head, to the empty line. */
   head(): Promise<string>;
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   write(bytes: string): void;
 }
 
@@ -49,7 +49,7 @@ export async function startScriptedService(scope: Scope): Promise<ScriptedServic
  * Starts a service that responds with the same bytes to every request.
  *
  * @param options `keepsOpen`: it responds to every request of a connection; otherwise it ends each connection after the
- *   first
+ * first
  */
 export async function startFixedResponse(
   scope: Scope,
@@ -82,10 +82,10 @@ const RESPONSES: Record<string, (seen: string) => readonly [head: string, conten
   ],
   empty: (seen) => [head('X: y', seen, '204 No Content'), ''],
   unchanged: (seen) => [head('X: y', seen, '304 Not Modified'), ''],
-  // What follows belongs to no request.
+  // The additional bytes belong to no request.
   more: (seen) => [head(`Content-Length: ${seen.length}`, seen), seen + withLength('/nobody').join('')],
   ntlm: (seen) => [head(`WWW-Authenticate: NTLM\r\nContent-Length: ${seen.length}`, seen), seen],
-  // These end with their connection.
+  // These responses end with their connection.
   close: (seen) => [head('Connection: close', seen), seen],
   old: (seen) => [head('X: y', seen, '200 OK', '1.0'), seen],
 };
@@ -100,17 +100,17 @@ function withLength(seen: string): readonly [string, string] {
   return [head(`Content-Length: ${seen.length}`, seen), seen];
 }
 
-/** A service, and what it has counted on its connections. */
+/** A service that counts what happens on its connections. */
 export interface FickleService extends Service {
-  /** requests that came over a connection on which another visitor's had come before */
+  /** requests on a connection that had carried another visitor's request */
   shared: number;
-  /** of them, those after or with a login, which may apply to the whole connection */
+  /** the subset of `shared` after or with a login, which may apply to the whole connection */
   mixed: number;
 }
 
 /**
- * Starts a service that responds in every way there is, and closes connections at any moment between two requests: soon
- * after a response, with a 408 or without, and instead of responding to the next request.
+ * Starts a service that responds in every possible way, and closes connections at any moment between two requests: soon
+ * after a response, with or without a 408, and instead of responding to the next request.
  */
 export async function startFickleService(scope: Scope): Promise<FickleService> {
   const random = new Random(1);
@@ -156,8 +156,8 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
         socket.end(sent);
         return;
       }
-      // Bytes that belong to no request come together with the end of the response: any later, they may be taken for the next
-      // response, which can happen without a tunnel, too.
+      // Bytes that belong to no request are sent together with the end of the response. If sent later, they may be
+      // taken for the next response, which can also happen without a tunnel.
       const own = kind === 'more' ? first.length + path.length : sent.length;
       const isCut = !(kind === 'more' && (stays || method === 'HEAD')) && random.below(3) === 0;
       const cut = isCut ? 1 + random.below(own - 1) : sent.length;
@@ -166,7 +166,7 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
       const next = random.below(8);
       if (next === 0) leaves = true;
       if (next === 1) leaving = setTimeout(() => socket.end(), random.below(4));
-      // A visitor who stays would take it for the response to its next request, which can happen without a tunnel, too.
+      // A visitor who stays would take it for the response to its next request, which can also happen without a tunnel.
       if (next === 2 && !stays) {
         const timedOut = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
         leaving = setTimeout(() => socket.end(timedOut), 1 + random.below(4));

@@ -9,8 +9,9 @@ import { type Closed, WebSocketClient } from './websocket.ts';
 const RETRY_MS = 500;
 
 /**
- * A tunnel client written from the interface specification alone. It creates a tunnel, holds its control socket, and carries
- * every announced connection to the local port. It knows nothing that is optional: no close code, no event, no header.
+ * A tunnel client written from the protocol specification alone. It creates a tunnel, holds its control socket, and
+ * carries every announced connection to the local port. It implements nothing optional: no close code, no event, no
+ * header.
  */
 export class SpecClient {
   readonly tunnel: Tunnel;
@@ -82,7 +83,7 @@ export class SpecClient {
     try {
       bridge(await openData(this.#scope, this.#relay, id), this.tunnel.local_port);
     } catch {
-      // The visitor has left; there is nobody to tell.
+      // The visitor has left, so nobody needs an answer.
     }
   }
 }
@@ -105,7 +106,7 @@ export class ControlSocket {
   /** `performance.now()` of each ping. */
   readonly pings: number[] = [];
   #onMessage: ((message: ConnectionMessage) => void) | undefined;
-  /** those that came while nobody wanted them */
+  /** messages received while there was no listener */
   readonly #unheard: ConnectionMessage[] = [];
 
   private constructor(socket: WebSocketClient) {
@@ -126,7 +127,7 @@ export class ControlSocket {
     });
   }
 
-  /** Who hears each message; the first one hears those that came before, too. */
+  /** Receives each message. The first listener also gets the messages that arrived before. */
   set onMessage(listener: (message: ConnectionMessage) => void) {
     this.#onMessage = listener;
     for (const message of this.#unheard.splice(0)) listener(message);
@@ -164,8 +165,8 @@ export async function openData(scope: Scope, relay: RelayAddress, id: string): P
 }
 
 /**
- * Pipes a data WebSocket and a TCP connection to the local port to each other, with backpressure; when either side
- * closes, the other is closed too (docs/protocol.md section 6.3).
+ * Pipes a data WebSocket and a TCP connection to the local port to each other, with backpressure. When either side
+ * closes, the other is closed as well (docs/protocol.md section 6.3).
  */
 export function bridge(data: WebSocketClient, localPort: number): void {
   const local = connect({ port: localPort, host: '127.0.0.1', noDelay: true });
@@ -178,7 +179,7 @@ export function bridge(data: WebSocketClient, localPort: number): void {
     data.close(1000);
   });
   local.on('error', () => {
-    // A failure is not the end of a stream: the connection is cut, so that nobody takes it for one.
+    // A failure is not the end of a stream: the connection is cut, so that it does not look complete.
     if (!ended) data.drop();
   });
   local.on('drain', () => data.resume());

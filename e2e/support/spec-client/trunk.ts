@@ -18,7 +18,7 @@ export interface TrunkFrame {
   readonly value: number;
 }
 
-/** The bytes of a frame; whether it is allowed is not asked. */
+/** Encodes a frame without checking whether it is allowed. */
 export function trunkFrame(
   kind: number,
   stream: number,
@@ -33,41 +33,41 @@ export function trunkFrame(
 }
 
 /**
- * How the relay ended a stream: 1000 for `END`, else the code of its `ABORT`; 1006 where the trunk ended before. Where the
- * stream has moved, how its data socket ended.
+ * How the relay ended a stream: 1000 for `END`, otherwise the code of its `ABORT`; 1006 if the trunk ended first. If
+ * the stream has moved, how its data socket ended.
  */
 type StreamEnd = number;
 
-/** One visitor's connection; it stays on its trunk unless the test moves it. */
+/** One visitor's connection. It stays on its trunk unless the test moves it. */
 export class TrunkClientStream {
   readonly id: number;
   readonly ended: Promise<StreamEnd>;
-  /** Whether the relay is let go on as bytes come; at first what the trunk says. */
+  /** Whether the relay is granted more bytes as bytes arrive; initially the setting of the trunk. */
   grants: boolean;
-  /** bytes that the relay has let this side send, with those it may from the start */
+  /** bytes that the relay has allowed this side to send, including the initial window */
   granted = WINDOW;
-  /** bytes of this side that have left on the trunk */
+  /** bytes that this side has sent on the trunk */
   sent = 0;
-  /** the id of the data socket on which the stream may go on, once the relay has given it */
+  /** the id of the data socket to which the stream may move, once the relay has sent it */
   connectionId: string | undefined;
-  /** Whether the relay has sent all that it will on the trunk, and goes on over the data socket. */
+  /** Whether the relay has sent its last byte on the trunk, and continues on the data socket. */
   relayHasMoved = false;
   readonly #trunk: TrunkClient;
   readonly #settle: (end: StreamEnd) => void;
   #pieces: Buffer[] = [];
   #received = 0;
-  /** bytes that came on the trunk, and how many of them the relay was let send since */
+  /** bytes that arrived on the trunk, and how many of them the relay was granted since */
   #carried = 0;
   #regranted = 0;
   #queue: Buffer = Buffer.alloc(0);
-  /** the frame that follows the queue, the last on the trunk but for windows */
+  /** the frame that follows the queue, the last one on the trunk except for windows */
   #last: { readonly kind: number; readonly value: number } | undefined;
   #hasSentLast = false;
   #relayHasEnded = false;
   #data: WebSocketClient | undefined;
-  /** Whether what is sent goes through the data socket. */
+  /** Whether data is sent through the data socket. */
   #isMoving = false;
-  /** what came through the data socket before the relay's `MOVED` */
+  /** data that arrived on the data socket before the relay's `MOVED` */
   #early: Buffer[] = [];
 
   constructor(trunk: TrunkClient, id: number) {
@@ -79,14 +79,14 @@ export class TrunkClientStream {
     this.#settle = ended.resolve;
   }
 
-  /** Everything that came. */
+  /** Everything received. */
   get received(): Buffer {
     const all = Buffer.concat(this.#pieces);
     this.#pieces = [all];
     return all;
   }
 
-  /** Waits until that many bytes have come in all. */
+  /** Waits until this many bytes have been received in total. */
   async receivedBytes(count: number, ms = 60_000): Promise<Buffer> {
     await eventually(ms, () => {
       if (this.#received < count) throw new Error(`received ${this.#received} of ${count} bytes`);
@@ -103,7 +103,7 @@ export class TrunkClientStream {
     });
   }
 
-  /** Waits until the relay lets the stream move, and returns the id of its data socket. */
+  /** Waits until the relay allows the stream to move, and returns the id of its data socket. */
   async mayMove(ms = 20_000): Promise<string> {
     return await eventually(ms, () => {
       if (this.connectionId === undefined) throw new Error('the relay does not let the stream move');
@@ -111,14 +111,14 @@ export class TrunkClientStream {
     });
   }
 
-  /** Waits until the relay goes on over the data socket. */
+  /** Waits until the relay continues on the data socket. */
   async relayMoved(ms = 20_000): Promise<void> {
     await eventually(ms, () => {
       if (!this.relayHasMoved) throw new Error('the relay stays on the trunk');
     });
   }
 
-  /** Sends bytes: as the relay lets, or once the stream has moved, through the data socket. */
+  /** Sends bytes: within the relay's window, or through the data socket once the stream has moved. */
   send(bytes: string | Buffer): void {
     const added = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
     if (this.#isMoving) return void this.#data?.send(added);
@@ -126,19 +126,19 @@ export class TrunkClientStream {
     this.#flush();
   }
 
-  /** Lets the relay send so many more bytes. */
+  /** Grants the relay this many more bytes. */
   grant(bytes: number): void {
     this.#regranted += bytes;
     this.#trunk.send(Kind.window, this.id, bytes);
   }
 
-  /** The same in as many frames, all in one message. */
+  /** Grants one byte per frame, with all frames in one message. */
   grantByteByByte(bytes: number): void {
     this.#regranted += bytes;
     this.#trunk.socket.send(Buffer.concat(Array<Buffer>(bytes).fill(trunkFrame(Kind.window, this.id, 1))));
   }
 
-  /** Hears what comes through the stream's data socket, and ends as that does. */
+  /** Receives the data of the stream's data socket, and ends when that ends. */
   join(data: WebSocketClient): void {
     this.#data = data;
     data.attach({
@@ -150,25 +150,25 @@ export class TrunkClientStream {
     void data.closed.then(({ code }) => this.#settle(code));
   }
 
-  /** Goes on over the data socket that was joined, behind what was sent. */
+  /** Continues on the joined data socket, after the queued bytes. */
   move(): void {
     this.#isMoving = true;
     this.#finish(Kind.moved, 0);
   }
 
-  /** Ends the stream behind what was sent. */
+  /** Ends the stream after the queued bytes. */
   end(): void {
     if (this.#isMoving) this.#data?.close(1000);
     else this.#finish(Kind.end, 0);
   }
 
-  /** Breaks the stream off, behind what was sent. */
+  /** Aborts the stream after the queued bytes. */
   abort(code: number): void {
     if (this.#isMoving) this.#data?.close(code);
     else this.#finish(Kind.abort, code);
   }
 
-  /** @throws Error for what the relay must not send */
+  /** @throws Error for a frame that the relay must not send */
   take({ kind, value }: TrunkFrame): void {
     if (this.#relayHasEnded) throw new Error(`a frame of stream ${this.id} behind its end`);
     if (this.relayHasMoved && kind !== Kind.window)
@@ -210,7 +210,7 @@ export class TrunkClientStream {
     this.connectionId = connectionId;
   }
 
-  /** The trunk has ended, while the stream needs it. */
+  /** Called when the trunk has ended while the stream still needs it. */
   lost(): void {
     this.#data?.drop();
     this.#settle(1006);
@@ -258,33 +258,36 @@ export class TrunkClientStream {
 }
 
 export interface TrunkClientOptions {
-  /** Whether it leaves the first ping unanswered: so the relay takes it for far away (docs/protocol.md section 10.3). */
+  /**
+   * Whether it leaves the first ping unanswered, which makes the relay consider it far away (docs/protocol.md section
+   * 10.3).
+   */
   readonly isFar?: boolean;
 }
 
 /**
- * A trunk as docs/protocol.md section 10 has it, written from that alone. Whatever the relay sends that it must not ends the
- * connection, and is the `violation` of the socket.
+ * A trunk, written from docs/protocol.md section 10 alone. Anything that the relay must not send ends the connection,
+ * and becomes the `violation` of the socket.
  */
 export class TrunkClient {
   readonly socket: WebSocketClient;
   /** Headers of the relay's frames, in their order. */
   readonly frames: TrunkFrame[] = [];
-  /** How many pings have come. */
+  /** How many pings have been received. */
   pings = 0;
-  /** Whether the relay is let go on, for streams that come from now on. */
+  /** Whether the relay is granted more bytes, for streams that start from now on. */
   grants = true;
-  /** Whether the relay's ends are answered. */
+  /** Whether to answer when the relay ends a stream. */
   answersEnds = true;
-  /** those that are not gone for both sides */
+  /** streams that have not ended for both sides */
   readonly #streams = new Map<number, TrunkClientStream>();
-  /** those that nobody has accepted */
+  /** streams that nobody has accepted */
   readonly #come: TrunkClientStream[] = [];
   #pending: Buffer = Buffer.alloc(0);
-  /** the stream whose bytes come, and how many are to come */
+  /** the stream whose bytes are being received, and how many are missing */
   #reading: TrunkClientStream | undefined;
   #missing = 0;
-  /** what has come of the id in a MOVE frame; `undefined` in a DATA frame */
+  /** the part of the id received in a MOVE frame; `undefined` in a DATA frame */
   #connectionId: string | undefined;
   #lastId = 0;
 
@@ -332,7 +335,7 @@ export class TrunkClient {
     return this.socket.closed;
   }
 
-  /** How many visitors have come and were not accepted. */
+  /** How many visitors have arrived and were not accepted. */
   get waiting(): number {
     return this.#come.length;
   }
@@ -346,14 +349,14 @@ export class TrunkClient {
     });
   }
 
-  /** Sends a frame as it is. */
+  /** Sends a frame unchanged. */
   send(kind: number, stream: number, value: number, payload?: Buffer): void {
     const sender = kind === Kind.data ? this.#streams.get(stream) : undefined;
     if (sender !== undefined) sender.sent += value;
     this.socket.send(trunkFrame(kind, stream, value, payload));
   }
 
-  /** Both sides have ended the stream. */
+  /** Called when both sides have ended the stream. */
   forget(stream: TrunkClientStream): void {
     this.#streams.delete(stream.id);
   }

@@ -24,29 +24,29 @@ export interface WebSocketTarget {
   readonly headers?: readonly Field[];
 }
 
-/** How a WebSocket ended: the code of the other end's Close frame, 1005 for one without, 1006 when none came. */
+/** How a WebSocket ended: the code of the other end's Close frame, 1005 if it had none, 1006 without a Close frame. */
 export interface Closed {
   readonly code: number;
   readonly reason: string;
 }
 
-/** Receives what arrives; a data message comes in pieces, the last one with `last`. */
+/** Receives what arrives. A data message arrives in pieces, the last one with `last`. */
 export interface WebSocketHandler {
   data(bytes: Buffer, kind: 'text' | 'binary', last: boolean): void;
   drain?(): void;
   ping?(): void;
 }
 
-/** ms to wait for the other end's half of a close; it may have a slow reader to serve first. */
+/** ms to wait for the other end's half of a close. It may have a slow reader to serve first. */
 const CLOSE_TIMEOUT_MS = 10_000;
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** A WebSocket client (RFC 6455) on a bare TCP connection, without extensions. */
 export class WebSocketClient {
   readonly closed: Promise<Closed>;
-  /** What the server did against RFC 6455, if anything. */
+  /** The first violation of RFC 6455 by the server. */
   violation: Error | undefined;
-  /** While true, pings are answered. */
+  /** Whether pings are answered. */
   answersPings = true;
   readonly #socket: Socket;
   readonly #parser = new FrameParser();
@@ -108,7 +108,7 @@ export class WebSocketClient {
     return this.#socket.remotePort;
   }
 
-  /** Bytes of messages, headers included, that are not with the system. */
+  /** Bytes of messages, including headers, that have not been handed to the system. */
   get unsent(): number {
     return this.#socket.writableLength;
   }
@@ -145,12 +145,14 @@ export class WebSocketClient {
     this.#socket.resume();
   }
 
-  /** Sends a Close frame after everything else; the TCP connection ends when the other end has agreed, or after 10 s. */
+  /**
+   * Sends a Close frame after everything else. The TCP connection ends when the other end has agreed, or after 10 s.
+   */
   close(code = 1000): void {
     if (!this.sendClose(code)) return;
     const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
     this.#socket.once('close', () => clearTimeout(timer));
-    // What still arrives is not needed, but it must be read to see the other end's Close frame.
+    // What still arrives is not needed, but must be read to see the other end's Close frame.
     this.#socket.resume();
   }
 
@@ -217,7 +219,7 @@ export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 
 export interface FrameOptions {
   readonly opcode: number;
-  /** Last frame of its message; true unless told otherwise. */
+  /** Last frame of its message; true by default. */
   readonly final?: boolean;
   /** Clients must mask; false only to see how the server reacts. */
   readonly masked?: boolean;
@@ -239,7 +241,7 @@ export function encodeFrame(payload: Buffer, options: FrameOptions): [head: Buff
   return [head, mask(payload, key)];
 }
 
-/** Masks a copy of the payload, by words of 32 bits because downloads of a GiB go through here. */
+/** Masks a copy of the payload, by words of 32 bits because downloads of 1 GiB pass through here. */
 function mask(payload: Buffer, key: Buffer): Buffer {
   const words = new Uint32Array(Math.ceil(payload.length / 4));
   const bytes = Buffer.from(words.buffer);
@@ -249,7 +251,7 @@ function mask(payload: Buffer, key: Buffer): Buffer {
   return bytes.subarray(0, payload.length);
 }
 
-/** A piece of a frame as it arrived; `last` when the frame is complete with it. */
+/** A piece of a frame as it arrived; `last` when it completes the frame. */
 export interface FramePiece {
   readonly opcode: number;
   /** Last frame of its message. */
@@ -258,7 +260,7 @@ export interface FramePiece {
   readonly last: boolean;
 }
 
-/** Parses a server's frames; control frames come whole, data in the pieces in which it arrives. */
+/** Parses a server's frames. Control frames are returned whole, data in the pieces in which it arrives. */
 export class FrameParser {
   #pending: Buffer = Buffer.alloc(0);
   #frame: { opcode: number; final: boolean; missing: number } | undefined;
