@@ -8,19 +8,19 @@ import { suiteScope } from '../support/scope.ts';
 const BACKUPS = 3;
 const WRITERS = 3;
 
-/** What a relay has acknowledged about the tunnels of an account. */
+/** A relay's acknowledgements about the tunnels of an account. */
 interface Acknowledged {
   readonly account: TestAccount;
-  /** ends by id */
+  /** expiry times by id */
   readonly open: Map<string, string>;
   readonly closed: Set<string>;
 }
 
-describe('culvert-relay backup beside a relay that serves', function () {
+describe('culvert-relay backup while the relay serves', function () {
   this.timeout(300_000);
   const scope = suiteScope();
 
-  it(`has all that was acknowledged before it began, ${BACKUPS} times under writes`, async () => {
+  it(`contains all that was acknowledged before it began, ${BACKUPS} times under writes`, async () => {
     const relay = await RelayProgram.start(scope);
     const load = new Load(relay);
     const folder = temporaryDirectory(scope);
@@ -44,9 +44,9 @@ describe('culvert-relay backup beside a relay that serves', function () {
   });
 });
 
-/** Makes accounts; creates, extends and closes their tunnels, as fast as it can. */
+/** Creates accounts, and creates, extends and closes their tunnels as fast as it can. */
 class Load {
-  /** writes that were acknowledged */
+  /** acknowledged writes */
   written = 0;
   readonly #relay: RelayProgram;
   readonly #accounts: Acknowledged[] = [];
@@ -60,13 +60,13 @@ class Load {
     this.#writers.catch(() => {});
   }
 
-  /** Fulfilled when much more was written than before. */
+  /** Resolves when many more writes have been acknowledged. */
   async goOn(): Promise<void> {
     const enough = this.written + 50 * WRITERS;
     await eventually(60_000, () => assert.ok(this.written >= enough, `${this.written} writes`));
   }
 
-  /** All that was acknowledged so far. */
+  /** All acknowledgements so far. */
   acknowledged(): Acknowledged[] {
     return this.#accounts.map(({ account, open, closed }) => ({
       account,
@@ -75,12 +75,12 @@ class Load {
     }));
   }
 
-  /** Whether it was never asked to close a tunnel. */
+  /** Whether its close was never requested. */
   isOpen(id: string): boolean {
     return this.#accounts.some(({ open }) => open.has(id));
   }
 
-  /** @throws what went wrong with a write */
+  /** @throws the error of a failed write */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#writers;
@@ -119,7 +119,7 @@ class Load {
   }
 }
 
-/** A tunnel that was closed later may have been when the copy was made. */
+/** A tunnel that was closed later may already be closed in the copy. */
 async function assertFound({ account, open, closed }: Acknowledged, load: Load): Promise<void> {
   const found = new Map((await account.api.list()).map(({ id, expires_at }) => [id, expires_at]));
   for (const [id, expiresAt] of open) {

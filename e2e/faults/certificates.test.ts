@@ -22,7 +22,7 @@ function start(scope: Scope, pebble: Pebble, settings: Environment = {}): Promis
   });
 }
 
-/** Waits until a host is served with a certificate of the authority as it is now. */
+/** Waits until a host is served with a certificate of the authority's current root. */
 async function certified(pebble: Pebble, host = OWN): Promise<void> {
   const root = await pebble.root();
   await eventually(120_000, async () => {
@@ -32,7 +32,7 @@ async function certified(pebble: Pebble, host = OWN): Promise<void> {
   });
 }
 
-/** @returns asks for the names of the certificates that would be there after a restart */
+/** @returns a function that reads the names of the certificates that a restart would find */
 async function storedBy(scope: Scope, relay: RelayProgram): Promise<() => Promise<unknown[]>> {
   const database = await openRelayDatabase(scope, relay);
   return async () => {
@@ -41,7 +41,7 @@ async function storedBy(scope: Scope, relay: RelayProgram): Promise<() => Promis
   };
 }
 
-/** Visitors of a host who all come for nothing. */
+/** Several visitors of a host that has no certificate, all refused. */
 async function refused(pebble: Pebble, host: string): Promise<void> {
   const root = await pebble.root();
   for (let visitor = 0; visitor < 20; visitor += 1)
@@ -52,26 +52,26 @@ describe('certificates', function () {
   this.timeout(300_000);
   const scope = testScope();
 
-  it('are ordered and renewed with another account where the authority has forgotten everything', async () => {
+  it('are ordered and renewed with a new account if the authority has forgotten everything', async () => {
     const pebble = await Pebble.start(scope, { validity: 60 });
     const relay = await start(scope, pebble);
     await certified(pebble);
     await pebble.restart();
-    // What it signs with is new, too: this is one that was renewed.
+    // The authority's signing key is also new: this is a renewed certificate.
     await certified(pebble);
     await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', await pebble.root());
     await certified(pebble, WEB);
     assert.ok(pebble.lines.some((line) => line.includes('There are now 1 accounts in memory')));
   });
 
-  it('are not ordered again and again by a relay that is a day ahead, and come when its clock is right', async () => {
+  it('are not ordered repeatedly by a relay whose clock is a day ahead, and arrive when its clock is right', async () => {
     const pebble = await Pebble.start(scope, { validity: 3600 });
     const clock = new ChangingClock(scope, '+1d');
     const relay = await start(scope, pebble, clock.environment);
     await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
     await refused(pebble, OWN);
     assert.equal(pebble.orders, 1);
-    // The looks at what is to be ordered find nothing to do until these 3 minutes are over.
+    // Checks for due orders find nothing to do until these 3 minutes are over.
     clock.set('+86600');
     await eventually(60_000, () => assert.equal(pebble.orders, 2));
     await eventually(60_000, () => assert.equal(relay.child.output.match(ISSUED)?.length, 2));
@@ -80,11 +80,11 @@ describe('certificates', function () {
     await refused(pebble, OWN);
     clock.set('+0');
     await certified(pebble);
-    // One more, unless the relay still has the last one, which is good now.
+    // One more, unless the relay still has the last one, which is now valid.
     assert.ok(pebble.orders <= 3, `${pebble.orders} orders`);
   });
 
-  it('are used by a relay that is a day behind, which says so', async () => {
+  it('are used by a relay whose clock is a day behind, with a warning in its log', async () => {
     const authority = new Authority(scope, new ChangingClock(scope, '-36h').environment);
     const pebble = await Pebble.start(scope, { authority });
     const relay = await start(scope, pebble, new ChangingClock(scope, '-1d').environment);
@@ -95,7 +95,7 @@ describe('certificates', function () {
     await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
   });
 
-  it('come to a relay that is so far behind that it trusts no authority, when its clock is right', async () => {
+  it('reach a relay whose clock is so far behind that it trusts no authority, once its clock is right', async () => {
     const pebble = await Pebble.start(scope);
     const clock = new ChangingClock(scope, '-1d');
     const relay = await start(scope, pebble, clock.environment);
@@ -109,7 +109,7 @@ describe('certificates', function () {
 
   it('are used while the disk is full, stored once it is not, and not ordered again', async function () {
     const disk = smallDisk(scope);
-    // Only root may mount; elsewhere this is not tested.
+    // Only root may mount. Without root this is not tested.
     if (disk === undefined) return this.skip();
     const pebble = await Pebble.start(scope, { nonceReject: 30 });
     const authority = await FaultyAuthority.start(scope, pebble);
@@ -120,7 +120,7 @@ describe('certificates', function () {
     await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', root);
     let empty: (() => void) | undefined;
     authority.before = (path) => {
-      // Asked for once more where the authority refuses a nonce.
+      // Requested again if the authority refuses a nonce.
       if (path.startsWith('/certZ/')) empty ??= fillDisk(disk);
     };
     await certified(pebble, WEB);

@@ -7,18 +7,18 @@ import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
 const LATENCY_MS = 50;
-/** ms in which what is held up would have come many times over */
+/** ms within which a response that is held up would otherwise have arrived many times over */
 const HELD_MS = 1000;
 
 async function ask(visitor: RawConnection, target: string): Promise<string> {
   return readEcho(await visitor.request({ host: 'a', target })).url;
 }
 
-/** What the other tests here rely on. */
-describe('the network of these tests', () => {
+/** The faults that the other tests here rely on. */
+describe('the simulated network', () => {
   const scope = suiteScope();
 
-  /** Two visitors of one service, and their connections on the way. */
+  /** Two visitors of one service, and their connections through the proxy. */
   async function start() {
     const service = await startEchoService(scope);
     const network = await FaultProxy.start(scope, service.port);
@@ -32,7 +32,7 @@ describe('the network of these tests', () => {
     return { network, one: await join('/one'), other: await join('/other') };
   }
 
-  it('holds up one connection alone, of which nothing is lost', async () => {
+  it('holds up a single connection without losing anything', async () => {
     const { one, other } = await start();
     one[1].stall();
     const held = ask(one[0], '/held');
@@ -42,7 +42,7 @@ describe('the network of these tests', () => {
     assert.equal(await held, '/held');
   });
 
-  it('swallows what one connection carries, without a sign', async () => {
+  it('silently swallows what one connection carries', async () => {
     const { network, one, other } = await start();
     one[1].swallow();
     await one[0].write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -59,7 +59,7 @@ describe('the network of these tests', () => {
     await eventually(20_000, () => assert.equal(network.connections, 1));
   });
 
-  it('counts what it has delivered of a connection', async () => {
+  it('counts the delivered bytes of a connection', async () => {
     const { one } = await start();
     const before = [one[1].deliveredToRelay, one[1].deliveredToClient] as const;
     await ask(one[0], '/again');
@@ -67,7 +67,7 @@ describe('the network of these tests', () => {
     assert.ok(one[1].deliveredToClient > before[1]);
   });
 
-  it('lets what was lost and all that is behind it come a round trip later', async () => {
+  it('delays lost bytes and all that follow by a round trip', async () => {
     const { network, one } = await start();
     network.shape.latencyMs = LATENCY_MS;
     const visit = async (): Promise<number> => {

@@ -4,14 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Measured } from '../support/head-steps.ts';
 
-/** Four times the input may take a little more than four times the steps: buffers double, and not at the same places. */
+/**
+ * Four times the input may take slightly more than four times the steps, because buffers double at different points.
+ */
 const GROWTH_MAX = 5;
 
-/** A program of its own, because code that mocha has loaded cannot be counted any more. */
+/** A separate program, because code that mocha has loaded can no longer be counted. */
 const PROGRAM = fileURLToPath(new URL('../support/head-steps.ts', import.meta.url));
 
-describe('the work for heads and for the framing of bodies', () => {
-  it('grows no faster than its input, byte by byte and in one piece', async () => {
+describe('the work for parsing heads and framing bodies', () => {
+  it('grows linearly with the input, byte by byte and in one piece', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM]);
     const measured = JSON.parse(stdout) as Measured[];
     assert.ok(measured.length > 100);

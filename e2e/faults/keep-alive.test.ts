@@ -41,7 +41,7 @@ class Visitor {
   }
 }
 
-/** Makes a number of visitors do `count` things in all, each one after the other. */
+/** Makes the visitors do `count` things in total, each visitor one after the other. */
 async function share(
   scope: Scope,
   port: number,
@@ -74,7 +74,7 @@ for (const proxied of [false, true]) {
       port = proxied ? (await startPoolingProxy(scope, relay.port)).port : relay.port;
     });
 
-    it(`${PAIRS} pairs of requests, to two tunnels in turn, each reach their own`, async () => {
+    it(`${PAIRS} pairs of requests, alternating between two tunnels, each reach their own`, async () => {
       const hosts: string[] = [];
       for (const name of ['a', 'b']) {
         const service = await startHttpService(scope, ({ url }, response) => {
@@ -90,14 +90,14 @@ for (const proxied of [false, true]) {
       });
     });
 
-    it(`${RACES} requests to a service that closes what it promised to keep all get a response`, async () => {
+    it(`${RACES} requests to a service that closes connections it promised to keep all get a response`, async () => {
       const service = await startRawService(scope, (socket) => {
         let taken = 0;
         socket.on('data', (bytes: Buffer) => {
           if (!bytes.includes('\r\n\r\n')) return;
           taken += 1;
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-          // At once, and at the moment at which the next request is likely to come.
+          // Immediately, and at the moment when the next request is likely to arrive.
           if (taken % 2 === 0) setImmediate(() => socket.end());
           else setTimeout(() => socket.end(), service.accepted % 6);
         });

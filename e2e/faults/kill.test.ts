@@ -12,7 +12,7 @@ import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
 const KILLS = 20;
-/** creates and closes that are acknowledged before each kill, with more of them under way */
+/** creates and closes that are acknowledged before each kill, with more in progress */
 const ACKNOWLEDGED = 1000;
 const ACCOUNTS = 240;
 const AT_ONCE = 16;
@@ -60,9 +60,9 @@ describe('a relay that is killed', () => {
       const load = new Load(relay.port, 100, 10, () => ({ host }));
       load.onResponse = () => answered.push(performance.now());
       await eventually(60_000, () => assert.ok(answered.length >= ANSWERED));
-      // What comes now may be lost. Not a multiple of the second in which counters are stored.
+      // Later requests may be lost. Not a multiple of the second at which counters are stored.
       await delay(1300 + kill * 370);
-      // On a busy machine that takes longer.
+      // A busy machine takes longer.
       let killedAt = 0;
       let due = 0;
       await eventually(60_000, () => {
@@ -83,7 +83,7 @@ describe('a relay that is killed', () => {
   });
 });
 
-/** Kills the relay once enough was acknowledged, at a moment that differs from time to time. */
+/** Kills the relay once enough was acknowledged, at a moment that varies. */
 async function killDuring(relay: Relay, ledgers: readonly Ledger[], turn: number): Promise<number> {
   let acknowledged = 0;
   const onAcknowledged = (): void => {
@@ -97,7 +97,7 @@ async function killDuring(relay: Relay, ledgers: readonly Ledger[], turn: number
         try {
           await ledger.work(onAcknowledged);
         } catch (error) {
-          // The relay is gone, and so is the response.
+          // The relay died before it responded.
           assert.match(String(error), /ECONN|EPIPE|ended|before|no bytes/i);
           return;
         }

@@ -15,7 +15,7 @@ import { type Fronts, startFronts, straight } from '../torture/tools/fronts.ts';
 
 const WAVES = 10;
 const VISITORS = 100;
-/** More than the system takes for a service that reads nothing, less than it takes for that and a data socket. */
+/** More than the kernel buffers for a service that reads nothing, less than it buffers together with a data socket. */
 const BLOCKED_BYTES = 5_500_000;
 
 describe('visitors that leave in the middle of a response', () => {
@@ -24,7 +24,7 @@ describe('visitors that leave in the middle of a response', () => {
   it(`${WAVES * VISITORS} of them leave nothing behind`, async () => {
     const relay = await Relay.start(scope);
     const service = await startRawService(scope, (socket) => {
-      // Not before the request has come: the client connects only once it has one.
+      // Not before the request has arrived: the client connects only once it has one.
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nand so on');
         const ticking = setInterval(() => socket.write('and on'), 100);
@@ -55,7 +55,7 @@ describe('visitors that leave in the middle of a response', () => {
       assertWithin(ms, 1000);
     }
 
-    // A first wave, because a client may keep some connections ready once there is traffic.
+    // Not counted, because a client may keep connections ready once there is traffic.
     await wave();
     const sockets = (): number[] => [relay.child.pid, culvert.child.pid].map(socketsOf);
     const base = await eventually(20_000, () => {
@@ -93,10 +93,10 @@ describe('visitors that close the connection while they wait', () => {
       }
     });
 
-  it('leave nothing behind when the service takes nothing of their requests', async () => {
+  it('leave nothing behind if the service reads nothing of their requests', async () => {
     const scope = new Scope();
     try {
-      // Where they share trunks, there is no size at which the client waits for the service and the relay for nobody.
+      // On shared trunks, no size makes the client wait for the service without making the relay wait as well.
       const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: '0' });
       const service = await startRawService(scope, (socket) => socket.pause());
       const { key } = await createAccount(relay, { plan: 'team' });
@@ -117,7 +117,7 @@ describe('visitors that close the connection while they wait', () => {
     }
   });
 
-  it('leave nothing behind before they have a WebSocket', async () => {
+  it('leave nothing behind before a WebSocket is accepted', async () => {
     const scope = new Scope();
     try {
       const upgrade = [
@@ -130,7 +130,7 @@ describe('visitors that close the connection while they wait', () => {
     }
   });
 
-  it('leave nothing behind when they came through a proxy as shipped', async () => {
+  it('leave nothing behind when they use a shipped proxy', async () => {
     const scope = new Scope();
     try {
       await leave(scope, await stage(scope, () => startFronts(scope, WITH_METRICS)));
@@ -155,7 +155,7 @@ async function alone(scope: Scope, settings: Environment): Promise<Pick<Fronts, 
   return { relay, fronts: [straight(relay.port)] };
 }
 
-/** All of them ask, leave once the service has their requests, and are gone 10 s later, on both sides. */
+/** All of them send a request and leave once the service has it. 10 s later, both sides must have released it. */
 async function leave(
   scope: Scope,
   { relay, fronts, service, host }: Awaited<ReturnType<typeof stage>>,
@@ -183,7 +183,7 @@ async function leave(
   });
 }
 
-/** Sockets that a process has open (proc(5)); Linux only. */
+/** Number of sockets that a process has open (proc(5)). Linux only. */
 function socketsOf(pid: number): number {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).filter((name) => isSocket(`${folder}/${name}`)).length;

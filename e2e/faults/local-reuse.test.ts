@@ -21,7 +21,7 @@ describe('local connections that serve one visitor after another', () => {
     host = hostOf(tunnel, relay);
   });
 
-  /** One visitor, with one request or two. */
+  /** A visitor with one request or two. */
   async function visit(index: number): Promise<void> {
     const visitor = new Scope();
     try {
@@ -58,7 +58,7 @@ describe('local connections that serve one visitor after another', () => {
     );
   }
 
-  it(`${REQUESTS} visitors of a service that closes as it pleases each get their own response`, async () => {
+  it(`${REQUESTS} visitors of a service that closes connections at any time each get their own response`, async () => {
     let next = 0;
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {

@@ -12,9 +12,9 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 
-/** A name that only the proxies of the test know: whatever reaches it has come through one. */
+/** A name that only the test's proxies resolve: any request for it has passed one. */
 const NAME = 'relay.culvert.invalid';
-/** As far as a client can see, it is not this machine. */
+/** To the client, the relay is not on this machine. */
 const INSECURE = '--insecure';
 
 describe('a client behind a proxy', function () {

@@ -10,10 +10,10 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { payload, payloadChecksum, readEcho, type Site, startSite } from '../support/services/echo.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
-/** ms without a ping after which a client gives its control connection up. */
+/** ms without a ping after which a client abandons its control connection. */
 const SILENCE_MS = 75_000;
 
-/** `culvert` with a bad network between it and its relay; visitors use another way. */
+/** `culvert` with a bad network between it and its relay. Visitors use another path. */
 describe('a client on a bad network', function () {
   const { scope, relay, pool } = relaySuite();
   let site: Site;
@@ -24,7 +24,7 @@ describe('a client on a bad network', function () {
 
   const together = concurrentTests();
 
-  /** A client behind a network of its own, and a visit to its tunnel. */
+  /** A client behind its own simulated network, and a function that visits its tunnel. */
   async function start() {
     const { key } = await pool.take();
     const network = await FaultProxy.start(scope, relay.port);
@@ -47,7 +47,7 @@ describe('a client on a bad network', function () {
 
   type Client = Awaited<ReturnType<typeof start>>;
 
-  /** Uploads and downloads, and compares. */
+  /** Uploads and downloads data, and compares it. */
   async function assertIntact({ visit }: Client, bytes: number): Promise<void> {
     const [down, chunked, up] = await Promise.all([
       visit({ target: `/bytes/${bytes}` }),

@@ -8,13 +8,13 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
-/** The most ms between two attempts of a client (docs/protocol.md). */
+/** The longest wait between two attempts of a client (docs/protocol.md). */
 const BACKOFF_MAX_MS = 15_000;
 
 describe('a relay that restarts again and again', function () {
   const scope = suiteScope();
 
-  it('is found by its client again, 20 times in a row, with the same address', async () => {
+  it('is found again by its client 20 times in a row, with the same address', async () => {
     const relay = await Relay.start(scope);
     const { api, key } = await new AccountPool(relay).take();
     const service = await startEchoService(scope);

@@ -14,15 +14,15 @@ const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: relay.test\r\nConnection: close\
 
 interface Visited {
   readonly isReused: boolean;
-  /** for the next visit */
+  /** TLS session for the next visit */
   readonly session: Buffer | undefined;
 }
 
-describe('serve --replace of a relay that gets its own certificates', function () {
+describe('serve --replace of a relay that obtains its own certificates', function () {
   this.timeout(300_000);
   const scope = suiteScope();
 
-  it(`leaves no question to its DNS and no visit of plain HTTP unanswered, orders nothing, and resumes sessions, ${TIMES} times`, async () => {
+  it(`answers every DNS query and every plain HTTP visit, orders nothing, and resumes sessions, ${TIMES} times`, async () => {
     const world = await CertifiedRelay.start(scope, { records: ['_acme-challenge.tunnels NS relay'] });
     const { address, relay, pebble } = world;
     await eventually(120_000, () => {
@@ -52,7 +52,7 @@ describe('serve --replace of a relay that gets its own certificates', function (
     assert.equal(pebble.orders, orders);
   });
 
-  it('answers plain HTTP where its settings say, and no longer where those of the relay before said', async () => {
+  it('answers plain HTTP at the configured address, and no longer at that of the previous relay', async () => {
     const { address, relay, pebble } = await CertifiedRelay.start(scope);
     const next = pebble.httpPort + 1;
     const before = await relay.replace({ CULVERT_HTTP_PORT: String(next) });
@@ -61,7 +61,7 @@ describe('serve --replace of a relay that gets its own certificates', function (
     await assert.rejects(askHttp(address, pebble.httpPort, 'relay.test'), { code: 'ECONNREFUSED' });
   });
 
-  it('ends an order that is under way, for the visitors of both relays', async () => {
+  it('completes an order in progress, for the visitors of both relays', async () => {
     const pebble = await Pebble.start(scope);
     const authority = await FaultyAuthority.start(scope, pebble);
     const relay = await RelayProgram.start(scope, {
@@ -95,7 +95,7 @@ describe('serve --replace of a relay that gets its own certificates', function (
   });
 });
 
-/** Visits the relay's own address, with the session of an earlier visit if there is one. */
+/** Visits the relay's address, with the session of an earlier visit if there is one. */
 async function visitWith(world: CertifiedRelay, session?: Buffer): Promise<Visited> {
   const { address: host, root: ca, relay } = world;
   const socket = connect({ host, port: relay.port, servername: 'relay.test', ca, session });

@@ -28,18 +28,18 @@ import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 type Talk = Conversation<SuccessorMessage, PredecessorMessage>;
 
-/** What a relay's listener for visitors is passed on as. */
+/** The name under which a relay's listener for visitors is handed off. */
 function visitorsOf({ port }: RelayProgram): string {
   return `visitors 127.0.0.1:${port}`;
 }
 
 const ANSWER_MS = 20_000;
 
-/** The torture row `replacements` has what happens when nothing goes wrong, under load. */
+/** The torture row `replacements` covers successful handoffs under load. */
 describe('serve --replace when something goes wrong', () => {
   const scope = suiteScope();
 
-  /** Tries to replace a relay, with other settings than its own if they are given. */
+  /** Tries to replace a relay, with other settings if they are given. */
   function replacing(relay: RelayProgram, settings: Readonly<Record<string, string>> = {}) {
     return spawnRelay(scope, ['serve', '--replace'], {
       CULVERT_PORT: String(relay.port),
@@ -48,7 +48,7 @@ describe('serve --replace when something goes wrong', () => {
     });
   }
 
-  /** Speaks to a relay as another one does that is to replace it. */
+  /** Connects to a relay in the role of its replacement. */
   async function successorOf(relay: RelayProgram): Promise<Talk> {
     const hello = {
       kind: 'replace',
@@ -63,7 +63,7 @@ describe('serve --replace when something goes wrong', () => {
     return talk;
   }
 
-  /** A relay goes on as if nothing had been: it serves, its database is its own, and it can be replaced. */
+  /** Asserts that a relay works as before: it serves, uses its own database, and can be replaced. */
   async function assertGoesOn(relay: RelayProgram): Promise<void> {
     await new Api(relay, relay.bootstrapKey).create({ local_port: 9 });
     const other = spawnRelay(scope, ['serve'], { CULVERT_PORT: '0', ...relay.databaseSettings });
@@ -76,7 +76,7 @@ describe('serve --replace when something goes wrong', () => {
 
   const concurrently = concurrentTests();
 
-  it('starts as usual where there is nothing to replace, and after a relay that was killed', async () => {
+  it('starts as usual if there is nothing to replace, and after a relay that was killed', async () => {
     const relay = await RelayProgram.start(scope);
     await relay.stop('SIGKILL');
     assert.ok(
@@ -88,14 +88,14 @@ describe('serve --replace when something goes wrong', () => {
     await assertGoesOn(relay);
   });
 
-  it('lets nobody but its own user meet it', async () => {
+  it('only lets its own user connect to the handoff socket', async () => {
     const relay = await RelayProgram.start(scope);
     assert.equal(statSync(handoffSocketPath(relay.dataDirectory, relay.port)).mode & 0o777, 0o600);
     await relay.stop();
     assert.throws(() => statSync(handoffSocketPath(relay.dataDirectory, relay.port)), { code: 'ENOENT' });
   });
 
-  it('ends with code 1 where a relay serves that it cannot find', async () => {
+  it('ends with code 1 if it cannot find the relay that serves', async () => {
     const relay = await RelayProgram.start(scope);
     unlinkSync(handoffSocketPath(relay.dataDirectory, relay.port));
     const next = replacing(relay);
@@ -104,7 +104,7 @@ describe('serve --replace when something goes wrong', () => {
     await new Api(relay, relay.bootstrapKey).list();
   });
 
-  it('ends with code 1 when it cannot serve, and the other goes on', async () => {
+  it('ends with code 1 if it cannot serve, and the other continues', async () => {
     const relay = await RelayProgram.start(scope);
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -117,7 +117,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.match(relay.child.stderr, /listening/);
   });
 
-  it('ends with code 1 when it is to listen elsewhere', async () => {
+  it('ends with code 1 if it is configured to listen elsewhere', async () => {
     const relay = await RelayProgram.start(scope);
     const next = replacing(relay, { CULVERT_HOST: '0.0.0.0' });
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
@@ -125,7 +125,7 @@ describe('serve --replace when something goes wrong', () => {
     await assertGoesOn(relay);
   });
 
-  it('ends with code 1 when another one is at it', async () => {
+  it('ends with code 1 while another replacement is in progress', async () => {
     const relay = await RelayProgram.start(scope);
     const first = await successorOf(relay);
     const second = replacing(relay);
@@ -149,7 +149,7 @@ describe('serve --replace when something goes wrong', () => {
   });
 
   for (const step of ['welcome', 'listeners', 'move', 'ready'] as const) {
-    it(`goes on when the other dies after "${step}"`, async () => {
+    it(`continues when the other dies after "${step}"`, async () => {
       const relay = await RelayProgram.start(scope);
       const talk = await successorOf(relay);
       if (step !== 'welcome') {
@@ -192,7 +192,7 @@ describe('serve --replace when something goes wrong', () => {
     },
   );
 
-  it('refuses a request to the API whose body does not come meanwhile', async () => {
+  it('refuses an API request whose body does not arrive during the handoff', async () => {
     const relay = await RelayProgram.start(scope);
     const connection = await RawConnection.open(scope, relay.port);
     const key = `Authorization: Bearer ${relay.bootstrapKey}`;
@@ -207,7 +207,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
-  it('waits for no DNS: who has a domain looked at meanwhile is told so', async () => {
+  it('does not wait for DNS: a domain verification in progress gets an error', async () => {
     const dns = await DnsServer.start();
     scope.defer(() => dns.stop());
     const relay = await RelayProgram.start(scope, { CULVERT_RESOLVER: dns.address });
@@ -225,7 +225,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
-  it('passes on more connections at once than the other lets wait', async () => {
+  it('hands off more connections in one batch than the other keeps waiting', async () => {
     const relay = await RelayProgram.start(scope, { CULVERT_ADDRESS_CONNECTIONS: '0' });
     const open = Array.from({ length: LISTEN_BACKLOG + 500 }, () =>
       RawConnection.open(scope, relay.port, 60_000),
@@ -239,7 +239,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
-  it('ends with code 1 when the other is told to stop meanwhile, which stops', async () => {
+  it('ends with code 1 if the other, which stops, is told to stop during the handoff', async () => {
     const relay = await RelayProgram.start(scope);
     const talk = await successorOf(relay);
     const stopped = relay.stop();
@@ -247,7 +247,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await stopped, { code: 0, signal: null });
   });
 
-  it('serves on the listener of a relay that has died after it gave it', async () => {
+  it('serves on the listener of a relay that died after handing it off', async () => {
     const relay = await RelayProgram.start(scope);
     await relay.stop();
     const port = await closedPort();
@@ -261,7 +261,7 @@ describe('serve --replace when something goes wrong', () => {
       }
       const talk = new Conversation<PredecessorMessage, SuccessorMessage>(socket, readSuccessorMessage);
       talk.send({ kind: 'welcome', listeners: ['visitors'] });
-      // It dies, as far as the other can see.
+      // To the other relay this looks like a crash.
       talk.listen(() => {
         listener.close();
         talk.destroy();
@@ -276,7 +276,7 @@ describe('serve --replace when something goes wrong', () => {
     await new Api({ port }, relay.bootstrapKey).list();
   });
 
-  it('ends tunnels everywhere: one that is closed meanwhile cuts who is left at the relay before', async () => {
+  it('ends tunnels everywhere: closing one during the handoff also cuts its visitors at the previous relay', async () => {
     const relay = await RelayProgram.start(scope);
     const service = await startHttpService(scope, (_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -292,7 +292,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(20_000), { code: 0, signal: null });
   });
 
-  it('passes on what comes on connections that the relay before has, with the visitor’s address', async () => {
+  it('forwards requests that arrive on connections of the previous relay, with the visitor’s address', async () => {
     const relay = await RelayProgram.start(scope);
     const account = await createAccount(relay);
     const tunnel = await account.api.create({ local_port: 9 });

@@ -10,7 +10,10 @@ import { suiteScope } from '../support/scope.ts';
 
 const RESETS = 4000;
 const AT_ONCE = 40;
-/** Turns of this process's event loop after which a visitor leaves: from before its request arrives until its response has begun. */
+/**
+ * Turns of this process's event loop after which a visitor leaves: from before its request arrives until its response
+ * has begun.
+ */
 const TURNS_MAX = 40;
 
 describe('visitors of a shared folder who reset the connection', () => {
@@ -44,7 +47,7 @@ describe('visitors of a shared folder who reset the connection', () => {
       );
     }
 
-    // Trunks and local connections are there from now on.
+    // From now on, trunks and local connections exist.
     await wave(AT_ONCE);
     assert.equal((await visit(relay.port, { host, target: '/small.txt' })).text, 'small');
     let base = Infinity;

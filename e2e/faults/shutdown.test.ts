@@ -15,11 +15,11 @@ const VISITORS = 50;
 const LISTENERS = 50;
 
 interface Stage extends HttpService {
-  /** responses of `/events` that have not ended */
+  /** unfinished responses of `/events` */
   readonly listeners: Set<ServerResponse>;
 }
 
-/** Responds at once; `/events` streams until it is ended; any WebSocket is echoed. */
+/** Responds immediately; `/events` streams until it is ended; every WebSocket is echoed. */
 async function startStage(scope: Scope): Promise<Stage> {
   const listeners = new Set<ServerResponse>();
   const service = await startHttpService(scope, (request, response) => {
@@ -37,7 +37,7 @@ async function startStage(scope: Scope): Promise<Stage> {
   return Object.assign(service, { listeners });
 }
 
-/** A visitor's WebSocket that sends again and again, and counts what comes back. */
+/** A visitor's WebSocket that sends continuously, and counts the echoes. */
 class Talker {
   readonly socket: WebSocket;
   readonly closed = deferred<number>();
@@ -70,8 +70,8 @@ async function listen(scope: Scope, port: number, host: string): Promise<{ answe
 
 /**
  * In flight is every request on a connection that its visitor saw open before the signal was sent, and every stream and
- * WebSocket that was open then. Such a connection is good until a response says `Connection: close`. Anything later may be
- * refused, by the system or with a complete 503, but never answered in part.
+ * WebSocket that was open then. Such a connection stays valid until a response contains `Connection: close`. Later
+ * requests may be refused, by the system or with a complete 503, but never answered in part.
  */
 describe('SIGTERM under load', () => {
   const scope = suiteScope();
@@ -105,7 +105,7 @@ describe('SIGTERM under load', () => {
         : { host, target: `/${next}` };
     });
     await delay(3000);
-    // A busy machine gets less done; every visitor has been served, and more than once.
+    // A busy machine gets less done. Every visitor must have been served more than once.
     await eventually(60_000, () => assert.ok(load.asked.length > VISITORS * 4, 'too few requests'));
     const before = load.asked.length;
     load.mark();
@@ -150,8 +150,8 @@ describe('SIGTERM under load', () => {
 });
 
 /**
- * What happened to a request that was not in flight. A connection that the system accepted and nobody read is refused with a
- * reset, one whose request came too late with an end before any response: either way it can be sent again.
+ * What happened to a request that was not in flight. A connection that the system accepted and nobody read is refused
+ * with a reset, one whose request arrived too late ends before any response. Either way it can be sent again.
  */
 function describeLate(outcome: Response | Error): string {
   if (outcome instanceof Error)

@@ -14,7 +14,7 @@ import { suiteScope, type Scope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-/** A relay with a tunnel that is served, and a few creates left. */
+/** A relay with a tunnel that is served, and a few remaining creates. */
 interface Stage {
   readonly relay: Relay;
   readonly account: TestAccount;
@@ -29,7 +29,7 @@ async function startStage(scope: Scope, dataDirectory: string): Promise<Stage> {
   return { relay, account, tunnel };
 }
 
-/** Every write is refused with the time to come back; everything else continues. */
+/** Asserts that every write is refused with `Retry-After`, while everything else continues. */
 async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> {
   const path = `/v1/tunnels/${tunnel.id}`;
   for (const [method, target, json] of [
@@ -48,7 +48,7 @@ async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> 
   }
 }
 
-/** Writes work again by themselves, nothing half-done was left, and the counters lost nothing. */
+/** Writes work again without intervention, nothing half-done was left, and the counters lost nothing. */
 async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
   const made = await eventually(20_000, () => account.api.create({ local_port: 1, name: 'half-done' }));
   const extended = await account.api.extend(tunnel.id, { ttl: '2h' });
@@ -66,16 +66,16 @@ async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
   );
 }
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   const scope = suiteScope();
 
-  it('takes no writes while live tunnels continue, and heals by itself', async function () {
+  it('accepts no writes while live tunnels continue, and recovers by itself', async function () {
     const folder = join(temporaryDirectory(scope), 'disk');
     mkdirSync(folder);
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]);
-    // Only root may mount; elsewhere this is not tested.
+    // Only root may mount. Without root this is not tested.
     if (mounted.status !== 0) return this.skip();
-    // What is started later ends earlier.
+    // Deferred actions run in reverse order.
     scope.defer(() => execFileSync('umount', [folder]));
     const stage = await startStage(scope, folder);
     const filler = join(folder, 'filler');
@@ -87,10 +87,10 @@ describe('a disk that is full', () => {
   });
 });
 
-describe('a database file that is gone', () => {
+describe('a missing database file', () => {
   const scope = suiteScope();
 
-  it('takes no writes while live tunnels continue, and heals when it is back', async () => {
+  it('accepts no writes while live tunnels continue, and recovers when it is back', async () => {
     const stage = await startStage(scope, temporaryDirectory(scope));
     const path = databasePath(stage.relay);
     renameSync(path, `${path}.aside`);
@@ -100,7 +100,7 @@ describe('a database file that is gone', () => {
     await assertHealed(stage);
   });
 
-  it('takes no writes when another file is in its place', async () => {
+  it('accepts no writes when another file has replaced it', async () => {
     const stage = await startStage(scope, temporaryDirectory(scope));
     const path = databasePath(stage.relay);
     renameSync(path, `${path}.aside`);
@@ -112,7 +112,7 @@ describe('a database file that is gone', () => {
   });
 });
 
-/** Leaves a disk without a free block. */
+/** Fills a disk to its last block. */
 function fill(folder: string, filler: string): void {
   const { bavail, bsize } = statfsSync(folder);
   writeFileSync(filler, Buffer.alloc(bavail * bsize));

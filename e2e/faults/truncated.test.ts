@@ -6,7 +6,10 @@ import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 const URLS = 1000;
-/** Responses that end before they are complete. One without a length that ends with its connection does not count. */
+/**
+ * Responses that end before they are complete. A response without a length that ends with its connection does not
+ * count.
+ */
 const TRUNCATED = [
   'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this',
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n',
@@ -18,7 +21,7 @@ describe('truncated responses', () => {
   const scope = suiteScope();
 
   for (const version of ['--http1.1', '--http1.0']) {
-    it(`${URLS} of them, by a close and by a reset, are errors for curl ${version}`, async () => {
+    it(`are errors for curl ${version}: ${URLS} of them, by a close and by a reset`, async () => {
       const relay = await Relay.start(scope);
       let answered = 0;
       const service = await startRawService(scope, (socket) => {

@@ -4,14 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { MeasuredFrames } from '../support/trunk-steps.ts';
 
-/** Four times as many frames may take a little more than four times the steps: buffers double, and not at the same places. */
+/**
+ * Four times as many frames may take slightly more than four times the steps, because buffers double at different
+ * points.
+ */
 const GROWTH_MAX = 5;
 
-/** A program of its own, because what mocha has loaded cannot be counted any more. */
+/** A separate program, because code that mocha has loaded can no longer be counted. */
 const PROGRAM = fileURLToPath(new URL('../support/trunk-steps.ts', import.meta.url));
 
-describe('what is done for frames of a trunk that come together', () => {
-  it('grows no faster than their number', async () => {
+describe('the work for trunk frames that arrive together', () => {
+  it('grows linearly with their number', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM]);
     const measured = JSON.parse(stdout) as MeasuredFrames[];
     assert.ok(measured.length >= 9);

@@ -14,20 +14,20 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** A transfer of seconds, as the network carries it. */
+/** Takes seconds to transfer on the simulated network. */
 const LARGE = randomBytes(24 * 1024 * 1024);
 const BYTES_PER_SECOND = 8_000_000;
-/** By then a data socket carries a large transfer alone: more than a trunk could have. */
+/** By then a data socket must carry a large transfer alone: more than fits on a trunk. */
 const MOVED_BYTES = 1024 * 1024;
-/** Well above what makes a transfer a large one from far away. */
+/** Well above the threshold that makes a distant client's transfer a large one. */
 const STAYING_BYTES = 1_000_000;
-/** Bytes of a ping at most (RFC 6455 section 5.5), which the relay sends on trunks as well; a request has more. */
+/** The maximum size of a ping (RFC 6455 section 5.5), which the relay also sends on trunks. A request is larger. */
 const PING_MAX_BYTES = 127;
-/** ms that a visitor waits at the most, who may have to be sent again behind a trunk that is given up */
+/** ms that a visitor waits at most if the request has to be repeated after a trunk is abandoned */
 const PATIENCE_MS = 120_000;
 const BROKEN = /^Error: the stream ended .* early$/;
 
-/** A request that waits at the service for the test to respond. */
+/** A request at the service that waits for the test to respond. */
 interface Waiting {
   readonly url: string;
   readonly response: ServerResponse;
@@ -38,8 +38,9 @@ interface Stage extends HttpService {
 }
 
 /**
- * A service with visitors who wait: `/begun…` responds with `first` and leaves the rest to the test, `/late…` leaves it everything.
- * `/large/N` sends so many bytes, `/sink` tells whether it has got {@link LARGE}, others respond with their URL.
+ * A service with visitors who wait. `/begun…` responds with `first` and leaves the rest to the test, `/late…` leaves
+ * everything to the test. `/large/N` sends that many bytes, `/sink` reports whether it received {@link LARGE}, and
+ * other paths are echoed.
  */
 async function startStage(scope: Scope): Promise<Stage> {
   const waiting: Waiting[] = [];
@@ -67,7 +68,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** A visitor who waits at the service, and the trunk through which the request came. */
+/** A visitor who waits at the service, and the trunk that carried the request. */
 interface Placed {
   readonly visitor: RawConnection;
   readonly trunk: ProxiedConnection;
@@ -76,7 +77,7 @@ interface Placed {
   readonly outcome: Promise<string>;
 }
 
-/** `culvert` with two trunks, behind a network of its own; visitors come another way. */
+/** `culvert` with two trunks, behind its own simulated network. Visitors use another path. */
 class World {
   readonly #scope: Scope;
   readonly relay: Relay;
@@ -116,7 +117,7 @@ class World {
     return hostOf(this.culvert.tunnel, this.relay);
   }
 
-  /** Waits until there are two trunks, which visitors make for. */
+  /** Waits until there are two trunks, which are opened when visitors arrive. */
   async twoTrunks(): Promise<void> {
     await eventually(PATIENCE_MS, async () => {
       await this.served();
@@ -124,7 +125,7 @@ class World {
     });
   }
 
-  /** A small request is responded to. */
+  /** Asserts that a small request gets its response. */
   async served(): Promise<void> {
     this.#asked += 1;
     const target = `/${this.#asked}`;
@@ -140,14 +141,14 @@ class World {
     }
   }
 
-  /** A visitor whose request is sent and whose response nobody reads yet. */
+  /** Sends a request as a visitor and leaves the response unread. */
   async ask(request: Partial<Request>): Promise<RawConnection> {
     const visitor = await RawConnection.open(this.#scope, this.relay.port, PATIENCE_MS);
     await visitor.write(formatRequest({ host: this.host, ...request }));
     return visitor;
   }
 
-  /** Waits until a request waits at the service, and takes it from there. */
+  /** Waits until a request has arrived at the service, and removes it from the waiting ones. */
   async arrived(url: string): Promise<Waiting> {
     return await eventually(PATIENCE_MS, () => {
       const index = this.stage.waiting.findIndex((each) => each.url === url);
@@ -156,7 +157,7 @@ class World {
     });
   }
 
-  /** Sends a request that waits at the service. Nobody else may ask at the same time. */
+  /** Sends a request that waits at the service. No other request may be sent at the same time. */
   async place(page: 'begun' | 'late', request: Partial<Request> = {}): Promise<Placed> {
     this.#asked += 1;
     const target = `/${page}/${this.#asked}`;
@@ -192,7 +193,7 @@ class World {
     return trios;
   }
 
-  /** A large transfer in its middle, which a data socket carries by now. */
+  /** A large transfer in progress, already carried by a data socket. */
   async transfer(what: 'download' | 'upload'): Promise<{ data: ProxiedConnection; complete: Promise<void> }> {
     this.network.shape.bytesPerSecond = BYTES_PER_SECOND;
     const isUpload = what === 'upload';
@@ -223,7 +224,7 @@ interface Trio {
   readonly once: Placed;
 }
 
-/** Lets those of a trunk finish whom nothing has befallen. */
+/** Lets the unaffected visitors of a trunk finish. */
 async function assertFinish({ halfway, repeatable, once }: Trio): Promise<void> {
   halfway.at.response.end('rest');
   repeatable.at.response.end('late');
@@ -233,7 +234,7 @@ async function assertFinish({ halfway, repeatable, once }: Trio): Promise<void> 
   assert.equal(await once.outcome, 'late');
 }
 
-/** The trunk was given up: who can be sent again is, and nobody takes a part for the whole. */
+/** After the trunk was abandoned: repeatable requests are repeated, and no partial response looks complete. */
 async function assertLost(world: World, { halfway, repeatable, once }: Trio): Promise<void> {
   assert.match(await halfway.outcome, BROKEN);
   assert.equal(await once.outcome, '502 client-closed');
@@ -242,7 +243,7 @@ async function assertLost(world: World, { halfway, repeatable, once }: Trio): Pr
   assert.equal(await repeatable.outcome, 'again');
 }
 
-/** Visitors come until something has happened. */
+/** Sends visitors until something has happened. */
 async function visitorsUntil(
   world: World,
   happened: Promise<unknown>,
@@ -383,24 +384,24 @@ describe('trunks on a bad network', function () {
   });
 });
 
-/** One after the other, since they move much. */
+/** Sequential, because they transfer much data. */
 describe('large transfers on a bad network', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
 
-  /** Far enough for streams to move. */
+  /** A distant client, so that streams may move. */
   async function start(): Promise<World> {
     return await World.start(scope, relay, (await pool.take()).key, { latencyMs: 5 });
   }
 
   for (const what of ['download', 'upload'] as const) {
-    it(`${what}s go on when both trunks are cut`, async () => {
+    it(`${what}s continue when both trunks are cut`, async () => {
       const world = await start();
       const { complete } = await world.transfer(what);
       for (const trunk of world.trunks) trunk.reset();
       await complete;
     });
 
-    it(`${what}s break when their data socket is cut, and nobody else`, async () => {
+    it(`${what}s break when their data socket is cut, and nothing else does`, async () => {
       const world = await start();
       const trios = await world.placeAll();
       const { data, complete } = await world.transfer(what);
@@ -410,7 +411,7 @@ describe('large transfers on a bad network', () => {
     });
   }
 
-  it('stay where they are when nothing of their data socket arrives', async () => {
+  it('stay where they are when nothing arrives on their data socket', async () => {
     const world = await start();
     const swallowed: ProxiedConnection[] = [];
     world.network.onRequest = (connection) => {
