@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --rounds N --seconds N --only CASE --peers a,b]`: compares Culvert with its peers on this machine and
- * says which figures it reaches. A whole run (no `--only`, no `--peers`) writes its results to `docs/benchmarks/`.
- * `setup.sh` beside this file installs what it needs.
+ * `npm run bench [-- --rounds N --seconds N --only CASE --peers a,b]`: compares Culvert with its peers on this machine
+ * and reports which target figures it reaches. A whole run (no `--only`, no `--peers`) writes its results to
+ * `docs/benchmarks/`. `setup.sh` beside this file installs the dependencies.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -48,7 +48,7 @@ describe('shakeHands', () => {
       assert.ok(seen.every((each) => !each.reused && each.version === version));
     });
 
-    it(`comes back with a session, once it has one (${version})`, async () => {
+    it(`resumes a session once it has one (${version})`, async () => {
       await shakeHands({ ...common, version, resumes: true, names: 1 });
       assert.deepEqual(
         seen.map(({ reused }) => reused),
@@ -57,7 +57,7 @@ describe('shakeHands', () => {
     });
   }
 
-  it('fails where the certificate is not good for the name', async () => {
+  it('fails if the certificate is not valid for the name', async () => {
     const run = shakeHands({ ...common, version: 'TLSv1.3', resumes: false, first: 2, names: 3 });
     await assert.rejects(run, { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });

@@ -1,7 +1,7 @@
-/** TLS handshakes, one connection each, as many at a time as there are visitors. */
+/** TLS handshakes, one per connection, as many in parallel as there are visitors. */
 import { connect, createSecureContext, type SecureContext, type SecureVersion } from 'node:tls';
 
-/** ms without a byte after which a handshake has failed, on a machine that does something else as well. */
+/** ms without a byte after which a handshake has failed, on a busy machine. */
 const SILENCE_MS = 30_000;
 
 export interface Handshakes {
@@ -10,20 +10,20 @@ export interface Handshakes {
   /** PEM of the authority that visitors trust */
   readonly authority: string | Buffer;
   readonly version: SecureVersion;
-  /** whether visitors come back with a session of before, which is that of the first name */
+  /** whether visitors resume an earlier session, that of the first name */
   readonly resumes: boolean;
   readonly visitors: number;
   readonly count: number;
-  /** number of the host that the first handshake names; others name those after it */
+  /** number of the host that the first handshake names; the next ones follow in order */
   readonly first: number;
-  /** how many hosts there are, from 0 on; after the last comes the first */
+  /** how many hosts there are, starting at 0; after the last one the first follows */
   readonly names: number;
 }
 
 /** The domain of all hosts. */
 export const HANDSHAKE_DOMAIN = 'tunnels.test';
 
-/** The name of a host, by its number; its certificate has to be good for it. */
+/** The name of a host by its number. Its certificate has to be valid for it. */
 export function hostOf(number: number): string {
   return `web-${number}.${HANDSHAKE_DOMAIN}`;
 }
@@ -32,7 +32,7 @@ export function hostOf(number: number): string {
  * A handshake counts once both sides have closed the connection, so that the server has done all its work for it.
  *
  * @returns s that all took together
- * @throws Error when one failed, or was not of the kind that was asked for: such a run measures nothing
+ * @throws Error if one failed or was not of the requested kind, because such a run measures nothing
  */
 export async function shakeHands(handshakes: Handshakes): Promise<number> {
   const { authority, version, resumes, visitors, count, first, names } = handshakes;
@@ -52,7 +52,7 @@ export async function shakeHands(handshakes: Handshakes): Promise<number> {
 }
 
 /**
- * One handshake, with a session to resume or in full.
+ * One handshake, in full or with a session to resume.
  *
  * @returns the session that the server gave
  */

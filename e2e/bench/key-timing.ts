@@ -1,15 +1,16 @@
 /**
- * `node e2e/bench/key-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal reveal how much of a key
- * was right? It refuses keys that differ from a valid one in their last character only, and keys that differ as little from
- * one that was never issued, in random order, in this process and through a running relay, and prints Welch's t for all
- * times and without the slowest.
+ * `node e2e/bench/key-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal reveal how much of a
+ * key was right? It sends keys that differ from a valid one only in their last character, and keys that differ as
+ * little from one that was never issued, in random order, in this process and through a running relay. It prints
+ * Welch's t for all times and without the slowest.
  *
- * Both kinds are made alike, because a text that is much like those before it is refused a little faster whether or not it is
- * near to a valid key: against wholly random keys, both kinds show that difference (t = -5 for the faster half).
+ * Both kinds are derived the same way, because a text that resembles the preceding ones is refused slightly faster,
+ * whether or not it is close to a valid key: against entirely random keys, both kinds show that difference (t = -5 for
+ * the faster half).
  *
- * There should be no difference between them: a key is looked up by its SHA-256, so how far a look-up gets depends on bits
- * of the hash. A key that is nearly right has a hash as different as any other, and somebody who could choose hashes could
- * not invert them.
+ * There should be no difference: a key is looked up by its SHA-256, so how far a look-up gets depends on bits of the
+ * hash. An almost correct key has a hash as different as any other, and an attacker who could choose hashes could not
+ * invert them.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -29,7 +30,7 @@ const KEYS = 1000;
 const WARM_UP = 5000;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Tries a key, which is refused. */
+/** Tries a key that is refused. */
 type Refuse = (key: string) => Promise<unknown>;
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '100000' } } });
@@ -66,7 +67,7 @@ async function throughRelay(within: Scope): Promise<Times> {
   await once(socket, 'connect');
   return measure(valid, async (key) => {
     socket.write(`GET /v1/account HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-    // Such a short response comes in one piece.
+    // A response this short arrives in one piece.
     const [response] = (await once(socket, 'data')) as [Buffer];
     if (!response.toString('latin1').startsWith('HTTP/1.1 401')) throw new Error(response.toString('latin1'));
   });
@@ -79,7 +80,7 @@ async function issueKeys(store: Store): Promise<string[]> {
   return keys;
 }
 
-/** @returns times of refusals: of keys near to a valid one, and of keys near to one that never was */
+/** @returns times of refusals: of keys near a valid one, and of keys near one that was never issued */
 async function measure(valid: readonly string[], refuse: Refuse): Promise<Times> {
   const never = valid.map(() => generateKey());
   for (let count = 0; count < WARM_UP; count += 1) await refuse(generateKey());
@@ -90,14 +91,14 @@ async function measure(valid: readonly string[], refuse: Refuse): Promise<Times>
   );
 }
 
-/** One of the keys, with another last character. */
+/** One of the keys with a different last character. */
 function nearly(keys: readonly string[]): string {
   const key = keys[Math.floor(Math.random() * keys.length)] ?? '';
   const others = BASE62.replace(key.slice(-1), '');
   return flat(key.slice(0, -1) + others.charAt(Math.floor(Math.random() * others.length)));
 }
 
-/** The same text as one piece of memory, like keys that come from the network. */
+/** The same text as one flat string, like keys that come from the network. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

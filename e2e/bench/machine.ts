@@ -1,4 +1,4 @@
-/** What the figures were measured on, without names or paths of the machine. */
+/** The machine that the figures were measured on, without its name or paths. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os';
@@ -22,7 +22,7 @@ export function describeMachine(): Machine {
     cores: processors.length,
     processor: processors[0]?.model ?? 'unknown',
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
-    // The version only: what follows it names a vendor's build.
+    // Only the version: the rest names a vendor's build.
     kernel: `${type()} ${release().replace(/-.*/, '')} ${arch()}`,
     node: process.version,
     programs: [version('nginx', ['-v']), version('ssh', ['-V']), version('wrk', ['-v'])],
@@ -46,9 +46,7 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { encoding: 'utf8' }).trim();
 }
 
-/* CPU time and descendants of processes, from `/proc` (proc(5)); Linux only. */
-
-/** What `getconf CLK_TCK` says on every Linux today. */
+/** The value of `getconf CLK_TCK` on every Linux today. */
 const TICKS_PER_SECOND = 100;
 
 /** The fields of `/proc/PID/stat` after the name, which may contain spaces; `undefined` once the process is gone. */
@@ -70,13 +68,13 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds of the children of a process that have ended by now. */
+/** CPU seconds of the child processes that have exited so far. */
 export function endedCpuSeconds(pid: number): number {
   const stat = statOf(pid);
   return stat === undefined ? 0 : (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds that a process and all its descendants have used so far, including those that have ended by now. */
+/** CPU seconds of a process and all its descendants so far, including those that have exited. */
 export function familyCpuSeconds(pid: number): number {
   const family = familyOf(pid);
   return cpuSeconds(family) + family.reduce((sum, member) => sum + endedCpuSeconds(member), 0);

@@ -1,4 +1,4 @@
-/** nginx with its own configuration, as one process that touches nothing of the system's. */
+/** nginx with a custom configuration, as a single process that touches no system files. */
 import { once } from 'node:events';
 import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -15,10 +15,10 @@ const BODIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 /**
  * Starts nginx and waits until it accepts connections.
  *
- * @param port where it listens, on 127.0.0.1
+ * @param port of 127.0.0.1 that it listens on
  * @param upstreams directives of the `http` block
  * @param location directives of `location /`
- * @param certificate with which it takes TLS; without one it takes plain HTTP
+ * @param certificate for TLS; plain HTTP without it
  */
 export async function startNginx(
   scope: Scope,
@@ -29,7 +29,7 @@ export async function startNginx(
 ): Promise<Child> {
   const directory = temporaryDirectory(scope);
   const paths = BODIES.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n');
-  // As Node does it: nginx of Debian has no TLS 1.3 unless told.
+  // Like Node: Debian's nginx has no TLS 1.3 by default.
   const tls =
     certificate === undefined
       ? ''
@@ -53,8 +53,6 @@ server { listen 127.0.0.1:${port} backlog=4096${tls === '' ? '' : ' ssl'}; ${tls
   return program;
 }
 
-/* A local service with responses of any size: nginx with files. */
-
 /**
  * Starts it; it ends with the scope.
  *
@@ -65,7 +63,7 @@ export async function startFiles(scope: Scope, sizes: readonly number[]): Promis
   const folder = temporaryDirectory(scope);
   for (const bytes of sizes) {
     const file = openSync(join(folder, String(bytes)), 'w');
-    // Nothing but a hole: the disk is not what is measured.
+    // A sparse file: the disk is not measured.
     ftruncateSync(file, bytes);
     closeSync(file);
   }
@@ -73,8 +71,6 @@ export async function startFiles(scope: Scope, sizes: readonly number[]): Promis
   await startNginx(scope, port, 'sendfile on; tcp_nopush on; open_file_cache max=16;', `root ${folder};`);
   return port;
 }
-
-/* Free ports of the loopback interface. */
 
 /**
  * Waits until a port accepts connections.

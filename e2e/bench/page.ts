@@ -1,6 +1,7 @@
 /**
- * `npx node e2e/bench/page.ts [minutes]`: what the window costs with 50 tunnels and 100 requests/s through them. Main is
- * scripted, so that only the page is measured: it pushes a whole snapshot 4 times a second, as the real one does at most.
+ * `npx node e2e/bench/page.ts [minutes]`: the cost of the window with 50 tunnels and 100 requests/s through them. Main
+ * is scripted, so that only the page is measured: it pushes a complete snapshot up to 4 times a second, like the real
+ * one.
  */
 import type { TunnelView } from '../../desktop/app/ipc/snapshot.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
@@ -30,7 +31,7 @@ let tunnels: readonly TunnelView[] = Array.from({ length: TUNNELS }, (_, n) =>
 );
 let served = 0;
 
-/** This many more requests, to each tunnel in turn. */
+/** Adds requests to each tunnel in turn. */
 function serve(count: number): void {
   const next = [...tunnels];
   for (let left = count; left > 0; left -= 1) {
@@ -57,18 +58,21 @@ try {
   const page = await openWindow(scope, browser, built, main);
   const system = await browser.newBrowserCDPSession();
   const tab = await page.context().newCDPSession(page);
-  // CPU time, not wall-clock time: the machine may be busy.
+  // CPU time, not elapsed time: the machine may be busy.
   await tab.send('Performance.enable', { timeDomain: 'threadTicks' });
 
-  /** CPU seconds of the page and of the test's protocol in it so far, and the page's heap after a collection. */
+  /**
+   * CPU seconds used by the page and by the DevTools protocol in it so far, and the page's heap after a garbage
+   * collection.
+   */
   const measure = async () => {
     const { processInfo } = await system.send('SystemInfo.getProcessInfo');
-    // There is a second, idle renderer; the page's is the one that has worked.
+    // There is a second, idle renderer. The page's is the one that has worked.
     const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ cpuTime }) => cpuTime);
     await tab.send('HeapProfiler.collectGarbage');
     const { usedSize } = await tab.send('Runtime.getHeapUsage');
     const { metrics } = await tab.send('Performance.getMetrics');
-    // Reading what a test pushes costs more than what Electron does, and is not the page's work.
+    // Receiving the test's pushes costs more than Electron's IPC, and is not the page's work.
     const protocol = metrics.find(({ name }) => name === 'DevToolsCommandDuration')?.value ?? 0;
     const { nodes } = await tab.send('Memory.getDOMCounters');
     return {

@@ -1,8 +1,8 @@
 /**
- * `node e2e/bench/password-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal at the gate of a tunnel
- * reveal whether a user exists, or how much of a password was right? It tries wrong passwords of a user that exists and of one
- * that does not, and passwords that are right but for their last character and ones that are wholly wrong: as the hashes take
- * them, one at a time, and with a password of that user remembered as right, which is asked for first. It prints Welch's t.
+ * `node e2e/bench/password-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal by the access
+ * check reveal whether a user exists, or how much of a password was right? It tries wrong passwords of an existing and
+ * of an unknown user, passwords with only the last character wrong, and entirely wrong ones. It measures the sequential
+ * hashing, and the look-up in the cache of correct passwords, which contains one of that user. It prints Welch's t.
  */
 import { parseArgs } from 'node:util';
 import { PassedPasswords } from '../../server/access/access-check.ts';
@@ -13,7 +13,7 @@ const RIGHT = 'mild oak fern';
 const NEARLY = 'mild oak ferm';
 const WRONG = 'warm elm moss';
 const WARM_UP = 5;
-/** Looks at the memory of passwords for each time of a hash, which takes ten thousand times as long. */
+/** Cache look-ups per hash. A hash takes ten thousand times as long. */
 const LOOKS = 1000;
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '300' } } });
@@ -25,14 +25,14 @@ const hash = await hashes.hash(RIGHT, OWNER);
 const passed = new PassedPasswords();
 passed.add('', 'v1', { user: 'ann', password: RIGHT });
 
-/** Tries a password as the door does. */
+/** Tries a password as the access check does. */
 async function tried(user: string, password: string): Promise<void> {
   if (passed.has('v1', { user, password })) throw new Error('a wrong password was remembered');
   if (await hashes.matches(password, user === 'ann' ? hash : undefined, OWNER))
     throw new Error('it was right');
 }
 
-/** Looks only whether it is remembered. */
+/** Only looks whether the password is cached. */
 async function looked(user: string, password: string): Promise<void> {
   for (let count = 0; count < LOOKS; count += 1) passed.has('v1', { user, password });
   await Promise.resolve();

@@ -9,12 +9,12 @@ function valueOf(what: string, against: string, samples: Samples): number | unde
 }
 
 describe('FIGURES', () => {
-  it('are each one row of the table', () => {
+  it('each have one row in the table', () => {
     const rows = FIGURES.map(({ what, against }) => `${what} against ${against}`);
     assert.deepEqual(rows, [...new Set(rows)]);
   });
 
-  it('say nothing of what was not measured', () => {
+  it('leave out what was not measured', () => {
     const values = FIGURES.map(({ value }) => value(new Samples()));
     assert.deepEqual(new Set(values), new Set([undefined]));
   });
@@ -28,7 +28,7 @@ describe('FIGURES', () => {
     assert.equal(valueOf('CPU of relay and client, keep-alive c64', 'floor', samples), 0.5);
   });
 
-  it('compare the requests beside a download with the same without it', () => {
+  it('compare the requests during a download with the same requests without it', () => {
     const samples = new Samples();
     samples.add('small requests c16, alone/culvert/p99 ms', 4);
     samples.add('small requests c16, beside a download/culvert/p99 ms', 6);
@@ -44,7 +44,7 @@ describe('FIGURES', () => {
 });
 
 describe('isReached', () => {
-  it('takes the goal itself, from either side', () => {
+  it('accepts a value equal to the goal, in both directions', () => {
     const figure = { what: '', against: '', goal: 2, value: () => undefined };
     assert.deepEqual(
       [1, 2, 3].map((value) => isReached({ ...figure, atMost: true }, value)),

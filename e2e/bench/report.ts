@@ -1,4 +1,4 @@
-/** The results as tables of text. */
+/** Formats the results as tables. */
 import type { Machine } from './machine.ts';
 import type { Samples } from './stats.ts';
 
@@ -8,7 +8,7 @@ export function rounded(value: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** The figures to reach, as Markdown; those without a measure are left out. */
+/** The target figures as Markdown, without those that were not measured. */
 export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
   const rows = figures.flatMap((figure) => {
     const value = figure.value(samples);
@@ -63,8 +63,6 @@ export function table(rows: readonly (readonly string[])[]): string {
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
-
-/* The figures to reach: ratios of measures of one run, and what each must be. */
 
 export interface Figure {
   readonly what: string;

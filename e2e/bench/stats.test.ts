@@ -10,7 +10,7 @@ describe('median', () => {
 });
 
 describe('quantile', () => {
-  it('is the value that a part of all does not exceed', () => {
+  it('is the value that a given share does not exceed', () => {
     const values = Array.from({ length: 200 }, (_, index) => 200 - index);
     assert.equal(quantile(values, 0.5), 100);
     assert.equal(quantile(values, 0.99), 198);
@@ -20,7 +20,7 @@ describe('quantile', () => {
 });
 
 describe('rotated', () => {
-  it('lets each come first in turn', () => {
+  it('puts each value first in turn', () => {
     assert.deepEqual(rotated(['a', 'b', 'c'], 1), ['b', 'c', 'a']);
     assert.deepEqual(rotated(['a', 'b', 'c'], 3), ['a', 'b', 'c']);
   });
@@ -34,7 +34,7 @@ describe('Samples', () => {
     assert.equal(samples.ratio('ours', 'theirs'), 2);
   });
 
-  it('adds up what belongs together before it takes the ratio', () => {
+  it('sums related measures before it computes the ratio', () => {
     const samples = new Samples();
     for (const value of [1, 2]) samples.add('our relay', value);
     for (const value of [3, 4]) samples.add('our client', value);
@@ -43,7 +43,7 @@ describe('Samples', () => {
     assert.equal(samples.ratio(['our relay', 'nobody'], 'theirs'), undefined);
   });
 
-  it('knows nothing about what was not measured', () => {
+  it('returns undefined for measures that were not taken', () => {
     const samples = new Samples();
     samples.add('ours', 1);
     assert.equal(samples.median('theirs'), undefined);

@@ -7,19 +7,19 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
-/** The value that this part of all values, 0 to 1, does not exceed. NaN without values. */
+/** The value that a share of all values, from 0 to 1, does not exceed. NaN without values. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
 }
 
-/** The same values beginning `by` places later, so that nobody always comes after the same neighbour. */
+/** The values rotated by `by` places, so that the same neighbours do not always follow each other. */
 export function rotated<T>(values: readonly T[], by: number): T[] {
   const start = by % Math.max(1, values.length);
   return [...values.slice(start), ...values.slice(0, start)];
 }
 
-/** Measured values by name, one of each round. */
+/** Measured values by name, one per round. */
 export class Samples {
   readonly #values = new Map<string, number[]>();
 
@@ -30,16 +30,16 @@ export class Samples {
     else values.push(value);
   }
 
-  /** The median of the rounds, `undefined` for what was not measured. */
+  /** The median of the rounds, `undefined` for a measure that was not taken. */
   median(name: string): number | undefined {
     const values = this.#values.get(name);
     return values === undefined ? undefined : median(values);
   }
 
   /**
-   * The median of the ratios of two measures, round by round: what disturbs the machine for a while disturbs both.
+   * The median of the ratios of two measures, round by round: a temporary disturbance of the machine affects both.
    *
-   * @param name a measure, or several that are added up
+   * @param name a measure, or several to sum up
    * @param against the same
    * @returns `undefined` when one was not measured
    */
@@ -58,7 +58,7 @@ export class Samples {
     return known[0]?.map((_, round) => known.reduce((sum, values) => sum + (values[round] ?? NaN), 0));
   }
 
-  /** Every measure with its rounds, in the order in which they were first taken. */
+  /** Every measure with its rounds, in the order of their first sample. */
   entries(): IterableIterator<[string, number[]]> {
     return this.#values.entries();
   }

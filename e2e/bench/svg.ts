@@ -1,4 +1,7 @@
-/** A plot of requests/s and MB/s: a group of bars for each case, a bar for each peer, by the case's fastest tunnel. */
+/**
+ * A plot of requests/s and MB/s: a group of bars for each case and a bar for each peer, relative to the fastest tunnel
+ * of the case.
+ */
 import { rounded } from './report.ts';
 import type { Samples } from './stats.ts';
 
@@ -9,7 +12,7 @@ const CASES = [
   })),
   ...['download', 'upload'].map((load) => ({ load, measure: 'MB/s' })),
 ];
-/** Only tunnels: the scale would otherwise be that of the local service. */
+/** Only tunnels: the local service would dominate the scale. */
 const COLOURS = { culvert: '#1f6feb', floor: '#8b949e', ssh: '#2da44e', localtunnel: '#d29922' };
 const BAR = 14;
 const GROUP = BAR * Object.keys(COLOURS).length + 30;

@@ -12,7 +12,7 @@ describe('welchT', () => {
     assert.ok(Math.abs(t + 3 / Math.SQRT2) < 1e-12, String(t));
   });
 
-  it('sees a difference of a hundredth of the spread in enough samples', () => {
+  it('detects a difference of a hundredth of the spread with enough samples', () => {
     const length = 1_000_000;
     const a = Float64Array.from({ length }, (_, index) => noise(index));
     const b = Float64Array.from({ length }, (_, index) => noise(index + 13) + 5);

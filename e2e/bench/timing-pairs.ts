@@ -1,13 +1,13 @@
-/** Do two things take the same time? Measured in random order, and told by Welch's t. */
+/** Do two actions take the same time? Measured in random order, and decided by Welch's t. */
 const SHARES = [1, 0.99, 0.9, 0.5];
 
-/** ms that each of two things took, each time. */
+/** The times of two actions in ms. */
 export interface Times {
   readonly one: Float64Array;
   readonly other: Float64Array;
 }
 
-/** Does both things so many times, in an order that nothing can fall into step with. */
+/** Performs both actions this many times, in an unpredictable order. */
 export async function timePairs(
   samples: number,
   one: () => Promise<unknown>,
@@ -36,8 +36,6 @@ export function reportPairs(what: string, { one, other }: Times): void {
   }
 }
 
-/** Welch's t-test: do two sets of times have the same mean? Used the way dudect does, to find out what a time reveals. */
-
 /** Above this, two means almost certainly differ. */
 export const T_MAX = 4.5;
 
@@ -48,9 +46,10 @@ export function welchT(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Leaves out the slowest of both sets, by one bound for both: other work of the machine hides what the code did.
+ * Removes the slowest samples of both sets, by one bound for both: other work of the machine hides the effect of the
+ * code.
  *
- * @param share share of the samples that stays, above 0, at most 1
+ * @param share share of the samples to keep, above 0, at most 1
  */
 export function withoutSlowest(
   a: Float64Array,

@@ -19,7 +19,7 @@ describe('parseWrk', () => {
     assert.deepEqual(parseWrk(OUTPUT), { requests: 27_636, perSecond: 13_818.48, p50: 0.97, p99: 1020 });
   });
 
-  it('accepts no result of a run in which requests failed', () => {
+  it('rejects the result of a run in which requests failed', () => {
     assert.throws(() => parseWrk(`${OUTPUT}  Non-2xx or 3xx responses: 3\n`), /requests failed/);
     assert.throws(
       () => parseWrk(`${OUTPUT}  Socket errors: connect 0, read 9, write 0, timeout 0\n`),

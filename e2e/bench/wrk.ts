@@ -10,9 +10,9 @@ export interface WrkRun {
   /** whether each request closes its connection */
   readonly closing: boolean;
   readonly seconds: number;
-  /** what is asked for; `/` unless given */
+  /** requested path; `/` by default */
   readonly path?: string;
-  /** whether visitors come with TLS, and look at no certificate */
+  /** whether visitors use TLS, without checking the certificate */
   readonly secure?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface WrkResult {
   readonly p99: number;
 }
 
-/** @throws Error when requests failed: such a run measures nothing */
+/** @throws Error if requests failed, because such a run measures nothing */
 export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
   const close = run.closing ? ['-H', 'Connection: close'] : [];
   const args = ['-t1', `-c${run.connections}`, `-d${run.seconds}s`, '--latency', '--timeout', '10s'];
@@ -36,7 +36,7 @@ export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
 
 const MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 };
 
-/** Reads what wrk prints. */
+/** Parses the output of wrk. */
 export function parseWrk(output: string): WrkResult {
   const value = (pattern: RegExp): RegExpExecArray => {
     const match = pattern.exec(output);

@@ -1,4 +1,7 @@
-/** What one visitor's download of 1 GiB does to the small requests of others: both on one tunnel, and these alone. */
+/**
+ * The effect of one visitor's download of 1 GiB on other visitors' small requests: both on one tunnel, compared with
+ * the small requests alone.
+ */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -53,8 +56,6 @@ async function speedOf(download: Child): Promise<number> {
   return Number(bytes) / 1e6 / Number(seconds);
 }
 
-/* What visitors that read nothing cost the relay: 1,000 of them, each with 10 MB on the way. */
-
 const VISITORS = 1000;
 const BODY_BYTES = 10_000_000;
 /** ms for all buffers to fill up and settle. */
@@ -83,7 +84,7 @@ export const slowReaders: Case = {
   },
 };
 
-/** Asks for a body and does not read it. */
+/** Requests a body and does not read it. */
 function ask(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => socket.destroy());

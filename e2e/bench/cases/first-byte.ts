@@ -1,6 +1,6 @@
 /**
- * How long a new visitor waits for its first byte when client and relay are 50 ms apart: right behind another visitor, and
- * after more than a minute in which nobody came; plain, and with TLS for visitors and client.
+ * How long a new visitor waits for the first byte when client and relay are 50 ms apart: right after another visitor,
+ * and after more than a minute without visitors; plain, and with TLS for visitors and client.
  */
 import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
@@ -32,7 +32,7 @@ interface Target {
   readonly transport: Transport;
 }
 
-/** A relay with a tunnel for each round, since each has one silence; they are silent together. */
+/** A relay with one tunnel per round, because each round needs one silence. All tunnels are silent together. */
 interface Way {
   readonly peer: PeerName;
   readonly tunnels: readonly Target[];
@@ -76,7 +76,7 @@ export const firstByte: Case = {
   },
 };
 
-/** The address of a relay for clients that are {@link DELAY_MS} away from it. */
+/** The address of a relay for clients that are {@link DELAY_MS} away. */
 async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
   const proxy = startProgram(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
   const [, port = ''] = await proxy.printed(/^listening (\d+)$/m);
@@ -85,7 +85,10 @@ async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
   return url.origin;
 }
 
-/** Visits the round's tunnel. Without a silence before, its first visitor is not counted, nor is the first one of all. */
+/**
+ * Visits the round's tunnel. Without a preceding silence, its first visitor is not counted, and neither is the very
+ * first one.
+ */
 async function measure(
   { samples }: Bench,
   { peer, tunnels, direct }: Way,
@@ -104,11 +107,11 @@ async function measure(
   }
   const load = `first byte, 50 ms, ${direct.transport}, ${when}`;
   samples.add(`${load}/${peer}/ms`, median(times));
-  // Where several forms of Culvert are measured, the reference is that of the first in its round.
+  // If several forms of Culvert are measured, the reference is the first one in its round.
   if (peer === 'culvert') samples.add(`${load}/direct + one round trip/ms`, median(without) + 2 * DELAY_MS);
 }
 
-/** ms from the start of a connection to the first byte of a 200. */
+/** ms from opening a connection to the first byte of a 200. */
 async function timeToFirstByte({ port, host, transport }: Target): Promise<number> {
   const start = performance.now();
   const socket = connect(port, transport);

@@ -13,7 +13,7 @@ import { type Bench, type Case, startHello, warmUp } from './requests.ts';
 
 const COUNTS = [1, 1000, 10_000];
 const SETTLE_MS = 5000;
-/** ms within which the relay closes the trunks, none of which has a visitor: 60 s, and some for 10,000 of them. */
+/** ms within which the relay closes the trunks, none of which has a visitor: 60 s, and more for 10,000 of them. */
 const QUIET_MS = 120_000;
 const DAY_MS = 24 * 3600 * 1000;
 const CLIENTS = fileURLToPath(new URL('../programs/idle-clients.ts', import.meta.url));
@@ -50,7 +50,7 @@ export const manyTunnels: Case = {
 interface BusyRelay {
   readonly count: number;
   readonly relay: Relay;
-  /** the program that holds all tunnels but one; none where there is only one */
+  /** the program that holds all tunnels but one; `undefined` if there is only one */
   readonly clients: Child | undefined;
 }
 
@@ -71,7 +71,7 @@ async function startRelayWith(scope: Scope, count: number, servicePort: number):
   return { count, relay, clients };
 }
 
-/** Puts tunnels of the bootstrap account into a store that no relay has open, bypassing the rate limit. */
+/** Inserts tunnels of the bootstrap account into a closed store, bypassing the rate limit. */
 function insertTunnels(path: string, count: number): string[] {
   const database = new DatabaseSync(path);
   const account = database.prepare('SELECT id FROM accounts').get()?.['id'] ?? null;

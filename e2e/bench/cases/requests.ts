@@ -12,7 +12,7 @@ const LOADS = [16, 64, 1].flatMap((connections) => [
   { name: `new c${connections}`, connections, closing: true },
 ]);
 
-/** What wrk does, but for where. */
+/** The settings of a wrk run, except for its target. */
 export type Load = Pick<WrkRun, 'connections' | 'closing' | 'path' | 'secure'>;
 
 export const requests: Case = {
@@ -43,8 +43,8 @@ export async function startHello(scope: Scope): Promise<number> {
 }
 
 /**
- * s of each kind of load until Node's compiler has done its work, which is measured by the CPU time of a request: with 1 s, that
- * still halved in the rounds that followed, for more code more than for less.
+ * s of each kind of load until Node's compiler has done its work, judged by the CPU time of a request. With 1 s, that
+ * still halved in the following rounds, more so for more code.
  */
 const WARM_UP_SECONDS = 4;
 
@@ -75,7 +75,7 @@ export async function measureRequests(
   addCpu(samples, name, '10k', result.requests / 10_000);
 }
 
-/** What every case is given. */
+/** The parameters of every case. */
 export interface Bench {
   readonly rounds: number;
   /** seconds of each wrk run */
@@ -92,13 +92,11 @@ export interface Case {
   run(scope: Scope, bench: Bench): Promise<void>;
 }
 
-/* CPU time of both ends of a peer over a measurement. */
-
 /**
  * Starts counting.
  *
- * @returns adds what each end that has processes has used since to the samples, as `NAME/CPU s/UNIT END`; `units` is how many
- *   units were served meanwhile
+ * @returns a function that adds the CPU time used since by each end that has processes to the samples, as
+ * `NAME/CPU s/UNIT END`; `units` is how many units were served in the meantime
  */
 export function countCpu(
   peer: RunningPeer,

@@ -1,4 +1,4 @@
-/** What it costs to start the programs, compared with Node and an empty file. */
+/** The cost of starting the programs, compared with Node and an empty file. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import type { Case } from './requests.ts';
 
 /** How often each program is started in each round. The kernel counts in steps of 10 ms, which the mean evens out. */
 const STARTS = 10;
-/** ms for a command, on a machine that does something else as well. */
+/** ms for a command on a busy machine. */
 const COMMAND_MS = 30_000;
 
 export const startUp: Case = {

@@ -1,6 +1,7 @@
 /**
- * What a TLS handshake costs a relay with certificates of its own, beside a bare server of `node:tls`: in full and resumed, with
- * 1 and 10,000 stored certificates, for a name that is visited all the time and for names of which most are not at hand.
+ * The cost of a TLS handshake at a relay that has its own certificates, compared with a bare server of `node:tls`: in
+ * full and resumed, with 1 and 10,000 stored certificates, for one name that is always cached and for names that mostly
+ * are not.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ const MANY = 10_000;
 const PER_SECOND = 1000;
 /** Handshakes of each kind until Node's compiler has done its work. */
 const WARM_UP = 1000;
-/** ms for one handshake on a machine that does something else as well. */
+/** ms for one handshake on a busy machine. */
 const HANDSHAKE_MS = 50;
 const BARE = 'node:tls';
 const SERVER = fileURLToPath(new URL('../programs/tls-server.ts', import.meta.url));
@@ -34,16 +35,16 @@ const LOADS = (['TLSv1.3', 'TLSv1.2'] as const).flatMap((version) =>
   (['full', 'resumed'] as const).map((kind) => ({ version, kind })),
 );
 
-/** A server, and what visitors name there. */
+/** A server, and the names that visitors use. */
 interface Subject {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
-  /** how many names are visited in turn */
+  /** how many names visitors cycle through */
   readonly names: number;
 }
 
-/** What `handshake-visitor.ts` is told, but for the server. */
+/** The arguments of `handshake-visitor.ts`, except for the server. */
 interface Load {
   readonly version: SecureVersion;
   readonly kind: 'full' | 'resumed';
@@ -103,7 +104,7 @@ async function startSubjects(scope: Scope, authority: Authority): Promise<Subjec
   ];
 }
 
-/** A session belongs to a name: who visits all of them in turn has none. */
+/** A session belongs to a name. A visitor who cycles through all names has none to resume. */
 function isMeasured({ names }: Subject, kind: Load['kind']): boolean {
   return kind === 'full' || names === 1;
 }
@@ -121,7 +122,7 @@ async function measure(
   return { perSecond: count / took, processor: ((cpuSeconds([pid]) - before) * 10_000) / count };
 }
 
-/** Adds what each costs, and what that is of what the bare server costs in the same round. */
+/** Adds the costs, and their ratio to the cost of the bare server in the same round. */
 function addCosts(samples: Samples, load: string, costs: ReadonlyMap<string, Cost>): void {
   const bare = costs.get(BARE);
   for (const [name, { perSecond, processor }] of costs) {
@@ -132,7 +133,9 @@ function addCosts(samples: Samples, load: string, costs: ReadonlyMap<string, Cos
   }
 }
 
-/** Adds what a relay with many certificates takes before and after each name was visited once, and once more. */
+/**
+ * Adds the memory of a relay with many certificates before each name was visited, after one visit, and after another.
+ */
 async function addMemory(
   samples: Samples,
   subjects: readonly Subject[],
@@ -148,8 +151,6 @@ async function addMemory(
     add('each visited twice');
   }
 }
-
-/* Requests a second with TLS between visitors and relay, as a relay on the internet has it: kept and new connections. */
 
 const TLS_LOADS = [false, true].map((closing) => ({ connections: 16, closing, secure: true }));
 
@@ -176,16 +177,14 @@ export const tls: Case = {
   },
 };
 
-/* A relay with certificates of its own, of which it has as many as it is given. */
-
 const OWN_HOST = 'relay.test';
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * Starts a relay that asks no authority for anything, since nothing is missing.
+ * Starts a relay that has no reason to contact an authority, because no certificate is missing.
  *
- * @param count how many certificates are stored, one for each host, besides the relay's own
- * @param pair what all of them are
+ * @param count how many certificates are stored, one for each host, in addition to the relay's own
+ * @param pair the certificate and key that all of them share
  */
 export async function startCertified(
   scope: Scope,
@@ -204,13 +203,13 @@ export async function startCertified(
   const hosts = Array.from({ length: count }, (_, number) => hostOf(number));
   const path = join(relay.dataDirectory, 'culvert.db');
   insertCertificates(path, hosts, pair);
-  // Visitors of a host notice if they get this one.
+  // Visitors of a host fail if they get this one.
   insertCertificates(path, [OWN_HOST], authority.issue(OWN_HOST));
   await relay.restart();
   return relay;
 }
 
-/** Puts certificates into a store that no relay has open. */
+/** Inserts certificates into a closed store. */
 function insertCertificates(path: string, names: readonly string[], { cert, key }: CertificateFiles): void {
   const [chain, secret] = [readFileSync(cert, 'utf8'), readFileSync(key, 'utf8')];
   const database = new DatabaseSync(path);

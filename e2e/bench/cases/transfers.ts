@@ -63,8 +63,6 @@ export async function transfer(
   return Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
 }
 
-/* Requests a second and latency by the size of the response: 1, 10 and 100 KB, kept connections. */
-
 const SIZES_KB = [1, 10, 100];
 
 export const responses: Case = {
@@ -88,8 +86,6 @@ export const responses: Case = {
     }
   },
 };
-
-/* Small messages through WebSockets of 16 visitors, one at a time each, to a service that sends them back. */
 
 const VISITORS = 16;
 const WEB_SOCKETS_SERVICE = fileURLToPath(new URL('../programs/echo-service.ts', import.meta.url));

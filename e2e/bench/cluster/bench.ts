@@ -1,6 +1,7 @@
 /**
- * `npx node e2e/bench/cluster/bench.ts [-- --rounds N --seconds N --tunnels N --only CASE]`: what several relays cost that serve as one,
- * on its own PostgreSQL and Redis. A whole run (no `--only`) writes `docs/benchmarks/cluster.md`.
+ * `npx node e2e/bench/cluster/bench.ts [-- --rounds N --seconds N --tunnels N --only CASE]`: the cost of running
+ * several relays as one, on a dedicated PostgreSQL and Redis. A whole run (no `--only`) writes
+ * `docs/benchmarks/cluster.md`.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -4,7 +4,7 @@ import type { Scope } from '../../support/scope.ts';
 import { familyCpuSeconds } from '../machine.ts';
 import type { Samples } from '../stats.ts';
 
-/** What every case with several relays is given. */
+/** The parameters of every case with several relays. */
 export interface ClusterBench {
   readonly rounds: number;
   /** seconds of each run of a load */
@@ -23,9 +23,7 @@ export interface ClusterCase {
   run(scope: Scope, bench: ClusterBench): Promise<void>;
 }
 
-/* CPU time of named groups of processes, including those that they have started. */
-
-/** Processes, by the name that readers see. */
+/** Processes by the names shown in the report. */
 export type Groups = Readonly<Record<string, readonly number[]>>;
 
 /** Starts measuring when it is created. */
@@ -38,7 +36,7 @@ export class ProcessorTime {
     this.#before = this.#now();
   }
 
-  /** CPU seconds of each group since then. */
+  /** CPU seconds of each group since the start. */
   seconds(): Map<string, number> {
     return new Map([...this.#now()].map(([name, now]) => [name, now - (this.#before.get(name) ?? 0)]));
   }
@@ -54,8 +52,6 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/* The load of a cluster on its Redis and its database. */
-
 export interface Asked {
   /** scripts that Redis has run */
   readonly scripts: number;
@@ -63,12 +59,12 @@ export interface Asked {
   readonly published: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** a single statement counts as one, too */
+  /** single statements included */
   readonly transactions: number;
   readonly rowsWritten: number;
 }
 
-/** PostgreSQL's own count, which its processes update once a second while they have something to do. */
+/** PostgreSQL's own statistics, which its processes update once a second while they are active. */
 const COUNTS = `select xact_commit as transactions, tup_inserted + tup_updated + tup_deleted as rows
   from pg_stat_database where datname = current_database()`;
 
@@ -79,7 +75,7 @@ export class StoreCounters {
     this.#cluster = cluster;
   }
 
-  /** Everything since the servers have started. */
+  /** Totals since the servers have started. */
   async read(): Promise<Asked> {
     const [{ scripts, published, bytesIn, bytesOut }, [row]] = await Promise.all([
       this.#cluster.redis.counters(),
@@ -89,7 +85,7 @@ export class StoreCounters {
     return { scripts, published, bytesIn, bytesOut, transactions, rowsWritten: Number(row?.['rows']) };
   }
 
-  /** The load in between, divided by a number of units. */
+  /** The load between two readings, divided by a number of units. */
   static rate(from: Asked, to: Asked, units: number): Asked {
     const each = (of: (asked: Asked) => number): number => (of(to) - of(from)) / units;
     return {

@@ -1,4 +1,4 @@
-/** What PostgreSQL spends on the relays' statements while tunnels are served. */
+/** The time PostgreSQL spends on the relays' statements while tunnels are served. */
 import { randomUUID } from 'node:crypto';
 import { hashKey, hintOf } from '../../../server/accounts/api-keys.ts';
 import { FLUSH_BATCH } from '../../../server/limits.ts';
@@ -60,20 +60,18 @@ async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknow
   await Promise.all(workers);
 }
 
-/* Accounts with tunnels, put into a database without the API and its rate limit. */
-
 const DAY_MS = 24 * 3600 * 1000;
-/** The tunnels of one account; a relay reads all of them when it meets the first. */
+/** The tunnels of one account. A relay reads all of them when it needs the first. */
 const TUNNELS_AN_ACCOUNT = 20;
 
 export interface StoredTunnel {
   readonly id: string;
   readonly slug: string;
-  /** of its account */
+  /** key of the tunnel's account */
   readonly key: string;
 }
 
-/** @param database whose tables a relay has made */
+/** @param database a database whose tables a relay has created */
 export async function storeTunnels(database: string, count: number): Promise<StoredTunnel[]> {
   const now = Date.now();
   const accounts = Array.from({ length: Math.ceil(count / TUNNELS_AN_ACCOUNT) }, () => ({

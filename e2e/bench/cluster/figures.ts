@@ -1,8 +1,8 @@
-/** The figures to reach of several relays as one. */
+/** The target figures for several relays as one. */
 import type { Figure } from '../report.ts';
 import type { Samples } from '../stats.ts';
 
-/** How much of one relay's throughput must remain with a hop. */
+/** The share of one relay's throughput that must remain with a hop. */
 const HOP_LEAVES = 0.65;
 const ONE = 'one relay';
 const HOP = 'three relays, hop';
@@ -25,7 +25,7 @@ function throughput(what: string, load: string, measure: string): Figure {
   return { what, against: ONE, goal: HOP_LEAVES, atMost: false, value };
 }
 
-/** How much the busiest relay would serve if nothing else held it up. */
+/** The throughput of the busiest relay if nothing else limited it. */
 function busiest(what: string, load: string, measure: string): Figure {
   const most = (samples: Samples, way: string): number | undefined => {
     const values = ['A', 'B', 'C'].map((relay) => samples.median(`${load}/${way}/${measure} ${relay}`));

@@ -1,6 +1,6 @@
 /**
- * What the hop costs: the same three relays, with a visitor's connection, the client's control socket and its data sockets
- * on one of them, on two, or on three.
+ * The cost of the hop between relays: the same three relays, with a visitor's connection, the client's control socket
+ * and its data sockets on one, two or three of them.
  */
 import { fileURLToPath } from 'node:url';
 import { startProgram } from '../../support/child.ts';
@@ -18,7 +18,7 @@ const [A, B, C] = [0, 1, 2];
 const VISITORS = 16;
 const BYTES = 512 * 1024 * 1024;
 
-/** Which relay has the visitors and which the data sockets; the control sockets are all on A. */
+/** Which relay has the visitors and which has the data sockets. The control sockets are all on A. */
 const LAYOUTS = [
   { name: 'one relay', visitor: A, data: A },
   { name: 'two relays, no hop', visitor: B, data: B },

@@ -1,4 +1,4 @@
-/** What Redis's one core spends on each kind of command from relays. */
+/** The time Redis's single core spends on each kind of command from relays. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -13,12 +13,12 @@ import type { ClusterCase } from './case.ts';
 
 const TUNNELS = 10_000;
 const CALLS = 30_000;
-/** Calls that wait for their replies at the same time, as on a busy relay; and the same for slow calls. */
+/** Calls in flight at the same time, as on a busy relay; and the same for slow calls. */
 const AT_ONCE = 50;
 const LONG_AT_ONCE = 4;
 const KEEP_MS = 15 * 60_000;
 const LEASE_MS = 3_600_000;
-/** Relays that receive the messages to all. */
+/** Relays that receive the broadcast messages. */
 const LISTENERS = [1, 10, 100];
 /** Relays in the list that each relay reads every 3 s. */
 const MEMBERS = [10, 100, 1000];
@@ -85,7 +85,7 @@ async function openLink(scope: Scope, server: RedisServer): Promise<RedisLink> {
   return link;
 }
 
-/** Relays that listen and do nothing else. */
+/** Relays that only listen. */
 async function listen(scope: Scope, server: RedisServer, channel: string, count: number): Promise<void> {
   for (let started = 0; started < count; started += 1) {
     const socket = connect(server.port, '127.0.0.1');

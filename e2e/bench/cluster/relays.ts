@@ -12,9 +12,9 @@ import { wrk } from '../wrk.ts';
 import { type Asked, type ClusterBench, type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
 
 const COUNTS = [1, 2, 3];
-/** Divided by each of {@link COUNTS}. */
+/** Divisible by each of {@link COUNTS}. */
 const VISITORS = 12;
-/** ms in which a cluster is left alone, to know its load on both without requests. */
+/** ms in which a cluster is idle, to measure its load on Redis and PostgreSQL without requests. */
 const REST_MS = 9000;
 
 interface Sized {
@@ -57,7 +57,7 @@ async function start(
   return { name, cluster, client, stores: new StoreCounters(cluster) };
 }
 
-/** The load that each cluster causes while nothing happens, all of them over the same time. */
+/** The idle load of each cluster, all of them over the same period. */
 async function atRest(sizes: readonly Sized[]): Promise<{ name: string; asked: Asked }[]> {
   const before = await Promise.all(sizes.map(({ stores }) => stores.read()));
   await delay(REST_MS);

@@ -1,4 +1,4 @@
-/** Tunnels that are online without traffic on one relay of two: what they cost, and what happens when that relay dies. */
+/** Tunnels that are online without traffic on one relay of two: their cost, and what happens when that relay dies. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
@@ -24,7 +24,7 @@ export const tunnels: ClusterCase = {
     const stored = await storeTunnels(cluster.database, count);
     const stores = new StoreCounters(cluster);
     const name = `${count} tunnels online/one relay of two`;
-    // The first half brings V8's heap to its size; what the second half adds is the cost of more tunnels.
+    // The first half brings V8's heap to its size. The second half shows the cost of more tunnels.
     const half = count / 2;
     const clients: AsyncIterator<string>[] = [];
     const memory: { relay: number; redis: number }[] = [];

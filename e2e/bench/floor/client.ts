@@ -1,6 +1,6 @@
 /**
- * The floor's client: `client.ts RELAY_PORT LOCAL_PORT`. For each id the relay announces it dials a data connection and the
- * local port at once and joins them. It prints `online`.
+ * The floor's client: `client.ts RELAY_PORT LOCAL_PORT`. For each id the relay announces, it dials a data connection
+ * and the local port in parallel and joins them. It prints `online`.
  */
 import { connect, type Socket } from 'node:net';
 import { splice } from './splice.ts';

@@ -1,9 +1,9 @@
 /**
- * The floor's relay: Culvert's choreography without HTTP, WebSockets, accounts or limits. For each visitor it announces an
- * id on the one control connection, waits for the data connection that names the id, and joins the two. Its cost is what
- * this choreography costs on this machine in this Node; nobody should use it as a tunnel.
+ * The floor's relay: Culvert's message flow without HTTP, WebSockets, accounts or limits. For each visitor it announces
+ * an id on the one control connection, waits for the data connection that names the id, and joins the two. Its cost is
+ * the minimum for this flow on this machine with this Node. Do not use it as a tunnel.
  *
- * It prints `listening VISITORS CLIENTS`, the two ports.
+ * Prints `listening VISITORS CLIENTS`, the two ports.
  */
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';

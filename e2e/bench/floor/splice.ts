@@ -1,8 +1,8 @@
-/** Joins two connections: bytes as they come, backpressure, endings; nothing else. */
+/** Joins two connections: data, backpressure and endings, nothing else. */
 import type { Socket } from 'node:net';
 
 /**
- * Pipes two sockets to each other. The end of one ends the other, a broken one breaks the other.
+ * Pipes two sockets to each other. The end of one ends the other, and an error on one destroys the other.
  *
  * @param first nothing listens to its data yet
  * @param second the same
@@ -25,7 +25,7 @@ function pass(from: Socket, to: Socket): void {
 export function readLine(socket: Socket, onLine: (line: string, rest: Buffer) => void): void {
   socket.once('data', (chunk: Buffer) => {
     const end = chunk.indexOf('\n');
-    // Both ends are this benchmark's own, on loopback: a line always comes whole.
+    // Both ends belong to this benchmark, on loopback: a line always arrives whole.
     if (end < 0) socket.destroy();
     else onLine(chunk.toString('latin1', 0, end), chunk.subarray(end + 1));
   });

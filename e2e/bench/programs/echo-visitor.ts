@@ -1,6 +1,6 @@
 /**
- * Visitors with WebSockets: `echo-visitor.ts PORT HOST CONNECTIONS SECONDS`. Each sends a small message, waits for its echo and
- * sends the next. It prints `messages PER_SECOND p50 MS p99 MS`, of the time after {@link WARM_MS}.
+ * Visitors with WebSockets: `echo-visitor.ts PORT HOST CONNECTIONS SECONDS`. Each sends a small message, waits for its
+ * echo and sends the next. Prints `messages PER_SECOND p50 MS p99 MS`, for the time after {@link WARM_MS}.
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,12 +1,12 @@
 /**
- * A visitor that downloads the same body again and again, each time on a new connection, until it is told to end (SIGTERM):
- * `endless-download.ts PORT HOST BYTES`. It prints `begun` with the first bytes, and `received BYTES in S` at its end.
+ * A visitor that downloads the same body repeatedly, each time on a new connection, until SIGTERM: `endless-download.ts
+ * PORT HOST BYTES`. Prints `begun` with the first bytes, and `received BYTES in S` at its end.
  */
 import { connect } from 'node:net';
 
 const [port = '', host = '', size = ''] = process.argv.slice(2);
 const buffer = Buffer.allocUnsafe(256 * 1024);
-/** when the first bytes came, ms */
+/** when the first bytes arrived, ms */
 let begun: number | undefined;
 let received = 0;
 
@@ -17,7 +17,7 @@ process.once('SIGTERM', () => {
 });
 
 function download(): void {
-  /** bytes still to come: the body, and a head that is not longer than what comes first */
+  /** bytes still expected: the body, and a head that fits into the first read */
   let left: number | undefined;
   const socket = connect({
     port: Number(port),
@@ -41,7 +41,7 @@ function download(): void {
   socket.write(`GET /${size} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
 }
 
-/** The length of an answer's head, of the bytes that came first. */
+/** The length of a response head, given the length of the first read. */
 function headLength(length: number): number {
   const text = buffer.toString('latin1', 0, length);
   const end = text.indexOf('\r\n\r\n');

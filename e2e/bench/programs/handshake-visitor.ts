@@ -1,6 +1,6 @@
 /**
- * Visitors that do nothing but TLS handshakes: `handshake-visitor.ts PORT AUTHORITY VERSION full|resumed COUNT NAMES FIRST`.
- * They name host `FIRST` and those after it, of `NAMES` in turn. It prints `seconds S`.
+ * Visitors that only perform TLS handshakes: `handshake-visitor.ts PORT AUTHORITY VERSION full|resumed COUNT NAMES
+ * FIRST`. They name host `FIRST` and the following ones, cycling through `NAMES`. Prints `seconds S`.
  */
 import { readFileSync } from 'node:fs';
 import type { SecureVersion } from 'node:tls';

@@ -1,8 +1,8 @@
 /**
- * Clients of tunnels without traffic: `idle-clients.ts PORT KEY`, tunnel ids as lines on standard input. Each has a control
- * socket on which it only answers pings. Every other one opens a trunk, as `culvert` does, which the relay closes after a
- * while; if all did, 10,000 would need more file descriptors than many systems let a process have. It prints `online COUNT`
- * when all are open, and `quiet` when all trunks are closed.
+ * Clients of tunnels without traffic: `idle-clients.ts PORT KEY`, with tunnel ids as lines on standard input. Each has
+ * a control socket on which it only answers pings. Every second client opens a trunk, as `culvert` does, which the
+ * relay closes after a while. If all did, 10,000 would need more file descriptors than many systems allow a process.
+ * Prints `online COUNT` when all are open, and `quiet` when all trunks are closed.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ const [port = '', key = ''] = process.argv.slice(2);
 const ids: string[] = [];
 for await (const line of createInterface({ input: process.stdin })) ids.push(line);
 const count = ids.length;
-/** trunks that are open, or being opened */
+/** trunks that are open or opening */
 let trunks = 0;
 const openers = Array.from({ length: OPENING_MAX }, async () => {
   for (let id = ids.pop(); id !== undefined; id = ids.pop()) {

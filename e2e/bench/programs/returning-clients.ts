@@ -1,7 +1,7 @@
 /**
- * Control sockets without traffic whose clients come back when they are lost, each after a wait like that of `culvert`:
- * `returning-clients.ts PORT...`, a tunnel id and a key on each line of standard input. Each tries the ports in turn, as a
- * balancer would. It prints `online COUNT` when all are open, and `back SECONDS` when all are open again.
+ * Control sockets without traffic whose clients reconnect when they are lost, each after a wait like that of `culvert`:
+ * `returning-clients.ts PORT...`, with a tunnel id and a key on each line of standard input. Each tries the ports in
+ * turn, as a balancer would. Prints `online COUNT` when all are open, and `back SECONDS` when all are open again.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ let lostAt: number | undefined;
 class Client {
   readonly #id: string;
   readonly #key: string;
-  /** how often it has called a relay */
+  /** number of connection attempts so far */
   #calls = 0;
   #failures = 0;
   #onFirst: (() => void) | undefined;

@@ -1,7 +1,7 @@
 /**
- * A client of one tunnel whose control socket and data sockets go to two relays, as may happen behind a balancer:
- * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without trunks, which
- * serve visitors of the relay on which they land. It prints `online`.
+ * A client of one tunnel whose control socket and data sockets use different relays, as may happen behind a balancer:
+ * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It runs the engine of `culvert` without trunks,
+ * which serve visitors of the relay on which they land. Prints `online`.
  */
 import { Deadlines, systemClock } from '../../../desktop/client/clock.ts';
 import { ControlConnection } from '../../../desktop/client/control/control-connection.ts';

@@ -8,7 +8,7 @@ const CHUNK = Buffer.alloc(256 * 1024, 'culvert ');
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ';
 
 const server = createServer({ noDelay: true }, (socket) => {
-  /** bytes of a request body still to come */
+  /** missing bytes of a request body */
   let expected = 0;
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {

@@ -11,7 +11,7 @@ const chunk = Buffer.alloc(256 * 1024, 'culvert ');
 const started = performance.now();
 
 let head = '';
-/** bytes of the response's body still to come; unknown before its head */
+/** missing bytes of the response's body; unknown before its head */
 let left: number | undefined;
 let unsent = isUpload ? bytes : 0;
 

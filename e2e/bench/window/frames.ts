@@ -10,17 +10,15 @@ import { buildWindow, startBrowser } from '../../ui/support/browser.ts';
 import { scenes } from './scenes.ts';
 import { TUNNELS, World } from './world.ts';
 
-/* What the main thread of a page did, task by task and frame by frame, out of Chromium's own trace. */
-
 const CATEGORIES = ['toplevel', 'devtools', 'devtools.timeline', 'disabled-by-default-devtools.timeline'];
 
-/** Frames are asked for all the time, so that each one that is late is seen. */
+/** Requests frames continuously, so that each late one is seen. */
 const KEEP_DRAWING = `{
   const look = () => requestAnimationFrame(look);
   look();
 }`;
 
-/** Ms of the thread's CPU time, by what it was for. */
+/** ms of the thread's CPU time, by purpose. */
 export interface Parts {
   readonly script: number;
   readonly style: number;
@@ -28,11 +26,11 @@ export interface Parts {
   readonly paint: number;
 }
 
-/** What happened between two frames, up to the end of the second one's drawing. */
+/** The work between two frames, up to the end of drawing the second one. */
 export interface Frame {
-  /** ms by the clock, without waiting for work */
+  /** ms of elapsed time, without waiting for work */
   readonly wallMs: number;
-  /** ms of the thread's CPU time: what other programs take of the processor does not count */
+  /** ms of the thread's CPU time, which other programs do not affect */
   readonly cpuMs: number;
   readonly parts: Parts;
 }
@@ -49,7 +47,10 @@ interface TraceEvent {
   readonly tdur?: number;
 }
 
-/** Makes the page draw all the time, and what main answers come in a task of its own, apart from what the test's protocol does. */
+/**
+ * Makes the page draw continuously, and delivers main's answers in separate tasks, apart from those of the DevTools
+ * protocol.
+ */
 export async function prepareTrace(page: Page): Promise<void> {
   await page.evaluate(`{
     const invoke = globalThis.fakeInvoke;
@@ -63,9 +64,10 @@ export async function prepareTrace(page: Page): Promise<void> {
 }
 
 /**
- * The frames of a page while something is done, without the tasks in which it served the test's protocol: Electron has none of them.
+ * The frames of a page during an action, without the tasks that served the DevTools protocol, which Electron does not
+ * have.
  *
- * @param settleMs for what comes of it later
+ * @param settleMs ms to wait for delayed effects
  */
 export async function framesOf(
   browser: Browser,
@@ -97,7 +99,7 @@ function readFrames(trace: Buffer): readonly Frame[] {
   return frames;
 }
 
-/** Each task with what is in it, the task itself first. */
+/** Each task with the events nested in it, the task first. */
 function tasksOf(events: readonly TraceEvent[]): readonly TraceEvent[][] {
   const tasks: TraceEvent[][] = [];
   let end = -Infinity;
@@ -124,12 +126,12 @@ function frameOf(tasks: readonly (readonly TraceEvent[])[]): Frame {
   return {
     wallMs: sum(outer.map(({ dur = 0 }) => dur)) / 1000,
     cpuMs,
-    // Whatever else there is, such as collections of garbage, is part of running scripts.
+    // Everything else, such as garbage collection, counts as running scripts.
     parts: { script: cpuMs - style - layout - paint, style, layout, paint },
   };
 }
 
-/** Each event with the CPU time that is not that of another one in it. */
+/** Each event with its own CPU time, excluding nested events. */
 function ownTimes(task: readonly TraceEvent[]): readonly (readonly [TraceEvent, number])[] {
   const times = new Map(task.map((event) => [event, event.tdur ?? 0]));
   const open: TraceEvent[] = [];
@@ -147,7 +149,7 @@ function sum(numbers: readonly number[]): number {
 }
 
 const WINDOW = { width: 1280, height: 800 };
-/** More than this is felt. */
+/** A longer frame is noticeable. */
 const LONG_MS = 50;
 
 const wanted = process.argv.slice(2).join(' ');

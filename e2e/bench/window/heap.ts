@@ -1,6 +1,7 @@
 /**
- * Heap of the app's window, and of the logs that main keeps for it, while traffic goes on: 50 tunnels in the list, the log of one of them open,
- * full with 10,000 requests, and one of them opened beside it. `node --expose-gc e2e/bench/window/heap.ts [minutes]`
+ * Heap of the app's window, and of the logs that main keeps for it, under continuous traffic: 50 tunnels in the list,
+ * the log of one of them open with 10,000 requests, and one of those requests open.
+ * `node --expose-gc e2e/bench/window/heap.ts [minutes]`
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
@@ -13,7 +14,7 @@ import { buildWindow, startBrowser } from '../../ui/support/browser.ts';
 import { ScriptedMain } from '../../ui/support/scripted-main.ts';
 import { TUNNELS } from './world.ts';
 
-/** As often as main tells the page of a change, at most. */
+/** The highest rate at which main notifies the page of changes. */
 const PUSH_MS = 250;
 const REQUESTS_PER_PUSH = 25;
 const SAMPLE_MS = 30_000;
@@ -71,7 +72,7 @@ try {
   await scope.end();
 }
 
-/** Requests of visitors, recorded as they pass. */
+/** Records requests of visitors as they arrive. */
 function serve(count: number): void {
   for (let n = 0; n < count; n += 1) {
     served += 1;

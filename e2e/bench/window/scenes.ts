@@ -1,4 +1,4 @@
-/** What people do in the window, one after the other. */
+/** What people do in the window, one scene after the other. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { LOG_REQUESTS_MAX } from '../../../desktop/app/main/limits.ts';
@@ -9,7 +9,7 @@ export interface Scene {
   readonly act: () => Promise<void>;
 }
 
-/** A key that is held repeats some 30 times a second. */
+/** A held key repeats about 30 times a second. */
 const REPEAT_MS = 33;
 const TRAFFIC_MS = 100;
 
@@ -42,7 +42,7 @@ export function scenes(page: Page, world: World): readonly Scene[] {
   };
   const shown = (selector: string): Promise<void> =>
     until(page, `document.querySelector(${JSON.stringify(selector)})`);
-  /** Opens one of the newest requests whose number ends so, and waits for the size of its body. */
+  /** Opens one of the newest requests whose number ends with a digit, and waits for the size of its body. */
   const open = async (digit: number, size: string): Promise<void> => {
     await click(`.log li[data-request$="${digit}"] button`);
     await until(
@@ -203,7 +203,7 @@ export function scenes(page: Page, world: World): readonly Scene[] {
   ];
 }
 
-/** The middle of what is seen of an element. */
+/** The centre of the visible part of an element. */
 async function place(page: Page, selector: string): Promise<{ x: number; y: number }> {
   return await page.evaluate<{ x: number; y: number }>(`(() => {
     const element = document.querySelector(${JSON.stringify(selector)});
@@ -213,7 +213,7 @@ async function place(page: Page, selector: string): Promise<{ x: number; y: numb
   })()`);
 }
 
-/** Asks the page without making it draw. */
+/** Polls the page without making it draw. */
 async function until(page: Page, condition: string): Promise<void> {
   for (let n = 0; n < 300; n += 1) {
     if (await page.evaluate<boolean>(`Boolean(${condition})`)) return;

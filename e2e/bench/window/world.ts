@@ -1,4 +1,4 @@
-/** A scripted main with 50 busy tunnels, of which one has a log of 10,000 requests, and large bodies to look at. */
+/** A scripted main with 50 busy tunnels, one of them with a log of 10,000 requests, and large bodies to look at. */
 import type { DetailView } from '../../../desktop/app/ipc/ipc.ts';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
@@ -44,7 +44,7 @@ export class World {
     });
   }
 
-  /** This many requests more to each tunnel; the page is told. */
+  /** Adds this many requests to each tunnel and notifies the page. */
   async serve(count: number): Promise<void> {
     const now = Date.now();
     this.#log.add(count, (id) => ordinary(id, now));
@@ -52,14 +52,14 @@ export class World {
     await this.main.show({ tunnels: this.#tunnels });
   }
 
-  /** Every tunnel loses its connection; the page is told. */
+  /** Disconnects every tunnel and notifies the page. */
   async lose(): Promise<void> {
     const retryAt = Date.now() + 5000;
     const status = { name: 'reconnecting', retryAt, why: 'The relay does not answer.' } as const;
     await this.main.show({ tunnels: this.#tunnels.map((tunnel) => ({ ...tunnel, status })) });
   }
 
-  /** Every tunnel is online again; the page is told. */
+  /** Puts every tunnel online again and notifies the page. */
   async find(): Promise<void> {
     await this.main.show({ tunnels: this.#tunnels });
   }
@@ -108,7 +108,7 @@ function detailOf(id: number): DetailView {
   return { ...exampleDetail({ response }), ...answered };
 }
 
-/** JSON of about so many bytes. */
+/** JSON of about this many bytes. */
 function orders(size: number): string {
   const found: unknown[] = [];
   for (let length = 0; length < size;) {
