@@ -6,12 +6,12 @@ function all(source: string): string[] {
 }
 
 describe('breaksOf', () => {
-  it('breaks conditions both ways', () => {
+  it('inverts conditions both ways', () => {
     assert.deepEqual(all('if (a) b;'), ['if (true) b;', 'if (false) b;', 'if (a) ;']);
     assert.deepEqual(all('x = a ? b : c;'), [';', 'x = true ? b : c;', 'x = false ? b : c;']);
   });
 
-  it('shifts comparisons by one, and turns others round', () => {
+  it('shifts comparisons by one, and inverts other operators', () => {
     assert.deepEqual(all('const x = a < b;'), ['const x = a <= b;']);
     assert.deepEqual(all('const x = (a > "<") === b && !c;'), [
       'const x = (a >= "<") === b && !c;',
@@ -28,7 +28,7 @@ describe('breaksOf', () => {
     ]);
   });
 
-  it('leaves out statements, and says on which line', () => {
+  it('removes statements, and names their line', () => {
     assert.deepEqual(breaksOf('class A {\n  b() {\n    this.c();\n  }\n}'), [
       { line: 3, start: 22, end: 31, text: ';' },
     ]);

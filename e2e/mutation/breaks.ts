@@ -1,7 +1,10 @@
-/** Deliberate breaks of a source file, made from its syntax tree: each is a small change that a careless edit could make. */
+/**
+ * Deliberate breaks of a source file, derived from its syntax tree. Each is a small change that a careless edit could
+ * make.
+ */
 import { parsers } from 'prettier/plugins/typescript';
 
-/** A part of a file, and what takes its place. */
+/** A part of a file, and its replacement. */
 export interface Break {
   /** of the first character, from 1 */
   readonly line: number;
@@ -31,7 +34,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '&&': '||',
   '||': '&&',
 };
-/** Nodes of TypeScript that have an expression in them; everything else of its own is a type. */
+/** TypeScript nodes that contain an expression. All other TypeScript nodes are types. */
 const TRANSPARENT = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression']);
 
 /**

@@ -1,10 +1,10 @@
-/** Loaded before mocha: one source file of this process has a deliberate break, which it takes from the environment. */
+/** Loaded before mocha: one source file of this process gets a deliberate break, which is read from the environment. */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type Break, broken } from './breaks.ts';
 
-/** What {@link VARIABLE} holds as JSON. */
+/** The JSON value of {@link VARIABLE}. */
 export interface BrokenFile extends Break {
   /** absolute path */
   readonly path: string;

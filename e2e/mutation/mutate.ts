@@ -1,6 +1,6 @@
 /**
- * `npx node e2e/mutation/mutate.ts`: breaks the program, one deliberate break at a time (breaks.ts), and counts how many of them the unit tests of
- * the same folder notice. Prints those that they do not.
+ * `npx node e2e/mutation/mutate.ts`: breaks the program, one deliberate break at a time (breaks.ts), and counts how
+ * many of them the unit tests of the same folder notice. Prints the ones that they miss.
  *
  *     npx node e2e/mutation/mutate.ts                                  up to 100 breaks of each part, spread evenly over it
  *     npx node e2e/mutation/mutate.ts --part shared/http1 --all     every break of one part
@@ -15,13 +15,13 @@ import { breaksOf } from './breaks.ts';
 import { type BrokenFile, VARIABLE } from './hook.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Where a break that nobody notices costs the most: messages that are misread, streams that mix, and who may visit. */
+/** Where an unnoticed break costs the most: misread messages, mixed-up streams, and unauthorized visits. */
 const PARTS = ['shared/http1', 'shared/trunk', 'server/gate'];
 const SAMPLE = 100;
 const AT_A_TIME = 2;
-/** ms a test may take; a break may keep it from ending. */
+/** ms that a test may take. A break may keep it from ending. */
 const TEST_TIMEOUT_MS = 5000;
-/** ms for all tests of a part, whose break may keep the process busy for ever. */
+/** ms for all tests of a part. A break may keep the process busy indefinitely. */
 const RUN_TIMEOUT_MS = 60_000;
 
 const { values } = parseArgs({
@@ -51,13 +51,13 @@ async function tryPart(part: string, isWhole: boolean): Promise<void> {
   console.log(`${part}: ${caught} of ${chosen.length} breaks noticed, of ${all.length} there are`);
 }
 
-/** What was there, and what is there instead. */
+/** The original code and its replacement. */
 function described({ path, start, end, text }: BrokenFile): string {
   const before = readFileSync(path, 'utf8').slice(start, end).replaceAll(/\s+/g, ' ');
   return `${before.length > 60 ? `${before.slice(0, 60)}…` : before} → ${text === '' ? '(nothing)' : text}`;
 }
 
-/** @returns whether the tests of the part pass, in a process with the break */
+/** @returns whether the tests of the part pass in a process with the break */
 async function passes(part: string, brokenFile?: BrokenFile): Promise<boolean> {
   const hook = fileURLToPath(new URL('hook.ts', import.meta.url));
   const mocha = [`--import=${hook}`, 'node_modules/mocha/bin/mocha.js', '--bail', '--reporter=dot'];

@@ -1,4 +1,4 @@
-/** Checks electron-builder.yml, as far as it contains what only its own system can carry out. */
+/** Checks those parts of electron-builder.yml that can only be executed on another system. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -27,7 +27,7 @@ describe('electron-builder.yml', () => {
   const configuration = parse(readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8')) as Configuration;
   const { mac, win, linux, artifactName } = configuration;
 
-  it('says what electron-builder understands', () => {
+  it('is valid for electron-builder', () => {
     const schema = createRequire(import.meta.url)('app-builder-lib/scheme.json') as object;
     const validate = new Ajv({ strict: false }).compile(schema);
     // The address comes from package.json (desktop/build/build.ts).
@@ -36,7 +36,7 @@ describe('electron-builder.yml', () => {
     assert.ok(!validate({ ...configuration, publish, hardenedRuntime: true }), 'the schema takes anything');
   });
 
-  it('is for macOS, Windows and Linux', () => {
+  it('targets macOS, Windows and Linux', () => {
     assert.deepEqual(targets(mac.target), ['dmg universal', 'zip universal']);
     assert.equal(mac.hardenedRuntime, true);
     assert.deepEqual(mac.extendInfo, { LSUIElement: true });
@@ -51,16 +51,16 @@ describe('electron-builder.yml', () => {
     }
   });
 
-  it('names the app as the app names itself', () => assert.equal(configuration.appId, APP_ID));
+  it("uses the app's own id", () => assert.equal(configuration.appId, APP_ID));
 
-  it('is for the Electron that types and tests are for', () => {
+  it('uses the Electron that types and tests are for', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: { electron: string };
     };
     assert.equal(configuration.electronVersion, devDependencies.electron);
   });
 
-  it('has icons in the form that each system takes', () => {
+  it('has icons in the format that each system expects', () => {
     const icns = readFileSync(join(ROOT, mac.icon));
     assert.equal(icns.toString('latin1', 0, 4), 'icns');
     assert.equal(icns.readUInt32BE(4), icns.length);

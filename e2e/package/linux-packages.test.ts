@@ -1,4 +1,4 @@
-/** Checks what electron-builder has written into packages for Debian and Fedora. Whether they install is not proven here. */
+/** Checks the packages that electron-builder writes for Debian and Fedora. Does not prove that they install. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
   after(() => rm(work, { recursive: true, force: true }));
 
   for (const file of [`culvert-${VERSION}-linux-amd64.deb`, `culvert-${VERSION}-linux-x86_64.rpm`]) {
-    it(`${file} says whose it is, what it needs and where it goes`, async () => {
+    it(`${file} declares its maintainer, dependencies and paths`, async () => {
       const args = (await readFile(join(output, `${file}.args`), 'utf8')).split('\n');
       const { address, author } = readRepository();
       assert.equal(valueOf(args, '--name'), 'culvert-desktop');
@@ -44,7 +44,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
       assert.ok(args.some((arg) => arg.endsWith('=/opt/Culvert')));
     });
 
-    it(`${file} has a menu entry that opens links, and knows its windows`, async () => {
+    it(`${file} has a menu entry that opens links, and recognizes its windows`, async () => {
       const lines = (await readFile(join(output, `${file}.desktop`), 'utf8')).split('\n');
       const expected = ['Name=Culvert', 'Exec=/opt/Culvert/culvert-desktop %U', 'Icon=culvert-desktop'];
       for (const line of [
@@ -57,7 +57,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
     });
   }
 
-  it('are not updates that the app would look for', async () => {
+  it('are not found by the app as updates', async () => {
     assert.deepEqual(
       (await readdir(output)).filter((name) => name.startsWith('latest')),
       [],

@@ -1,6 +1,6 @@
 /**
- * Rung 6: the app is packaged by electron-builder as for a release, around a placeholder for Electron, and taken apart
- * again. What it cannot prove: that Electron starts it, and the installers.
+ * Rung 6: electron-builder packages the app as for a release, around a placeholder for Electron, and the test takes the
+ * result apart. It cannot prove that Electron starts it, nor that the installers work.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -20,7 +20,7 @@ const OWN_FILES_MAX_BYTES = 3 * 1024 * 1024;
 const STARTING_TIMEOUT_MS = 20_000;
 const execute = promisify(execFile);
 
-/** What `starts.ts` prints. */
+/** The output of `starts.ts`. */
 interface Started {
   channels: string[];
   preferences: Record<string, unknown>[];
@@ -45,7 +45,7 @@ describe('the package', () => {
 
   after(() => rm(work, { recursive: true, force: true }));
 
-  it('holds what the app needs at run time, and no packages', () => {
+  it('contains what the app needs at run time, and no packages', () => {
     const states = ['idle', 'online', 'trouble', 'offline'];
     const tray = states.flatMap((state) =>
       ['light', 'dark'].flatMap((bar) => [`/tray-${state}-${bar}.png`, `/tray-${state}-${bar}@2x.png`]),
@@ -98,12 +98,12 @@ describe('the package', () => {
     assert.deepEqual(shortcuts, ['CommandOrControl+Alt+Shift+C']);
   });
 
-  it('stays within 3 MB of its own files', async () => {
+  it('contains at most 3 MB of its own files', async () => {
     const { size } = await stat(asar);
     assert.ok(size <= OWN_FILES_MAX_BYTES, `${size} bytes`);
   });
 
-  it('names the licence of everything in it', () => {
+  it('names the licence of everything it contains', () => {
     const licences = JSON.parse(read('licences.json')) as { name: string; licence: string }[];
     const names = licences.map(({ name }) => name);
     for (const name of ['Electron', 'ws', 'yup', 'preact', 'electron-updater']) {
@@ -132,7 +132,7 @@ describe('the package', () => {
   }
 });
 
-/** Packages that a bundle loads at its start, except Node's own and those that `ws` can do without. */
+/** Packages that a bundle loads at its start, except Node's own and the optional ones of `ws`. */
 function requiredBy(code: string): string[] {
   const optional = new Set(['bufferutil', 'utf-8-validate']);
   const names = [...code.matchAll(/\brequire\("([^"./][^"]*)"\)/g)].map(([, name = '']) => name);

@@ -15,9 +15,9 @@ export const FUSES_ON = [
   'OnlyLoadAppFromAsar',
 ];
 
-/** electron-builder takes some seconds. */
+/** electron-builder takes several seconds. */
 const PACKAGING_TIMEOUT_MS = 110_000;
-/** How @electron/fuses writes a fuse that is on. */
+/** The byte for an enabled fuse in @electron/fuses. */
 const ENABLED = '1'.charCodeAt(0);
 
 /**
@@ -29,9 +29,9 @@ export async function packageApp(system: System, work: string): Promise<string> 
 }
 
 /**
- * Makes the packages for Debian and Fedora without the tool that writes them: what the tool is asked for is recorded.
+ * Builds the packages for Debian and Fedora without the tool that writes them: only its arguments are recorded.
  *
- * @param fpm program that takes its place
+ * @param fpm program that replaces it
  * @returns the directory of the packages
  */
 export function packageForLinux(work: string, fpm: string): Promise<string> {
@@ -54,7 +54,7 @@ async function build(
   await promisify(execFile)(process.execPath, [BUILDER, ...args], {
     cwd: ROOT,
     timeout: PACKAGING_TIMEOUT_MS,
-    // Nothing must be downloaded, and nothing signed with the keys of this machine.
+    // Nothing may be downloaded, and nothing signed with the keys of this machine.
     env: {
       ...builderEnvironment(process.env),
       npm_config_offline: 'true',
@@ -78,9 +78,7 @@ export async function enabledFuses(program: string): Promise<string[]> {
     .sort();
 }
 
-/* A program for Windows that does nothing, made with the library with which electron-builder changes Electron's. */
-
-/** What is used of `resedit`, which is a dependency of electron-builder, not ours. */
+/** The parts of `resedit` that are used. It is a dependency of electron-builder, not of ours. */
 interface ResEdit {
   readonly NtExecutable: { createEmpty(): { generate(): ArrayBuffer } };
   readonly NtExecutableResource: {
@@ -102,7 +100,7 @@ const { NtExecutable, NtExecutableResource, Resource } = createRequire(resolve('
 ) as ResEdit;
 const ENGLISH = { lang: 1033, codepage: 1200 };
 
-/** @param data that follows it */
+/** @param data appended to it */
 export function windowsProgram(data: Buffer): Buffer {
   const program = NtExecutable.createEmpty();
   const resources = NtExecutableResource.from(program);
@@ -113,11 +111,12 @@ export function windowsProgram(data: Buffer): Buffer {
   return Buffer.concat([Buffer.from(program.generate()), data]);
 }
 
-/* Directories that look like an unpacked Electron to electron-builder, but cannot run anything. */
-
 export type System = 'linux' | 'win' | 'mac';
 
-/** What @electron/fuses looks for in the program; version 1 and the number of fuses follow, then one byte for each. */
+/**
+ * The marker that @electron/fuses looks for in the program. The version 1 and the number of fuses follow, then one byte
+ * for each.
+ */
 const FUSE_SENTINEL = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
 const FUSES = '10110011';
 const WIRE = Buffer.concat([
@@ -142,7 +141,7 @@ const FILES: Readonly<Record<System, Files>> = {
   mac: { ...EVERYWHERE, ...macApp() },
 };
 
-/** There, Electron's program is a library, and there is a program for each kind of process. */
+/** On macOS, Electron's program is a library, and there is a program for each kind of process. */
 function macApp(): Files {
   const contents = 'Electron.app/Contents';
   const helpers = ['', ' (Renderer)', ' (GPU)', ' (Plugin)'].flatMap((kind) => {

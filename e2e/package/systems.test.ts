@@ -21,7 +21,7 @@ describe('the package for other systems', () => {
 
   after(() => rm(work, { recursive: true, force: true }));
 
-  it('of Windows has a program with name, icon, checksum of the app and fuses', async () => {
+  it('has a program for Windows with name, icon, checksum of the app and fuses', async () => {
     const app = await packageApp('win', work);
     const program = join(app, 'Culvert.exe');
     const file = await readFile(program);
@@ -37,8 +37,8 @@ describe('the package for other systems', () => {
     assert.ok((await readdir(join(app, 'resources'))).includes('app.asar'));
   });
 
-  it('of macOS is a tray app with name, links, icon, checksum of the app, helpers and fuses', async function () {
-    // Electron's own tools for it do not run on Windows.
+  it('is a tray app for macOS with name, links, icon, checksum of the app, helpers and fuses', async function () {
+    // Electron's own packaging tools do not run on Windows.
     if (process.platform === 'win32') this.skip();
     const app = join(await packageApp('mac', work), 'Culvert.app');
     const plist = await readFile(join(app, 'Contents/Info.plist'), 'utf8');

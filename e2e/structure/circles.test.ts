@@ -27,11 +27,11 @@ describe('imports', () => {
       assert.ok(count > graph.size / 2, `${count} imports among ${graph.size} files`);
     });
 
-    it(`of ${root} lead from no file back to it`, () => {
+    it(`of ${root} form no circle of files`, () => {
       assert.equal(findCircle(graph)?.join(' → '), undefined);
     });
 
-    it(`of ${root} lead from no folder back to it`, () => {
+    it(`of ${root} form no circle of folders`, () => {
       const circles = foldersOf(graph).map((folder) => findCircle(viewFrom(folder, graph))?.join(' → '));
       assert.deepEqual(
         circles.filter((circle) => circle !== undefined),
@@ -64,7 +64,7 @@ describe('circles of imports', () => {
     assert.deepEqual(findCircle(viewFrom('a', graph)), ['a/x.ts', 'a/b']);
   });
 
-  it('do not exist if all arrows point one way', () => {
+  it('do not exist if all imports point one way', () => {
     const graph = graphOf({ 'a/x.ts': ['a/b/x.ts', 'a/c/x.ts'], 'a/b/x.ts': ['a/c/x.ts'], 'a/c/x.ts': [] });
     assert.equal(findCircle(viewFrom('a', graph)), undefined);
   });

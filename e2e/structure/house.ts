@@ -1,10 +1,12 @@
 /**
- * `npm run house [-- FOLDER]`: measures how much there is to find one's way in, here or in another copy of the repository.
+ * `npm run house [-- FOLDER]`: measures how much there is to find one's way in, here or in another copy of the
+ * repository.
  *
- * Sources are TypeScript and CSS without tests. Importers are counted among sources. A circle between folders is one of the folders
- * in some folder. Members of classes and interfaces are read from the syntax tree: an accessor counts once, what is private does not.
- * An interface is implemented by each class or object literal of production code that has all its members that must be there, by name;
- * if some of these are in files that name the interface, by those only.
+ * Sources are TypeScript and CSS without tests. Importers are counted among sources. A circle between folders is
+ * counted within the folder that contains them. Members of classes and interfaces are read from the syntax tree: an
+ * accessor counts once, private members do not count. An interface counts as implemented by each class or object
+ * literal of production code that has all of its required members, by name; if some of these are in files that name the
+ * interface, only those count.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -14,7 +16,7 @@ import { parsers } from 'prettier/plugins/typescript';
 import { findCircle, foldersOf, type Graph, importGraph, viewFrom } from './import-graph.ts';
 
 const ROOTS = ['shared', 'server', 'desktop', 'release', 'e2e'];
-/** Before the measures were set. */
+/** The commit before the measures were introduced. */
 const FIRST_COMMIT = 'b8c5e16';
 const SUBJECT_MAX = 72;
 const METHODS_MAX = 25;
@@ -39,7 +41,7 @@ interface Shape {
   readonly path: string;
   readonly name: string;
   readonly members: ReadonlySet<string>;
-  /** those of a class that can be called, its accessors among them */
+  /** callable members of a class, including accessors */
   readonly methods: ReadonlySet<string>;
 }
 

@@ -1,8 +1,8 @@
-/** Who imports whom, read from the sources. */
+/** The import graph of the sources. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
-/** What each node leads to. */
+/** The targets of each node. */
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 const IMPORT = /^(?:import|export) (?:[^'";]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
@@ -27,10 +27,10 @@ export function importGraph(files: readonly string[], root: URL): Graph {
 }
 
 /**
- * The same graph as one folder sees it: its files, and each of its folders as one with everything in it. So a folder may use
- * what is beside it, or be used by it, but not both.
+ * The same graph as seen from one folder: its files, and each of its folders merged into one node. A folder may use its
+ * siblings or be used by them, but not both.
  *
- * @param folder its path; nothing outside it counts
+ * @param folder its path; everything outside is ignored
  */
 export function viewFrom(folder: string, graph: Graph): Graph {
   const view = new Map<string, Set<string>>();
@@ -47,7 +47,7 @@ export function viewFrom(folder: string, graph: Graph): Graph {
   return view;
 }
 
-/** Every folder that the files of a graph are in, at any depth. */
+/** Every folder that contains files of a graph, at any depth. */
 export function foldersOf(graph: Graph): string[] {
   const folders = new Set<string>();
   for (const file of graph.keys()) {
@@ -56,7 +56,7 @@ export function foldersOf(graph: Graph): string[] {
   return [...folders].toSorted();
 }
 
-/** @returns the nodes of one circle, starting with any of them; `undefined` if there is none */
+/** @returns the nodes of one circle, in order; `undefined` if there is none */
 export function findCircle(graph: Graph): string[] | undefined {
   const done = new Set<string>();
   const path: string[] = [];

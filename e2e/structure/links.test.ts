@@ -14,18 +14,18 @@ const PAGES = new Map(
 );
 
 interface Link {
-  /** from the root of the repository */
+  /** path from the root of the repository */
   readonly file: string;
   /** without `#`; empty if the link has none */
   readonly anchor: string;
 }
 
-/** A page without its blocks of code, in which nothing is a link or a heading. */
+/** A page without its code blocks, in which nothing is a link or a heading. */
 function withoutCode(page: string): string {
   return page.replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2$/gm, '');
 }
 
-/** The relative links of a page, of pictures too: `[text](path#anchor)`, `[name]: path`, `src="path"`. */
+/** The relative links of a page, including pictures: `[text](path#anchor)`, `[name]: path`, `src="path"`. */
 function linksOf(page: string, path: string): Link[] {
   const text = page.replaceAll(/`[^`\n]*`/g, '');
   const found = text.matchAll(
@@ -40,7 +40,7 @@ function linksOf(page: string, path: string): Link[] {
     });
 }
 
-/** Anchors of a page's headings, as forges make them: those of equal headings are numbered. */
+/** Anchors of a page's headings, as forges generate them. Equal headings are numbered. */
 function anchorsOf(page: string): Set<string> {
   const anchors = new Set([...page.matchAll(/\bid="([^"]+)"/g)].map(([, id = '']) => id));
   for (const [, heading = ''] of page.matchAll(/^#{1,6} (.+?)(?: #+)?$/gm)) {
@@ -57,14 +57,14 @@ function anchorsOf(page: string): Set<string> {
 }
 
 function leads({ file, anchor }: Link): boolean {
-  // Above the root is the forge itself, such as its list of issues.
+  // Paths above the root belong to the forge, such as its list of issues.
   if (file.startsWith('../')) return true;
   if (!existsSync(join(ROOT, file))) return false;
   return anchor === '' || anchorsOf(PAGES.get(file) ?? '').has(anchor);
 }
 
 describe('links in Markdown', () => {
-  it('lead to files and headings that exist', () => {
+  it('point to files and headings that exist', () => {
     assert.ok(PAGES.size > 30, `${PAGES.size} pages`);
     const broken = [...PAGES].flatMap(([path, page]) =>
       linksOf(page, path)
@@ -74,7 +74,7 @@ describe('links in Markdown', () => {
     assert.deepEqual(broken, []);
   });
 
-  it('are found in every form, from where the page is, and not in code', () => {
+  it('are found in every form, relative to their page, and not in code', () => {
     const page =
       '[a](../x.md#y) ![b](images/b.png "B") [c](https://example.com/z) [d](#here) `[e](e.md)` [`f`](f.md)\n\n' +
       '[g]: g.md\n<img src="h.svg">\n\n```md\n[i](i.md)\n```\n';
@@ -84,7 +84,7 @@ describe('links in Markdown', () => {
     );
   });
 
-  it('lead to headings by their words', () => {
+  it('match headings by their words', () => {
     const page =
       '## The relay, `culvert-relay`\n\n## Same\n\n## Same\n\n### A [link](x.md)\n\n<a id="here"></a>\n';
     assert.deepEqual([...anchorsOf(page)], ['here', 'the-relay-culvert-relay', 'same', 'same-1', 'a-link']);

@@ -1,21 +1,22 @@
 /**
- * How long regular expressions of the programs take. Most read what a visitor, a local service or a relay has written, who may
- * make it as long as the limits allow; all are checked, because what reads a trusted text today reads another one tomorrow.
+ * How long the regular expressions of the programs take. Most of them read input of a visitor, a local service or a
+ * relay, which may be as long as the limits allow. All are checked, because a pattern for trusted text today may read
+ * other text tomorrow.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { type FilePatterns, literalsIn, type Pattern, patternsIn } from './patterns.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-/** ms for one pattern that was not checked before. */
+/** ms for a pattern that has not been checked yet. */
 const CHECK_MS = 20_000;
 
-/** Found linear before (by `recheck`, which takes a minute for all of them); any other is checked when the test runs. */
+/** Known to be linear (by `recheck`, which takes a minute for all of them). Any other is checked when the test runs. */
 const LINEAR: ReadonlySet<string> = new Set(
   JSON.parse(readFileSync(new URL('linear-patterns.json', import.meta.url), 'utf8')) as string[],
 );
 
-/** What `recheck` cannot decide, or finds slow, and why that is no fault. */
+/** Patterns that `recheck` cannot decide or finds slow, and why they are acceptable. */
 const REVIEWED: ReadonlyMap<string, string> = new Map([
   [
     '/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g',
@@ -69,7 +70,7 @@ describe('regular expressions of the programs', () => {
     found = new Map(files.map((path) => [path.replaceAll('\\', '/'), patternsIn(new URL(path, ROOT))]));
   });
 
-  it('take time that grows with the length of the text, and no faster', async () => {
+  it('take time that grows linearly with the length of the text', async () => {
     const slow: string[] = [];
     for (const [path, { literals }] of found)
       for (const pattern of literals)
@@ -77,7 +78,7 @@ describe('regular expressions of the programs', () => {
     assert.deepEqual(slow, [], 'rewrite it so that no part may begin anew within what another has read');
   });
 
-  it('are composed in these files only', () => {
+  it('are composed only in these files', () => {
     const composed = [...found].filter(([, patterns]) => patterns.composed > 0);
     assert.deepEqual(
       composed.map(([path, patterns]) => `${path} ${patterns.composed}`).toSorted(),
@@ -85,7 +86,7 @@ describe('regular expressions of the programs', () => {
     );
   });
 
-  it('are found wherever they are in a source', () => {
+  it('are found anywhere in a source', () => {
     const code = [
       'const a = /a/g, b = x / y / z;',
       'f(/[/\'"`]\\//u, \'/no/\', "/no/");',
@@ -110,7 +111,7 @@ function written({ source, flags }: Pattern): string {
 async function isLinear(pattern: Pattern): Promise<boolean> {
   const text = written(pattern);
   if (LINEAR.has(text) || REVIEWED.has(text)) return true;
-  // In this process: the programs that the package would start otherwise are not there on every system.
+  // In this process: the programs that the package would otherwise start are not available on every system.
   process.env['RECHECK_SYNC_BACKEND'] = 'pure';
   const { checkSync } = await import('recheck');
   return checkSync(pattern.source, pattern.flags, { timeout: CHECK_MS }).status === 'safe';

@@ -1,21 +1,21 @@
-/** The regular expressions of the sources. */
+/** Finds the regular expressions of the sources. */
 import { readFileSync } from 'node:fs';
 import { transformSync } from 'esbuild';
 
-/** A regular expression as a source has it. */
+/** A regular expression as written in a source. */
 export interface Pattern {
   readonly source: string;
   readonly flags: string;
 }
 
-/** What a file has of them. */
+/** The regular expressions of a file. */
 export interface FilePatterns {
   readonly literals: readonly Pattern[];
-  /** how many are put together when the program runs, by `new RegExp` */
+  /** how many are composed at run time, by `new RegExp` */
   readonly composed: number;
 }
 
-/** Reads the regular expressions of a file in TypeScript, whether with JSX or not. */
+/** Reads the regular expressions of a TypeScript file, with or without JSX. */
 export function patternsIn(file: URL): FilePatterns {
   const loader = file.pathname.endsWith('.tsx') ? 'tsx' : 'ts';
   const text = readFileSync(file, 'utf8').replace(/^#!.*/, '');
@@ -23,18 +23,18 @@ export function patternsIn(file: URL): FilePatterns {
   return { literals: literalsIn(code), composed: code.match(/\bnew RegExp\(/g)?.length ?? 0 };
 }
 
-/** Words before an expression; behind any other, a slash divides. */
+/** Keywords that can precede an expression. After any other word, a slash divides. */
 const BEFORE_EXPRESSION =
   /(?:^|[^\w$.])(?:return|typeof|case|in|of|void|delete|throw|new|else|do|await|yield)$/;
 
 /**
  * Finds the literals in JavaScript as esbuild prints it.
  *
- * @param code without JSX and without comments that begin where an expression may
+ * @param code without JSX and without comments where an expression may begin
  */
 export function literalsIn(code: string): Pattern[] {
   const found: Pattern[] = [];
-  /** Of templates that are open: how many braces are open in the expression that is being read. */
+  /** For each open template: how many braces are open in the expression being read. */
   const braces: number[] = [];
   let before = '';
   for (let at = 0; at < code.length;) {
@@ -77,7 +77,7 @@ function stringEnd(code: string, start: number): number {
   return at + 1;
 }
 
-/** @returns behind the end of a template, or behind the `${` of an expression in it */
+/** @returns the index after the end of a template, or after the `${` of an expression in it */
 function templateEnd(code: string, start: number): number {
   let at = start;
   while (code[at] !== '`') {
@@ -87,7 +87,7 @@ function templateEnd(code: string, start: number): number {
   return at + 1;
 }
 
-/** @returns behind the second slash */
+/** @returns the index after the second slash */
 function literalEnd(code: string, start: number): number {
   let isInClass = false;
   for (let at = start + 1; ; at += 1) {
