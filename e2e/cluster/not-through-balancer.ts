@@ -41,7 +41,7 @@ const ALWAYS: readonly Exception[] = [
   { suite: 'shutdown', reason: LAST_RELAY },
   {
     suite: 'control',
-    titles: ['is told beforehand'],
+    titles: ['is told in advance'],
     reason:
       'one of several relays gives its clients 5 s to move before it closes their sockets; e2e/cluster/drain.test.ts',
   },
@@ -49,7 +49,7 @@ const ALWAYS: readonly Exception[] = [
   { suite: 'trunk-large', reason: 'a trunk serves visitors of the relay on which it has landed' },
   {
     suite: 'hold-over',
-    titles: ['when control socket and trunks are lost at once'],
+    titles: ['when control socket and trunks are lost together'],
     reason: 'a trunk serves visitors of the relay on which it has landed',
   },
 ];
@@ -90,7 +90,7 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     },
     {
       suite: 'path-form',
-      titles: ['what is moved or removed is so in interim responses'],
+      titles: ['rewrites informational responses and accepted WebSockets'],
       reason:
         'nginx is sent no interim responses, because it takes them for final ones; e2e/deploy/strangers.test.ts',
     },

@@ -34,12 +34,12 @@ describe('the access log of the relay (docs/observing.md)', () => {
     return texts.map((text) => JSON.parse(text) as Line);
   }
 
-  /** Waits for the line of a request that has this path. */
+  /** Waits until a request with this path is logged. */
   async function lineOf(path: string): Promise<Line> {
     return await eventually(20_000, () => lines().find((line) => line['path'] === path) ?? assert.fail(path));
   }
 
-  it('has a line for each request, with whose tunnel it was and how much has passed', async () => {
+  it("has a line for each request, with its tunnel's account and the bytes transferred", async () => {
     const request: Request = { method: 'POST', host, target: '/orders/1?token=x', body: 'hello' };
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.request({ host, target: '/first' });
@@ -64,13 +64,13 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.match(String(line['account']), /^[\da-f-]{36}$/);
   });
 
-  it('has the address that a trusted proxy passes on, and not one that a visitor makes up', async () => {
+  it('has the address that a trusted proxy forwards, and not one that a visitor forges', async () => {
     const list = '198.51.100.1, 203.0.113.7';
     await visit(relay.port, { host, target: '/proxied', headers: [['X-Forwarded-For', list]] });
     assert.equal((await lineOf('/proxied'))['address'], '203.0.113.7');
   });
 
-  it('has the responses of the relay itself, even to heads that it cannot read', async () => {
+  it('has the responses of the relay itself, even to heads that it cannot parse', async () => {
     await visit(relay.port, { host: 'nobody.localhost', target: '/nobody' });
     const unknown = await lineOf('/nobody');
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.deepEqual([own['status'], own['outcome'], own['slug']], [200, 'answered', undefined]);
   });
 
-  it('has no token of an invitation, however a request for it is written', async () => {
+  it('has no token of an invitation, regardless of how a request for it is spelled', async () => {
     const token = 'Ab3-_'.repeat(6) + 'xy';
     const spelled = Buffer.from(token).toString('hex').replaceAll(/../g, '%$&');
     const before = lines().length;
@@ -112,7 +112,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     for (const secret of [token, spelled]) assert.ok(!text.includes(secret));
   });
 
-  it('has visitors who left, and sockets of clients', async () => {
+  it('has visitors who left early, and sockets of clients', async () => {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(`POST /left HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\nhalf`);
     visitor.reset();
@@ -121,7 +121,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.deepEqual([control?.['outcome'], control?.['status']], ['upgraded', 101]);
   });
 
-  it('has no query, cookie, key, field or body, and nothing that acts on a terminal', async () => {
+  it('has no query, cookie, key, field or body, and no control characters for terminals', async () => {
     await visit(relay.port, {
       method: 'PUT',
       host,
@@ -165,7 +165,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     }
   });
 
-  it('can go where the log goes', async () => {
+  it('can share its destination with the log', async () => {
     const other = await Relay.start(scope, { CULVERT_ACCESS_LOG: 'stderr' });
     await visit(other.port, { host: 'localhost', target: '/healthz' });
     await eventually(20_000, () => assert.match(other.child.stderr, /"path":"\/healthz","status":200/));

@@ -15,7 +15,7 @@ const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 const FORM: Field = ['Content-Type', 'application/x-www-form-urlencoded'];
 const ANN = { user: 'ann', password: 'mild oak: fern' };
 const PASSWORD = 'mild oak fern';
-/** Of a service that says more than it should. */
+/** Fields of a service that override caching or set cookies of the relay. */
 const SERVICE_FIELDS: Field[] = [
   ['Access-Control-Allow-Origin', 'https://app.example'],
   ['Access-Control-Allow-Headers', 'authorization'],
@@ -37,7 +37,7 @@ function basic(user: string, password: string): Field {
   return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
 }
 
-/** What `Set-Cookie` fields have set, as a `Cookie` field. */
+/** The cookies of `Set-Cookie` fields, as a `Cookie` field. */
 function cookiesOf({ head }: Response): Field {
   return [
     'Cookie',
@@ -56,11 +56,11 @@ function assertRefusedNow({ head, status }: Response): void {
 describe('access to a tunnel (docs/protocol.md section 11)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
-  /** one for each test: an account may not make many tunnels at once */
+  /** one for each test, because the rate of creating tunnels is limited per account */
   let account: TestAccount;
   let accounts = 0;
   let api: Api;
-  /** what the local service was asked for last */
+  /** the last request of the local service */
   let seen: IncomingMessage | undefined;
 
   before(async () => {
@@ -97,12 +97,12 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     api = new Api(relay, account.key);
   });
 
-  /** What the local service was asked for last. */
+  /** The last request of the local service. */
   function last(): IncomingMessage | undefined {
     return seen;
   }
 
-  /** A tunnel over trunks. */
+  /** Starts `culvert` with a tunnel over trunks. */
   async function startCulvert(access: object): Promise<Tunnel> {
     const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
     await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: access });
@@ -132,8 +132,8 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     assert.equal(seen, undefined);
   }
 
-  describe('as its owner sees it', () => {
-    it('is shown without secrets, and replaced whole', async () => {
+  describe('for its owner', () => {
+    it('is shown without secrets, and replaced as a whole', async () => {
       const tunnel = await api.create({
         local_port: 1,
         access: { basic: [ANN], password: PASSWORD, allow: ['127.0.0.0/8'] },
@@ -152,7 +152,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.ok(!JSON.stringify([tunnel, replaced.json]).includes('scrypt'));
     });
 
-    it('is refused whole if anything of it is wrong, and changes nothing then', async () => {
+    it('is rejected as a whole if any part is invalid, without changing anything', async () => {
       const tunnel = await start({ password: PASSWORD });
       for (const wrong of [
         { pasword: PASSWORD },
@@ -175,7 +175,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assertRefused(await ask(tunnel), 'access-required');
     });
 
-    it('is nobody else’s to change', async () => {
+    it('cannot be changed by another account', async () => {
       const tunnel = await start({ password: PASSWORD });
       const stranger = await createAccount(relay);
       const path = `/v1/tunnels/${tunnel.id}/access`;
@@ -183,7 +183,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assertRefused(await ask(tunnel), 'access-required');
     });
 
-    it('outlasts a restart of the relay', async () => {
+    it('survives a restart of the relay', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
       await relay.stop();
@@ -210,7 +210,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('lets in who types it, and remembers it for that form of the address', async () => {
+    it('admits a visitor who types it, and remembers it for that form of the address', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookies: Field[] = [];
       for (const [host, prefix] of forms(tunnel)) {
@@ -239,7 +239,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         assertRefused(await visit(relay.port, { ...form, headers: [cookie ?? BROWSER] }), 'access-required');
     });
 
-    it('says that it was wrong, and takes the next', async () => {
+    it('reports a wrong password, and accepts another attempt', async () => {
       const tunnel = await start({ password: PASSWORD });
       const wrong = await submit(tunnel, '/x', 'mild oak ferm');
       assertRefused(wrong, 'access-required');
@@ -250,7 +250,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal((await submit(tunnel, '/x', PASSWORD)).status, 303);
     });
 
-    it('never brings its form to the tunnel, whoever sends it', async () => {
+    it('never forwards its form to the tunnel, regardless of the sender', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
       assert.equal((await submit(tunnel, '/', PASSWORD, undefined, [cookie])).status, 303);
@@ -260,7 +260,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(seen === undefined, false);
     });
 
-    it('is not asked of an upload before its body, with Expect or without', async () => {
+    it('is required for an upload before its body, with and without Expect', async () => {
       const tunnel = await start({ password: PASSWORD });
       const visitor = await RawConnection.open(scope, relay.port);
       const headers: Field[] = [['Content-Length', '1000000000']];
@@ -278,7 +278,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(seen, undefined);
     });
 
-    it('keeps what is behind it out of caches that others share, and nothing else', async () => {
+    it('marks only protected responses as uncacheable for shared caches', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
       assert.deepEqual((await ask(tunnel, [cookie])).head.all('cache-control'), [
@@ -302,7 +302,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(open.head.field('surrogate-control'), 'max-age=600');
     });
 
-    it('drops cookies of the relay that the service sets, also without a name', async () => {
+    it('drops relay cookies that the service sets, even without a name', async () => {
       const tunnel = await start({});
       for (const [host, prefix] of forms(tunnel)) {
         const { head } = await visit(relay.port, { host, target: `${prefix}/fields` });
@@ -350,7 +350,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('is asked of WebSockets, preflights and HTTP/1.0 as of all others', async () => {
+    it('applies to WebSockets, preflights and HTTP/1.0 like to other requests', async () => {
       const tunnel = await start({ password: PASSWORD });
       assertRefused(await ask(tunnel, WEBSOCKET), 'access-required');
       assertRefused(await ask(tunnel, PREFLIGHT, { method: 'OPTIONS' }), 'access-required');
@@ -363,13 +363,13 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
   });
 
   describe('with HTTP Basic', () => {
-    it('asks as browsers and programs know it, and lets in who is right', async () => {
+    it('sends a challenge that browsers and programs understand, and admits valid credentials', async () => {
       const tunnel = await start({ basic: [ANN, { user: 'bob', password: 'x' }] });
       for (const [host, prefix] of forms(tunnel)) {
         const target = `${prefix}/`;
         const asked = await visit(relay.port, { host, target });
         assertRefused(asked, 'access-required');
-        // Browsers send a password again to whatever names the same realm on the same origin.
+        // A browser sends a password again wherever the same realm appears on the same origin.
         const realm = `${prefix} Restricted`.trim();
         assert.equal(asked.head.field('www-authenticate'), `Basic realm="${realm}", charset="UTF-8"`);
         for (const wrong of [basic('ann', 'x'), basic('bob', ANN.password), basic('eve', 'x')])
@@ -387,7 +387,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('does not ask in the folder of all tunnels, from where browsers would send the password to all of them', async () => {
+    it('sends no challenge in the folder of all tunnels, where browsers would send the password to all of them', async () => {
       const tunnel = await start({ basic: [ANN] });
       const host = `localhost:${relay.port}`;
       const bare = await visit(relay.port, { host, target: `/t/${tunnel.slug}` });
@@ -395,7 +395,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(bare.head.field('www-authenticate'), undefined);
     });
 
-    it('lets a body through behind it, and preflights without it', async () => {
+    it('forwards the body of an authorized request, and preflights without credentials', async () => {
       const tunnel = await start({ basic: [ANN] });
       const auth = basic('ann', ANN.password);
       assert.equal((await ask(tunnel, [auth], { method: 'POST', body: 'x'.repeat(100_000) })).text, 'ok');
@@ -419,7 +419,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
               [...SERVICE_FIELDS.slice(0, 4), ['Content-Length', '0']],
             );
             assert.deepEqual([head.status, text], [200, '']);
-            // Its connection goes on, with nothing of the response that was kept back.
+            // The connection continues, without any part of the withheld response.
             await visitor.write(formatRequest({ ...request, headers: [] }));
             assertRefusedNow(await visitor.response('OPTIONS'));
           }
@@ -434,7 +434,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         }
       });
 
-    it('requires credentials of a preflight with a body, whatever its framing', async () => {
+    it('requires credentials for a preflight with a body, regardless of its framing', async () => {
       const tunnel = await start({ basic: [ANN] });
       for (const [host, prefix] of forms(tunnel)) {
         for (const framing of [
@@ -453,7 +453,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('gives a browser a cookie, with which its WebSockets come in', async () => {
+    it('sets a cookie for browsers, which also authorizes their WebSockets', async () => {
       const tunnel = await start({ basic: [ANN] });
       const inside = await ask(tunnel, [basic('ann', ANN.password), ['Sec-Fetch-Mode', 'navigate']]);
       assert.equal(await switches(tunnel, [cookiesOf(inside)]), 101);
@@ -470,8 +470,8 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  describe('from some addresses only', () => {
-    it('lets them in, and tells others so, whatever they know', async () => {
+  describe('from certain addresses only', () => {
+    it('admits those, and tells others so, regardless of their credentials', async () => {
       const here = await start({ allow: ['127.0.0.1', '::1'] });
       assert.equal((await ask(here)).text, 'ok');
       const elsewhere = await start({ allow: ['192.0.2.0/24'], password: PASSWORD });
@@ -484,16 +484,16 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  describe('when several ways are set', () => {
-    it('one of them is enough', async () => {
+  describe('with several kinds of access', () => {
+    it('requires only one of them', async () => {
       const tunnel = await start({ basic: [ANN], password: PASSWORD, links: true, knock: true });
       assert.equal((await ask(tunnel, [basic('ann', ANN.password)])).text, 'ok');
       assert.equal((await ask(tunnel, [cookiesOf(await submit(tunnel, '/', PASSWORD))])).text, 'ok');
     });
   });
 
-  describe('attacked', () => {
-    it('takes no word of a visitor for who he is', async () => {
+  describe('under attack', () => {
+    it('trusts no claim of a visitor about identity', async () => {
       const open = await start({});
       const locked = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(locked, '/', PASSWORD));
@@ -520,7 +520,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('takes no cookie of another tunnel, of an earlier access, changed, or set by the tunnel itself', async () => {
+    it('rejects cookies of another tunnel, of earlier access, tampered ones, and ones that the tunnel sets', async () => {
       const [one, two] = await Promise.all([start({ password: PASSWORD }), start({ password: PASSWORD })]);
       const [name, value] = cookiesOf(await submit(one, '/', PASSWORD));
       assertRefused(await ask(two, [[name, value]]), 'access-required');
@@ -534,12 +534,12 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assertRefused(await ask(one, [[name, value]]), 'access-required');
     });
 
-    it('takes ten wrong tries a minute, then none, not even the right one, and lets others try', async () => {
+    it('limits wrong attempts to ten a minute, then rejects even the right password, without affecting others', async () => {
       const tunnel = await start({ password: PASSWORD, basic: [ANN] });
       const other = await start({ password: PASSWORD });
       const since = performance.now();
       const tries = await tryWrong(tunnel);
-      // One grows back every 6 s, on a machine that is that slow.
+      // One attempt is regained every 6 s, which matters on a slow machine.
       const grown = Math.ceil((performance.now() - since) / 6000);
       const taken = tries.filter(({ head }) => head.field('culvert-error') === 'access-required').length;
       assert.ok(taken >= Math.min(10, tries.length) && taken <= 10 + grown, `${taken} tries were taken`);
@@ -553,7 +553,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  it('is no easier to guess where somebody has used the right password lately', async () => {
+  it('is no easier to guess after somebody used the right password recently', async () => {
     const tunnel = await start({ password: PASSWORD, basic: [ANN] });
     assert.equal((await submit(tunnel, '/', PASSWORD)).status, 303);
     const right = basic('ann', ANN.password);
@@ -568,8 +568,8 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  describe('when it changes', () => {
-    it('counts for the next request, cuts WebSockets and event streams, and leaves other responses alone', async () => {
+  describe('after a change', () => {
+    it('applies to the next request, cuts WebSockets and event streams, and leaves other responses alone', async () => {
       const tunnel = await start({});
       const [socket, events, long] = await Promise.all([
         enter(tunnel, WEBSOCKET),
@@ -583,7 +583,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assert.equal(long.socket.destroyed, false);
     });
 
-    it('leaves in who may still come', async () => {
+    it('keeps connections of visitors who are still allowed', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
       const socket = await enter(tunnel, [...WEBSOCKET, cookie]);
@@ -596,7 +596,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  it('is the same through culvert and its trunks', async () => {
+  it('works the same through culvert and its trunks', async () => {
     const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
     await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { password: PASSWORD, basic: [ANN] } });
     assertRefused(await ask(tunnel), 'access-required');
@@ -620,7 +620,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     ['Access-Control-Request-Method', 'PUT'],
   ];
 
-  /** Tries twelve wrong passwords at once, in both ways. */
+  /** Tries twelve wrong passwords in parallel, in both ways. */
   async function tryWrong(tunnel: Tunnel): Promise<Response[]> {
     return await Promise.all(
       Array.from({ length: 12 }, async (_, index) =>
@@ -629,7 +629,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     );
   }
 
-  /** Fills in the form of the page. */
+  /** Submits the form of the page. */
   async function submit(
     tunnel: Tunnel,
     path: string,

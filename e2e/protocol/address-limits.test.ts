@@ -8,7 +8,7 @@ import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-/** An address like a visitor's own: only 127.0.0.1 counts as this machine's. */
+/** An address like that of a remote visitor: only 127.0.0.1 counts as this machine. */
 const VISITOR = '127.0.0.2';
 const OTHER = '127.0.0.3';
 const THIRD = '127.0.0.4';
@@ -19,10 +19,10 @@ function assertTooMany({ status, head }: Awaited<ReturnType<RawConnection['respo
   assert.deepEqual([status, head.field('culvert-error'), head.field('retry-after')], [429, 'too-many', '5']);
 }
 
-describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
+describe('connections from one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
   const { scope, relay } = relaySuite();
   let host: string;
-  /** local connections of requests whose responses are not complete */
+  /** local connections of requests with incomplete responses */
   const unfinished: Socket[] = [];
 
   before(async () => {
@@ -41,7 +41,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     return await RawConnection.open(scope, relay.port, undefined, address);
   }
 
-  it('256 requests are under way on them; one more gets 429 too-many and when to come back, and ends', async () => {
+  it('carry up to 256 requests; one more gets 429 too-many with Retry-After, and its connection ends', async () => {
     const served: RawConnection[] = [];
     for (let count = 0; count < 256; count += 1) {
       const visitor = await connect(VISITOR);
@@ -52,7 +52,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     const refused = await connect(VISITOR);
     assertTooMany(await refused.request({ host }));
     assert.equal(await refused.ending, 'end');
-    // Nobody else is affected, nor those who were there before; the API is open to all.
+    // Neither other addresses nor earlier visitors are affected, and the API is open to all.
     assert.equal((await (await connect(OTHER)).request({ host })).status, 200);
     for (const socket of unfinished) socket.write('k');
     assert.equal((await served[0]?.reader.exactly(2))?.toString(), 'ok');
@@ -64,7 +64,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     for (const visitor of served) visitor.reset();
   }).timeout(600_000);
 
-  it('make room for one more while they wait for a next request, the one that has waited longest first', async () => {
+  it('make room while they are idle, starting with the one that has been idle longest', async () => {
     const [first, second] = [await connect(THIRD), await connect(THIRD)];
     for (const visitor of [second, first]) assert.equal((await visitor.request({ host })).status, 200);
     for (let count = 2; count < 256; count += 1) {
@@ -78,7 +78,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
   }).timeout(600_000);
 });
 
-describe('a few connections of one address', () => {
+describe('a few connections from one address', () => {
   const { scope, relay, pool } = relaySuite({
     CULVERT_ADDRESS_CONNECTIONS: '3',
     CULVERT_TRUNKS: '8',
@@ -96,7 +96,7 @@ describe('a few connections of one address', () => {
     return visitor;
   }
 
-  it('are limited by requests under way for one visitor behind a trusted proxy, whose own connections stay open', async () => {
+  it('are limited by requests in progress for a visitor behind a trusted proxy, whose own connections stay open', async () => {
     const pooled = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(scope, relay.port)));
     const [first, second, third, fourth, fifth] = pooled as FivePooled;
     for (const visitor of [first, second, third]) await ask(visitor, '203.0.113.9');
@@ -135,10 +135,10 @@ describe('a few connections of one address', () => {
   });
 });
 
-describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
+describe('requests from one address (CULVERT_ADDRESS_REQUESTS)', () => {
   const scope = suiteScope();
 
-  it('are limited to as many a second as the setting says, after a burst of ten times as many; the connection stays', async () => {
+  it('are limited to the configured rate, after a burst of ten times as many; the connection stays open', async () => {
     const relay = await Relay.start(scope, { CULVERT_ADDRESS_REQUESTS: '1' });
     const visitor = await RawConnection.open(scope, relay.port, undefined, VISITOR);
     const other = await RawConnection.open(scope, relay.port, undefined, OTHER);
@@ -148,7 +148,7 @@ describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
       const { status } = await visitor.request({ host });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
-    // A second may pass meanwhile, or some.
+    // A second or more may pass in the meantime.
     assert.ok((statuses.get(404) ?? 0) >= 10 && (statuses.get(429) ?? 0) >= 10, [...statuses].join(' '));
     assert.equal((await other.request({ host })).status, 404);
     for (let count = 0; count < 40; count += 1) {
@@ -157,10 +157,10 @@ describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
   });
 });
 
-describe('wrong keys of one address', () => {
+describe('wrong keys from one address', () => {
   const scope = suiteScope();
 
-  it('are 30 a minute, on the API and control sockets together; a key that was right still works', async () => {
+  it('are limited to 30 a minute, on the API and control sockets together; a valid key keeps working', async () => {
     const relay = await Relay.start(scope);
     const upgrade = [
       ['Upgrade', 'websocket'],
@@ -172,7 +172,7 @@ describe('wrong keys of one address', () => {
       const caller = await RawConnection.open(scope, relay.port, undefined, address);
       const headers = [
         ['Authorization', `Bearer ${key}`],
-        // The relay itself finds out where a request comes from.
+        // The relay determines the source of a request itself.
         ['X-Forwarded-For', '203.0.113.9'],
         ...(target.startsWith('/ws') ? upgrade : []),
       ] as const;
@@ -188,7 +188,7 @@ describe('wrong keys of one address', () => {
       const { status } = await ask(newApiKey(), count % 2 === 0 ? '/v1/tunnels' : control, VISITOR);
       statuses.push(status);
     }
-    // Two more for each second that has passed meanwhile.
+    // Two more for each second that has passed in the meantime.
     assert.deepEqual(
       statuses.slice(0, 30),
       Array.from({ length: 30 }, () => 401),

@@ -70,14 +70,14 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       });
     }
 
-    it('pass the path on as it is, even one that looks like the path form', async () => {
+    it('forward the path unchanged, even one that looks like the path form', async () => {
       for (const target of ['/t/other', '/v1/tunnels', '/healthz', '/ws/data?id=1', '//x/../y;z=%2F?%20']) {
         const echo = await seen('shop.localhost', target);
         assert.equal(echo.url, target);
       }
     });
 
-    it('an account without a subdomain has no third form', async () => {
+    it('give an account without a subdomain no third form', async () => {
       const plain = await createAccount(relay);
       const tunnel = await plain.api.create({ local_port: service.port, name: 'plain-one' });
       assert.deepEqual(Object.keys(tunnel.urls).sort(), ['path', 'subdomain']);
@@ -99,7 +99,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       ['/t/shop/v1/tunnels', '/v1/tunnels'],
     ];
     for (const [target, handedOn] of forms) {
-      it(`${target} is passed on as ${handedOn}`, async () => {
+      it(`${target} is forwarded as ${handedOn}`, async () => {
         assert.equal((await seen(`localhost:${relay.port}`, target)).url, handedOn);
       });
     }
@@ -129,7 +129,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     }
   });
 
-  describe("the relay's own", () => {
+  describe("the relay's own addresses", () => {
     for (const host of [
       'localhost',
       'LOCALHOST.:1',
@@ -168,7 +168,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     });
   });
 
-  describe('what the tunnel object says', () => {
+  describe('the tunnel object', () => {
     it('prefers the account subdomain for the public URL', async () => {
       const [tunnel] = await acme.api.list();
       assert.deepEqual(tunnel?.urls, {
@@ -180,7 +180,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     });
   });
 
-  describe('of a relay without the path form', () => {
+  describe('for a relay without the path form', () => {
     let other: Relay;
     let account: TestAccount;
     let tunnel: Tunnel;
@@ -188,7 +188,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     before(async () => {
       other = await Relay.start(scope, { CULVERT_PATH_FORM: 'off' });
       account = await createAccount(other);
-      // From the specification alone.
+      // A client written from the specification alone.
       ({ tunnel } = await SpecClient.start(scope, other, account.key, {
         local_port: service.port,
         name: 'shop',
@@ -208,7 +208,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       });
     }
 
-    it('are what culvert shows and serves', async () => {
+    it('are shown and served by culvert', async () => {
       const culvert = await Culvert.start(scope, other, account.key, service.port);
       assert.equal(culvert.tunnel.urls.path, undefined);
       const { host } = new URL(culvert.tunnel.public_url);
@@ -226,7 +226,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     });
   });
 
-  describe('domains of the operator', () => {
+  describe('custom domains of the operator', () => {
     let other: Relay;
     let customer: TestAccount;
 
@@ -240,7 +240,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       await SpecClient.start(scope, other, customer.key, { local_port: service.port, name: 'shop' });
     });
 
-    it('scheme and port of the public URL are in every address', async () => {
+    it('have the scheme and port of the public URL in every address', async () => {
       const [tunnel] = await customer.api.list();
       assert.deepEqual(tunnel?.urls, {
         subdomain: 'https://shop.tunnels.example:8443',
@@ -249,7 +249,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       });
     });
 
-    it('route', async () => {
+    it('route requests', async () => {
       const statuses: [host: string, status: number][] = [
         ['shop.tunnels.example', 200],
         ['shop.acme.service.example', 200],
@@ -264,7 +264,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       assert.equal((await visit(other.port, { host: 'relay.example', target: '/healthz' })).status, 200);
     });
 
-    describe('at a host that is neither theirs nor below them', () => {
+    describe('at any other host', () => {
       const HOSTS = ['shop.customer.example', 'elsewhere.org:443', 'relay.example.evil.org', '203.0.113'];
 
       for (const host of HOSTS)
@@ -285,7 +285,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
           }
         });
 
-      it('says so on a page to people', async () => {
+      it('shows people a page that explains it', async () => {
         const headers: [string, string][] = [['Accept', 'text/html,*/*;q=0.8']];
         const { status, head, text } = await visit(other.port, { host: 'elsewhere.org', headers });
         assert.deepEqual([status, head.field('culvert-error')], [421, 'misdirected']);
@@ -293,13 +293,13 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
         assert.match(text, /Not served at this address/);
       });
 
-      it('goes on with the next request of the connection', async () => {
+      it('continues with the next request of the connection', async () => {
         const connection = await RawConnection.open(scope, other.port);
         assert.equal((await connection.request({ host: 'elsewhere.org', target: '/t/shop/' })).status, 421);
         assert.equal((await connection.request({ host: 'relay.example', target: '/t/shop/' })).status, 200);
       });
 
-      it('is what an HTTP/1.0 request without Host gets', async () => {
+      it('is also the response to an HTTP/1.0 request without Host', async () => {
         const answers: number[] = [];
         for (const target of ['/t/shop/', '/', '/healthz']) {
           const connection = await RawConnection.open(scope, other.port);
@@ -310,7 +310,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       });
     });
 
-    it('has tunnels in the path form at addresses and local names, too', async () => {
+    it('also serves the path form at IP addresses and local names', async () => {
       for (const host of ['127.0.0.1', '[::1]:8443', 'localhost', 'app.localhost', 'intranet'])
         assert.equal((await visit(other.port, { host, target: '/t/shop/' })).status, 200, host);
     });

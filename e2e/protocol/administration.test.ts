@@ -9,11 +9,11 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
-/** ms from the end of an administering command until a running relay has applied it. */
+/** ms from the end of an admin command until a running relay has applied it. */
 const EFFECT_MS = 1000;
 const KEY_REVOKED = 4003;
 
-/** The code with which a WebSocket is closed in time. */
+/** The code with which a WebSocket is closed within the time limit. */
 async function codeOf({ closed }: { readonly closed: Promise<{ readonly code: number }> }): Promise<number> {
   return (await within(EFFECT_MS, 'end of a socket', closed)).code;
 }
@@ -25,7 +25,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     return ManualClient.start(scope, relay, onlyAccount(account), request);
   }
 
-  /** A visitor in the middle of its response, and the data socket that serves it. */
+  /** A visitor in the middle of a response, and the data socket that serves it. */
   async function openConnection(client: ManualClient) {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -38,11 +38,11 @@ describe('accounts and keys, changed while the relay runs', () => {
   }
 
   describe('key revoke', () => {
-    it('closes control sockets, data sockets and trunks of the key with 4003, and cuts their visitors, within 1 s', async () => {
+    it('closes control sockets, data sockets and trunks of the key with 4003, and cuts off their visitors, within 1 s', async () => {
       const account = await createAccount(relay);
       const client = await clientOf(account);
       const { data, broken } = await openConnection(client);
-      // While this visitor waits for its data socket, a client needs nothing but its id.
+      // While this visitor waits for a data socket, a client needs only its id.
       const waiting = await RawConnection.open(scope, relay.port);
       await waiting.write(formatRequest({ host: client.host }));
       const announced = await client.announced();
@@ -59,7 +59,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       await assert.rejects(client.open(announced), /answered with 404/);
     });
 
-    it('is answered by 401 from then on, on REST and both WebSockets', async () => {
+    it('makes the key invalid, with 401 on REST and both WebSockets', async () => {
       const account = await createAccount(relay);
       const { id } = await account.api.create({ local_port: 9 });
       await relay.administer('key', 'revoke', account.keyId);
@@ -77,7 +77,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       }
     });
 
-    it('leaves the account, its tunnels and what its other keys have opened', async () => {
+    it('does not affect the account, its tunnels and sockets opened with its other keys', async () => {
       const first = await createAccount(relay);
       const second = await withNewKey(relay, first);
       const [gone, kept] = [await clientOf(first), await clientOf(second)];
@@ -88,7 +88,7 @@ describe('accounts and keys, changed while the relay runs', () => {
         (await second.api.list()).map(({ id }) => id).sort(),
         [gone.tunnel.id, kept.tunnel.id].sort(),
       );
-      // The other key continues to serve, and may take over what the revoked one has left.
+      // The other key continues to serve, and may take over the tunnels of the revoked one.
       data.send('x');
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: gone.host }));
@@ -101,7 +101,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       assert.equal((await other.response()).status, 204);
     });
 
-    it('tells culvert to sign in again: it ends with code 3', async () => {
+    it('makes culvert end with code 3 and ask for a new sign-in', async () => {
       const account = await createAccount(relay);
       const service = await startEchoService(scope);
       const culvert = await Culvert.start(scope, relay, account.key, service.port);
@@ -109,7 +109,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       assert.equal((await culvert.child.exit(20_000)).code, 3);
     });
 
-    it('is final: a bootstrap key does not come back at the next start', async () => {
+    it('is final: a bootstrap key is not restored at the next start', async () => {
       const key = newApiKey();
       const other = await Relay.start(scope, { CULVERT_BOOTSTRAP_KEY: key });
       const { keys } = (await other.administer('key', 'list')) as { keys: { id: string }[] };
@@ -126,7 +126,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   });
 
   describe('account set-plan', () => {
-    it('applies to what is created from then on', async () => {
+    it('applies to whatever is created afterwards', async () => {
       const account = await createAccount(relay, { plan: 'free' });
       const named = { json: { local_port: 9, name: 'planned', ttl: '48h' } };
       assertError(await account.api.send('POST', '/v1/tunnels', named), 400, 'ttl must be at most 24h0m0s');
@@ -144,7 +144,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   });
 
   describe('account remove', () => {
-    it('ends its tunnels and everything that is open within 1 s, and revokes its keys at once', async () => {
+    it('ends its tunnels and open connections within 1 s, and revokes its keys immediately', async () => {
       const account = await createAccount(relay);
       const client = await clientOf(account, { name: 'orphan' });
       const { data, broken } = await openConnection(client);
@@ -163,7 +163,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       assert.equal((await other.api.create({ local_port: 9, name: 'orphan' })).slug, 'orphan');
     });
 
-    it('ends tunnels without a client too', async () => {
+    it('also ends tunnels without a client', async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 9 });
       await relay.administer('account', 'remove', '--name', account.name);
@@ -174,7 +174,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   });
 
-  it('lists show what there is', async () => {
+  it('is reflected in the lists', async () => {
     const account = await createAccount(relay, { plan: 'team' });
     const { accounts } = (await relay.administer('account', 'list')) as {
       accounts: Record<string, unknown>[];
@@ -198,8 +198,8 @@ describe('accounts and keys, changed while the relay runs', () => {
     assert.doesNotMatch(JSON.stringify(keys), new RegExp(account.key));
   });
 
-  describe('a key with an end', () => {
-    it('is refused from then on, and what it has opened is closed with 4003', async () => {
+  describe('a key with an expiry', () => {
+    it('is refused after its expiry, and its sockets are closed with 4003', async () => {
       const account = await createAccount(relay);
       const ends = await withNewKey(relay, account, '--expires', '4s');
       const client = await clientOf(ends);
@@ -216,7 +216,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   });
 
   describe('a key for one tunnel', () => {
-    it('makes, sees, changes and serves that one, and knows of no other', async () => {
+    it('creates, sees, changes and serves that tunnel, and no other', async () => {
       const account = await createAccount(relay);
       const name = `only-${account.name.slice(-8)}`;
       const { api, key } = await withNewKey(relay, account, '--name', name);
@@ -258,7 +258,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       await api.close(own.id);
     });
 
-    it('does not take the data sockets of another one', async () => {
+    it('does not accept the data sockets of another tunnel', async () => {
       const account = await createAccount(relay);
       const { key } = await withNewKey(relay, account, '--name', `only-${account.name.slice(-8)}`);
       const client = await clientOf(account);
@@ -275,7 +275,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   });
 
-  it('a key for administration is good for nothing else', async () => {
+  it('is rejected by everything else if it is an admin key', async () => {
     const { api } = await withNewKey(relay, await createAccount(relay), '--admin');
     for (const [method, json] of [['GET'], ['POST', { local_port: 9 }]] as const)
       assertError(
@@ -286,7 +286,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     assert.equal((await api.account()).plan, 'dev');
   });
 
-  it('the last use of a key is known within a minute, and while its tunnel is online', async () => {
+  it('records its last use within a minute, and while its tunnel is online', async () => {
     const account = await createAccount(relay);
     const { api, keyId } = await withNewKey(relay, account);
     const before = Date.now();
@@ -301,7 +301,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   }).timeout(120_000);
 
-  it('a key is valid from the moment it is created', async () => {
+  it('is valid from the moment it is created', async () => {
     const account = await withNewKey(relay, await createAccount(relay));
     assert.equal((await new Api(relay, account.key).account()).client_id, account.id);
   });

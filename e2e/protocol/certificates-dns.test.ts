@@ -11,15 +11,15 @@ const TUNNELS = '_acme-challenge.tunnels NS relay';
 const ANN = '_acme-challenge.ann.tunnels NS relay';
 const RECORD = '_acme-challenge.tunnels.test. NS relay.test.';
 
-describe('certificates by DNS', () => {
+describe('certificates that are validated by DNS', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 
-  together('one covers all tunnels, and is there before anybody comes', async () => {
+  together('cover all tunnels with one wildcard, which is available before the first visitor', async () => {
     const seen = deferred();
     const before = (path: string) => (path.startsWith('/chalZ/') ? seen.promise : undefined);
     const world = await CertifiedRelay.start(scope, { records: [TUNNELS], before });
-    // What the authority is about to look for is to be seen by everybody who follows the delegation.
+    // The challenge must be visible to every resolver that follows the delegation.
     await eventually(60_000, async () => {
       const { answer } = await dig(world.unbound.port, '127.0.0.1', [CHALLENGES, 'TXT']);
       assert.match(answer.join(), /^_acme-challenge\.tunnels\.test\. \d IN TXT "[\w-]{43}"$/);
@@ -34,7 +34,7 @@ describe('certificates by DNS', () => {
     });
   });
 
-  together('an account has one, when the first visitor of its tunnels comes', async () => {
+  together('are issued for an account when the first visitor of its tunnels arrives', async () => {
     const world = await CertifiedRelay.start(scope, { records: [TUNNELS, ANN] });
     await tunnel(world, 'hello', 'ann');
     await eventually(60_000, async () =>
@@ -44,24 +44,27 @@ describe('certificates by DNS', () => {
     assert.equal(issued(world, '*.ann.tunnels.test'), 1);
   });
 
-  together('without the delegation each host has its own, and the log says once what to enter', async () => {
-    const world = await CertifiedRelay.start(scope);
-    await tunnel(world, 'hello');
-    await eventually(60_000, async () =>
-      assert.equal(await world.namesAt('hello.tunnels.test'), 'DNS:hello.tunnels.test'),
-    );
-    const told = world.logged('delegation missing');
-    assert.deepEqual(
-      told.map((line) => [line['domain'], line['record']]),
-      [['tunnels.test', RECORD]],
-    );
-    await world.unbound.change([...hostRecords(world.address), TUNNELS]);
-    await world.relay.stop();
-    await world.relay.restart();
-    await eventually(60_000, () => assert.equal(issued(world, '*.tunnels.test'), 1));
-  });
+  together(
+    'are issued per host without the delegation, and the log says once which records to add',
+    async () => {
+      const world = await CertifiedRelay.start(scope);
+      await tunnel(world, 'hello');
+      await eventually(60_000, async () =>
+        assert.equal(await world.namesAt('hello.tunnels.test'), 'DNS:hello.tunnels.test'),
+      );
+      const told = world.logged('delegation missing');
+      assert.deepEqual(
+        told.map((line) => [line['domain'], line['record']]),
+        [['tunnels.test', RECORD]],
+      );
+      await world.unbound.change([...hostRecords(world.address), TUNNELS]);
+      await world.relay.stop();
+      await world.relay.restart();
+      await eventually(60_000, () => assert.equal(issued(world, '*.tunnels.test'), 1));
+    },
+  );
 
-  together('each host has its own where the authority does not come to the relay', async () => {
+  together('are issued per host if the authority cannot reach the relay', async () => {
     const elsewhere = await Unbound.start(scope, []);
     const world = await CertifiedRelay.start(scope, {
       records: [TUNNELS],
@@ -78,7 +81,7 @@ describe('certificates by DNS', () => {
     assert.ok(failed.includes('*.tunnels.test'));
   });
 
-  together('one is renewed at two thirds of its life', async () => {
+  together('are renewed at two thirds of their life', async () => {
     const world = await CertifiedRelay.start(scope, { records: [TUNNELS], pebble: { validity: 60 } });
     await eventually(120_000, () => assert.equal(issued(world, '*.tunnels.test'), 2));
     assert.equal(await world.namesAt('anything.tunnels.test'), 'DNS:*.tunnels.test');
@@ -86,7 +89,7 @@ describe('certificates by DNS', () => {
   });
 });
 
-/** How many were issued for a name. */
+/** How many certificates were issued for a name. */
 function issued(world: CertifiedRelay, name: string): number {
   return world.logged('certificate issued').filter((line) => line['name'] === name).length;
 }

@@ -25,7 +25,7 @@ async function certified(port: number, root: string): Promise<void> {
   });
 }
 
-describe('a relay that gets its own certificates', function () {
+describe('a relay that obtains its own certificates', function () {
   this.timeout(180_000);
   const scope = suiteScope();
   let pebble: Pebble;
@@ -43,14 +43,14 @@ describe('a relay that gets its own certificates', function () {
     return createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, name, root);
   }
 
-  it('has one for its own name soon after the start, and says so', async () => {
+  it('has one for its own name soon after the start, and logs it', async () => {
     const { certificate, protocol } = await shake(pebble.tlsPort, OWN, root);
     assert.equal(certificate.subjectaltname, `DNS:${OWN}`);
     assert.equal(protocol, 'TLSv1.3');
     await relay.child.printed(/"msg":"certificate issued"/);
   });
 
-  it('gets one for a live tunnel at the first visit, one order for all who come meanwhile', async () => {
+  it('gets one for a live tunnel at the first visit, with one order for all simultaneous visitors', async () => {
     const { public_url } = await tunnel('hello');
     assert.equal(public_url, `https://hello.tunnels.test:${pebble.tlsPort}`);
     const before = pebble.orders;
@@ -64,7 +64,7 @@ describe('a relay that gets its own certificates', function () {
     assert.equal(pebble.orders, before + 1);
   });
 
-  it('shows its own one for every other name, and asks an authority for none of 10,000', async () => {
+  it('presents its own certificate for every other name, and orders none for 10,000 unknown names', async () => {
     const before = pebble.orders;
     const names = Array.from({ length: 10_000 }, (_, index) => `scan-${index}.tunnels.test`);
     for (let at = 0; at < names.length; at += 50) {
@@ -81,7 +81,7 @@ describe('a relay that gets its own certificates', function () {
     assert.equal(pebble.orders, before);
   }).timeout(900_000);
 
-  it('tells browsers to visit its own address with https only, and says nothing of the kind for tunnels', async () => {
+  it('tells browsers to use https only at its own address, and does not do so for tunnels', async () => {
     const own = await visit({ port: pebble.tlsPort, host: OWN, path: '/healthz' }, root);
     assert.equal(own.headers['strict-transport-security'], 'max-age=31536000');
     await tunnel('plain');
@@ -91,7 +91,7 @@ describe('a relay that gets its own certificates', function () {
     assert.equal(path.headers['strict-transport-security'], undefined);
   });
 
-  it('leads from plain HTTP to https, for its own names only', async () => {
+  it('redirects plain HTTP to https, for its own names only', async () => {
     const own = await visit({ port: pebble.httpPort, host: `${OWN}:80`, path: '/a/b?c=d' });
     assert.equal(own.status, 308);
     assert.equal(own.headers['location'], `https://${OWN}:${pebble.tlsPort}/a/b?c=d`);
@@ -110,7 +110,7 @@ describe('a relay that gets its own certificates', function () {
     assert.equal(pebble.orders, before);
   });
 
-  it('answers who may ask which names are served', async () => {
+  it('tells authorized callers which names are served', async () => {
     const ask = async (domain: string): Promise<number> =>
       (await visit({ port: pebble.tlsPort, host: OWN, path: `/v1/ask?domain=${domain}` }, root)).status;
     await tunnel('asked');
@@ -126,8 +126,8 @@ describe('certificates', function () {
   this.timeout(180_000);
   const scope = testScope();
 
-  it('are proven with http-01 where tls-alpn-01 does not come through', async () => {
-    // The authority finds nobody on its port for TLS.
+  it('are validated with http-01 if tls-alpn-01 does not get through', async () => {
+    // The authority cannot reach the relay on its port for TLS.
     const elsewhere = await Pebble.start(scope);
     const relay = await start(scope, elsewhere, { CULVERT_PORT: '0' });
     await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"certificate issued"/);
@@ -135,7 +135,7 @@ describe('certificates', function () {
     assert.equal(elsewhere.orders, 2);
   });
 
-  it('are renewed before they end', async () => {
+  it('are renewed before they expire', async () => {
     const pebble = await Pebble.start(scope, { validity: 60 });
     const relay = await start(scope, pebble);
     const root = await pebble.root();
@@ -153,7 +153,7 @@ describe('certificates', function () {
     });
   });
 
-  it('are ordered so many times in an hour, and the relay goes on without more', async () => {
+  it('are limited to the configured number of orders per hour, and the relay continues without more', async () => {
     const pebble = await Pebble.start(scope);
     const relay = await start(scope, pebble, { CULVERT_ACME_ORDERS_PER_HOUR: '4' });
     const root = await pebble.root();
@@ -168,7 +168,7 @@ describe('certificates', function () {
     await relay.child.printed(/"name":"a3.tunnels.test",[^\n]*"msg":"certificate order limit"/);
   });
 
-  it('are ordered anew by a relay that was killed in the middle of an order', async () => {
+  it('are ordered again by a relay that was killed in the middle of an order', async () => {
     const pebble = await Pebble.start(scope);
     const relay = await start(scope, pebble);
     await relay.child.printed(/"msg":"certificate ordered"/);
@@ -178,7 +178,7 @@ describe('certificates', function () {
     assert.ok(pebble.orders <= 2);
   });
 
-  it('are missing while the authority cannot be used: TLS refuses, and plain HTTP leads on', async () => {
+  it('are missing while the authority is unavailable: TLS refuses, and plain HTTP still redirects', async () => {
     const pebble = await Pebble.start(scope);
     const relay = await start(scope, pebble, {
       CULVERT_ACME_DIRECTORY: `https://localhost:${pebble.tlsPort}/nobody`,
@@ -194,7 +194,7 @@ describe('certificates', function () {
     ['answers 503', { status: 503, type: 'serverInternal' }],
     ['answers 429', { status: 429, type: 'rateLimited', headers: { 'retry-after': '12' } }],
   ] satisfies [string, FaultyAuthority['fault']][]) {
-    it(`come by themselves once an authority is back that ${what}, which is left alone meanwhile`, async () => {
+    it(`arrive without intervention once an authority recovers that ${what}, which is left alone until then`, async () => {
       const pebble = await Pebble.start(scope);
       const authority = await FaultyAuthority.start(scope, pebble);
       authority.fault = fault;

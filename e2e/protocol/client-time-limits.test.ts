@@ -29,7 +29,7 @@ async function listen(scope: Scope, server: ReturnType<typeof createTcpServer>):
   return (server.address() as { port: number }).port;
 }
 
-/** @returns gives the ms since the event first came: how long a program takes to start is not tested */
+/** @returns the ms since the first event: the time to start a program is not tested */
 function msSince(server: ReturnType<typeof createTcpServer>, event: string): () => number {
   let first = NaN;
   server.once(event, () => (first = performance.now()));
@@ -68,7 +68,7 @@ async function startScriptedRelay(
   return { relay: `http://127.0.0.1:${await listen(scope, server)}`, ms };
 }
 
-/** What `culvert` does if a relay or a network makes it wait, with a real clock. */
+/** How `culvert` behaves while a relay or a network delays it, with a real clock. */
 describe('time limits of culvert', function () {
   const scope = suiteScope();
   const together = concurrentTests();
@@ -88,7 +88,7 @@ describe('time limits of culvert', function () {
     }, 30_000);
   }
 
-  together('a call of the API that gets no response is given up after 10 s', async () => {
+  together('give up an API call that gets no response after 10 s', async () => {
     const server = createTcpServer();
     const ms = msSince(server, 'connection');
     const port = await listen(scope, server);
@@ -99,13 +99,13 @@ describe('time limits of culvert', function () {
     assert.match(child.stderr, /cannot be reached/);
   });
 
-  together('a control handshake that gets no response is given up after 10 s, and tried again', async () => {
+  together('give up a control handshake that gets no response after 10 s, and retry', async () => {
     const { relay, ms } = await startScriptedRelay(scope, () => {});
     await eventOf(relay, 'reconnecting');
     assertAtLimit(ms(), 10_000);
   });
 
-  together('a data handshake that gets no response is given up after 10 s', async () => {
+  together('give up a data handshake that gets no response after 10 s', async () => {
     const sockets = new WebSocketServer({ noServer: true });
     const { relay, ms } = await startScriptedRelay(scope, (request, socket, head) => {
       if (request.url?.startsWith('/ws/control') !== true) return;
@@ -118,19 +118,16 @@ describe('time limits of culvert', function () {
     assert.equal(code, 'data-failed');
   });
 
-  together(
-    'a local port that accepts no connection is given up after 5 s, and the visitor is told',
-    async () => {
-      const relay = await Relay.start(scope);
-      const { key } = await new AccountPool(relay).take();
-      const { tunnel } = await Culvert.start(scope, relay, key, await startFullPort());
-      const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));
-      assert.deepEqual([value.status, value.head.field('culvert-error')], [502, 'local-refused']);
-      assertAtLimit(ms, 5000);
-    },
-  );
+  together('give up a local port that accepts no connection after 5 s, and tell the visitor', async () => {
+    const relay = await Relay.start(scope);
+    const { key } = await new AccountPool(relay).take();
+    const { tunnel } = await Culvert.start(scope, relay, key, await startFullPort());
+    const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));
+    assert.deepEqual([value.status, value.head.field('culvert-error')], [502, 'local-refused']);
+    assertAtLimit(ms, 5000);
+  });
 
-  /** A port whose program hangs and whose accept queue is full: further connections stay half open. */
+  /** A port whose program hangs and whose accept queue is full: new connections stay half open. */
   async function startFullPort(): Promise<number> {
     const hang = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
     const code = `const server = require('net').createServer();
@@ -149,12 +146,12 @@ describe('time limits of culvert', function () {
   }
 });
 
-/** A program that was stopped, or whose machine hangs: its connections stay open, and nothing comes on them. */
+/** A stopped program, or one whose machine hangs: its connections stay open, and nothing arrives on them. */
 describe('a client that freezes', function () {
   const scope = suiteScope();
   const together = concurrentTests();
 
-  /** A client that freezes while visitors have requests under way on data sockets, or on so many trunks. */
+  /** Freezes a client while visitors have requests in progress on data sockets, or on this many trunks. */
   async function freeze(trunks: number) {
     const relay = await Relay.start(scope, { ...WITH_METRICS, CULVERT_TRUNKS: String(trunks) });
     const account = await new AccountPool(relay).take();
@@ -185,33 +182,31 @@ describe('a client that freezes', function () {
 
   for (const [by, trunks, lost] of [
     ['data sockets', 0, 'tunnel-offline'],
-    // A trunk ends long before the control socket, and its repeatable requests are announced to a client that seems to be there.
+    // A trunk ends long before the control socket, so its repeatable requests are announced to a client that still
+    // seems connected.
     ['trunks', 1, 'client-timeout'],
   ] as const) {
-    together(
-      `lets no visitor wait for longer than 10 s from when it counts as gone, with ${by}`,
-      async () => {
-        const { relay, kept, long, warm, posts } = await freeze(trunks);
-        await eventually(100_000, () => assert.match(relay.child.stderr, /client offline/));
-        const { value, ms } = await timed(() =>
-          Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
-        );
-        const [ofKept, ofWarm, ofPost, ofLong] = value;
-        assert.equal(ofKept.head.field('culvert-error'), lost);
-        // The wait for a data socket may end before the relay knows that the client is gone.
-        assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
-        // It may have been swallowed, or may still be waiting.
-        assert.match(
-          ofPost.head.field('culvert-error') ?? '',
-          /^(?:client-closed|client-timeout|tunnel-offline)$/,
-        );
-        assert.notEqual(ofLong, undefined);
-        assertWithin(ms, 10_000);
-      },
-    );
+    together(`keeps no visitor waiting longer than 10 s after it counts as gone, with ${by}`, async () => {
+      const { relay, kept, long, warm, posts } = await freeze(trunks);
+      await eventually(100_000, () => assert.match(relay.child.stderr, /client offline/));
+      const { value, ms } = await timed(() =>
+        Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
+      );
+      const [ofKept, ofWarm, ofPost, ofLong] = value;
+      assert.equal(ofKept.head.field('culvert-error'), lost);
+      // The wait for a data socket may end before the relay notices that the client is gone.
+      assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
+      // The client may have swallowed it, or it may still be waiting.
+      assert.match(
+        ofPost.head.field('culvert-error') ?? '',
+        /^(?:client-closed|client-timeout|tunnel-offline)$/,
+      );
+      assert.notEqual(ofLong, undefined);
+      assertWithin(ms, 10_000);
+    });
 
     together(
-      `delays nobody with the client that takes its place: what can be repeated is, with ${by}`,
+      `delays no visitor with its successor: repeatable requests are repeated, with ${by}`,
       async () => {
         const { relay, account, tunnel, kept, warm, posts } = await freeze(trunks);
         const client = await ManualClient.adopt(scope, relay, account, tunnel);
@@ -228,17 +223,17 @@ describe('a client that freezes', function () {
         const { value, ms } = await timed(async () => (await Promise.all([answered, serveAll()]))[0]);
         const [ofKept, ofWarm, ofPost] = value;
         assert.deepEqual([ofKept.text, ofWarm.text], ['again', 'again']);
-        // What the frozen client has swallowed is not sent twice; what waited for it is sent to the next one.
+        // A request that the frozen client swallowed is not sent twice. A waiting one is sent to the next client.
         assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
-        // 5 s in which it could have answered its Close frame, and then 10.
+        // 5 s in which it could have answered the Close frame, and then 10 s.
         assertWithin(ms, 15_000);
       },
     );
   }
 });
 
-/** A peer that lost its network says nothing; only a probe tells (TCP keep-alive). */
-describe('connections on which nothing is said', () => {
+/** A peer that lost its network sends nothing. Only a probe detects it (TCP keep-alive). */
+describe('silent connections', () => {
   const scope = suiteScope();
 
   for (const [title, trunks] of [
@@ -254,12 +249,12 @@ describe('connections on which nothing is said', () => {
       const silent = await startRawService(scope, () => {});
       const { tunnel } = await Culvert.start(scope, relay, key, silent.port);
       const visitor = await RawConnection.open(scope, relay.port);
-      // A trunk is there before anybody asks for anything.
+      // A trunk exists before the first request.
       if (trunks === '0') await visitor.write(formatRequest({ host: hostOf(tunnel, relay) }));
       await eventually(20_000, () => {
         const ends = connectionEnds();
         const ofRelay = ends.filter(({ port }) => port === relay.port);
-        // The visitor's, the control socket, and the data socket or the trunk.
+        // The visitor's connection, the control socket, and the data socket or the trunk.
         assert.equal(ofRelay.length, 3);
         for (const { probeIn = 0 } of ofRelay)
           assert.ok(probeIn > 50_000 && probeIn <= 60_000, `${probeIn} ms`);

@@ -8,7 +8,7 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** A relay that accepts two visitors at a time: `CULVERT_MAX_CONNECTIONS`. */
+/** Uses a relay that accepts two visitors at a time (`CULVERT_MAX_CONNECTIONS`). */
 describe('the limit of visitors', () => {
   const { scope, relay, pool } = relaySuite({ CULVERT_MAX_CONNECTIONS: '2' });
   let client: ManualClient;
@@ -24,7 +24,7 @@ describe('the limit of visitors', () => {
     }
   });
 
-  it('refuses one more with 503 relay-busy and when to come back, and ends its connection', async () => {
+  it('refuses one more with 503 relay-busy and Retry-After, and ends its connection', async () => {
     const third = await RawConnection.open(scope, relay.port);
     await third.write(formatRequest({ host: client.host, headers: [['Accept', 'text/html']] }));
     const { status, head, text } = await third.response();
@@ -56,7 +56,7 @@ async function idleVisitor(scope: Scope, relay: Relay, client: ManualClient): Pr
   return visitor;
 }
 
-describe('connections that wait for a next request', () => {
+describe('idle connections', () => {
   const { scope, relay, pool } = relaySuite({ CULVERT_MAX_CONNECTIONS: '4' });
   let client: ManualClient;
 
@@ -64,7 +64,7 @@ describe('connections that wait for a next request', () => {
     client = await ManualClient.start(scope, relay, pool);
   });
 
-  it('take no seat if only the relay has responded', async () => {
+  it('occupy no slot if only the relay has responded', async () => {
     for (let count = 0; count < 20; count += 1) {
       const visitor = await RawConnection.open(scope, relay.port);
       const host = count % 2 === 0 ? 'nobody.localhost' : 'localhost';
@@ -82,7 +82,7 @@ describe('connections that wait for a next request', () => {
     }
   });
 
-  it('give their seats to whoever needs one, starting with the one that has waited longest', async () => {
+  it('give up their slots when one is needed, starting with the one that has been idle longest', async () => {
     const idle: RawConnection[] = [];
     for (let count = 0; count < 4; count += 1) idle.push(await idleVisitor(scope, relay, client));
     const fifth = await idleVisitor(scope, relay, client);
@@ -93,7 +93,7 @@ describe('connections that wait for a next request', () => {
   });
 });
 
-describe('the seats of one account', () => {
+describe('the connection slots of one account', () => {
   const scope = suiteScope();
 
   it('are at most three quarters of all, even on the plan team', async () => {

@@ -9,7 +9,7 @@ import type { Scope } from '../support/scope.ts';
 import { echo, readEcho } from '../support/services/echo.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
-/** An echo service that says which one it is. */
+/** An echo service that identifies itself by a number. */
 async function startNumberedEcho(scope: Scope, index: number): Promise<HttpService> {
   return await startHttpService(scope, (request, response) => {
     response.setHeader('Served-By', index);

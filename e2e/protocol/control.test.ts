@@ -82,7 +82,7 @@ describe('the control WebSocket', () => {
     }
   });
 
-  it('accepts messages up to 4 KiB, whatever they say', async () => {
+  it('accepts messages up to 4 KiB with any content', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     client.control.socket.send(Buffer.from('{"type":"nobody knows this"}'), Opcode.text);
     client.control.socket.send(Buffer.alloc(4096, 'x'), Opcode.text);
@@ -91,7 +91,7 @@ describe('the control WebSocket', () => {
     assert.match(await client.announced(), UUID);
   });
 
-  it('answers pings of the client with what they carried', async () => {
+  it('answers pings of the client with the same payload', async () => {
     const { tunnel, account } = await pool.tunnel();
     const socket = new WebSocket(`ws://localhost:${relay.port}/ws/control?tunnel_id=${tunnel.id}`, {
       headers: { authorization: `Bearer ${account.key}` },
@@ -113,7 +113,7 @@ describe('the control WebSocket', () => {
     assert.match(control.messages[0]?.id ?? '', UUID);
   });
 
-  it('does not end open connections when it ends itself', async () => {
+  it('leaves open connections alone when it ends', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -124,7 +124,7 @@ describe('the control WebSocket', () => {
     assert.equal((await visitor.response()).text, 'ok');
   });
 
-  it('is closed with 1001 when the relay is told to stop, at once', async () => {
+  it('is closed with 1001 immediately when the relay is told to stop', async () => {
     const other = await Relay.start(scope);
     const client = await ManualClient.start(scope, other, new AccountPool(other));
     const exit = other.stop('SIGTERM');
@@ -135,7 +135,7 @@ describe('the control WebSocket', () => {
     assert.deepEqual(await exit, { code: 0, signal: null });
   });
 
-  it('is told beforehand if events=1 was asked for, and still closed with 1001', async () => {
+  it('is told in advance if events=1 was requested, and still closed with 1001', async () => {
     const other = await Relay.start(scope);
     const { tunnel, account } = await new AccountPool(other).tunnel();
     const control = await ControlSocket.open(scope, other, account.key, tunnel.id, '&events=1');

@@ -6,7 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-/** A read of the API is at most this late (docs/protocol.md section 3.3); a busy machine may be later. */
+/** Reads of the API lag at most this much (docs/protocol.md section 3.3), with an allowance for a busy machine. */
 const LATEST_MS = 9000;
 
 interface Counters {
@@ -25,7 +25,7 @@ async function assertCounters(client: ManualClient, expected: Counters): Promise
 describe('counters (docs/protocol.md section 3.3)', () => {
   const { scope, relay, pool } = relaySuite();
 
-  it('are exactly the bytes handed to the client and taken from it, heads included', async () => {
+  it('are exactly the bytes sent to the client and received from it, including heads', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ method: 'POST', host: client.host, body: 'x'.repeat(70_000) }));
@@ -39,7 +39,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     await assertCounters(client, { bytes_in: data.received.length, bytes_out: answer.length, requests: 1 });
   });
 
-  it('count each request of a connection, chunked bodies with their framing', async () => {
+  it('count each request of a connection, and chunked bodies with their framing', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const visitor = await RawConnection.open(scope, relay.port);
     const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
@@ -51,7 +51,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     await visitor.response();
     const length = first.received.length;
     await visitor.write(request);
-    // The relay may use the data socket again or announce another.
+    // The relay may reuse the data socket or announce another connection.
     const again = eventually(20_000, () => assert.equal(first.received.length, 2 * length)).then(() => first);
     const second = await Promise.any([again, client.accept()]);
     if (second !== first) await second.receivedUpTo('0\r\n\r\n');
@@ -60,7 +60,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     await assertCounters(client, { bytes_in: 2 * length, bytes_out: 2 * answer.length, requests: 2 });
   });
 
-  it('count a request that gets no response, and nothing of one that never reached the client', async () => {
+  it('count a request that gets no response, but not one that never reached the client', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const refused = await RawConnection.open(scope, relay.port);
     await refused.write(`GET / HTTP/1.1\r\nHost: ${client.host}\r\nbroken\r\n\r\n`);
@@ -74,7 +74,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     await assertCounters(client, { bytes_in: data.received.length, bytes_out: 0, requests: 1 });
   });
 
-  it('count what passes after an upgrade', async () => {
+  it('count the traffic after an upgrade', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(
@@ -104,7 +104,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     });
   });
 
-  it('are in the list too, and survive a restart', async () => {
+  it('are also in the list, and survive a restart', async () => {
     const other = await Relay.start(scope);
     const client = await ManualClient.start(scope, other, new AccountPool(other));
     const visitor = await RawConnection.open(scope, other.port);

@@ -13,7 +13,7 @@ async function create(account: TestAccount, request: object = {}): Promise<ApiRe
   return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 1, ...request } });
 }
 
-/** The statuses of responses that came in any order. */
+/** The sorted statuses of responses that may arrive in any order. */
 function statuses(answers: readonly ApiResponse[]): number[] {
   return answers.map(({ status }) => status).sort((a, b) => a - b);
 }
@@ -24,7 +24,7 @@ async function spendBurst(account: TestAccount): Promise<void> {
   assert.deepEqual(statuses(answers), [201, 201, 201, 201, 201]);
 }
 
-/** Uses up what an account may create now, however much that is. */
+/** Uses up whatever the account may create now. */
 async function spendAll(account: TestAccount): Promise<void> {
   for (let answer = await create(account); answer.status !== 429; answer = await create(account)) {
     assert.equal(answer.status, 201);
@@ -49,7 +49,7 @@ describe('limits of creating tunnels', () => {
       ]);
     });
 
-    it('allows five at once, then says when to come back, and keeps that promise', async () => {
+    it('allows a burst of five, then sends Retry-After, and accepts a create at that time', async () => {
       await spendBurst(first);
       const refused = await create(first);
       assertError(refused, 429, RATE_TEXT);
@@ -60,7 +60,7 @@ describe('limits of creating tunnels', () => {
       assertError(await create(first), 429, RATE_TEXT);
     });
 
-    it('is counted for each account, for all of its keys together', async () => {
+    it('is shared by all keys of an account', async () => {
       const account = await createAccount(relay);
       const other = await withNewKey(relay, account);
       const answers = await Promise.all(
@@ -72,7 +72,7 @@ describe('limits of creating tunnels', () => {
       assert.equal((await create(second)).status, 201);
     });
 
-    it('does not touch the other endpoints', async () => {
+    it('does not affect the other endpoints', async () => {
       await spendAll(first);
       const answers = await Promise.all(
         Array.from({ length: 30 }, () => first.api.send('GET', '/v1/tunnels')),
@@ -80,7 +80,7 @@ describe('limits of creating tunnels', () => {
       assert.ok(answers.every(({ status }) => status === 200));
     });
 
-    it('costs nothing for what was refused before it', async () => {
+    it('does not count requests that were refused earlier', async () => {
       const bad = [
         { local_port: 0 },
         { name: 'A' },
@@ -94,14 +94,14 @@ describe('limits of creating tunnels', () => {
       await spendBurst(free);
     });
 
-    it('costs one for a name that is taken', async () => {
+    it('counts a request for a taken name', async () => {
       assert.equal((await create(third, { name: 'taken-name' })).status, 201);
       assertError(await create(third, { name: 'taken-name' }), 409, TAKEN_TEXT);
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(third)));
       assert.deepEqual(statuses(answers), [201, 201, 201, 429]);
     });
 
-    it('comes after fields and plan and before the name', async () => {
+    it('is checked after fields and plan, and before the name', async () => {
       await Promise.all([spendAll(first), spendAll(free)]);
       assertError(await create(first, { name: 'www' }), 429, RATE_TEXT);
       assertError(await create(first, { local_port: 0 }), 400, 'local_port must be 1-65535');
@@ -124,13 +124,13 @@ describe('limits of creating tunnels', () => {
       ]);
     });
 
-    it('go to exactly one of several who ask at once', async () => {
+    it('go to exactly one of several simultaneous requests', async () => {
       const requests = [dev, team, dev, team, dev, team];
       const answers = await Promise.all(requests.map((account) => create(account, { name: 'contested' })));
       assert.deepEqual(statuses(answers), [201, 409, 409, 409, 409, 409]);
     });
 
-    it('are for the Dev plan and above', async () => {
+    it('require the Dev plan or a higher one', async () => {
       assertError(await create(free, { name: 'free-name' }), 403, PLAN_TEXT);
       assert.equal((await create(free, { name: '' })).status, 201);
       assert.equal((await create(dev, { name: 'dev-name' })).status, 201);
@@ -141,17 +141,17 @@ describe('limits of creating tunnels', () => {
       assert.equal((await create(free, { name: 'A' })).status, 400);
     });
 
-    it('belong to one live tunnel, whoever asks', async () => {
+    it('belong to one live tunnel, across all accounts', async () => {
       assertError(await create(dev, { name: 'dev-name' }), 409, TAKEN_TEXT);
       assertError(await create(team, { name: 'dev-name' }), 409, TAKEN_TEXT);
     });
 
-    it('may not be the slug of an unnamed tunnel either', async () => {
+    it('cannot be the slug of an unnamed tunnel', async () => {
       const { slug } = (await create(other)).json as Tunnel;
       assertError(await create(other, { name: slug }), 409, TAKEN_TEXT);
     });
 
-    it('may not be reserved ones', async () => {
+    it('cannot be reserved ones', async () => {
       for (const name of ['www', 'api', 'admin']) {
         assertError(await create(other, { name }), 409, TAKEN_TEXT, 'name-reserved');
       }

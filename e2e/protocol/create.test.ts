@@ -9,7 +9,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NAME_TEXT =
   'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen';
 
-/** ms from a tunnel's creation to its expiry. */
+/** ms between a tunnel's creation and its expiry. */
 function lifeOf(tunnel: Tunnel): number {
   return Date.parse(tunnel.expires_at) - Date.parse(tunnel.created_at);
 }
@@ -31,7 +31,7 @@ describe('POST /v1/tunnels', () => {
   }
 
   describe('the tunnel object (docs/protocol.md section 3.3)', () => {
-    it('has every field, with defaults if nothing was asked for', async () => {
+    it('has every field, with defaults for an empty request', async () => {
       const { tunnel, account: owner } = await pool.tunnel({ local_port: 3000 });
       const { id, slug, created_at, expires_at, ...rest } = tunnel;
       assert.match(id, UUID);
@@ -69,12 +69,12 @@ describe('POST /v1/tunnels', () => {
       assert.equal((await create({ idle_ttl: true })).idle_ttl, true);
     });
 
-    it('derives slugs that differ', async () => {
+    it('derives distinct slugs', async () => {
       const slugs = await Promise.all([create({}), create({}), create({})]);
       assert.equal(new Set(slugs.map(({ slug }) => slug)).size, 3);
     });
 
-    it('comes with 201 and its location', async () => {
+    it('is returned with 201 and Location', async () => {
       const owner = await pool.take();
       const answer = await owner.api.send('POST', '/v1/tunnels', { json: { local_port: 1 } });
       assert.equal(answer.status, 201);
@@ -108,7 +108,7 @@ describe('POST /v1/tunnels', () => {
     }
 
     for (const name of [null, '']) {
-      it(`${JSON.stringify(name)} means none`, async () => {
+      it(`${JSON.stringify(name)} means no name`, async () => {
         const tunnel = await create({ name });
         assert.equal(tunnel.name, '');
         assert.notEqual(tunnel.slug, '');
@@ -149,7 +149,7 @@ describe('POST /v1/tunnels', () => {
       ['168h999ms', '168h0m0s', 604_800],
     ];
     for (const [ttl, normalized, seconds] of accepted) {
-      it(`${ttl} becomes ${normalized}, and the expiry follows it exactly`, async () => {
+      it(`${ttl} becomes ${normalized}, and the expiry matches exactly`, async () => {
         const tunnel = await create({ ttl });
         assert.equal(tunnel.ttl, normalized);
         assert.equal(lifeOf(tunnel), seconds * 1000);
@@ -178,7 +178,7 @@ describe('POST /v1/tunnels', () => {
       '1e3s',
     ];
     for (const ttl of [...malformed, '0s', '999ms', 60, true, {}, ['1h']]) {
-      it(`${JSON.stringify(ttl)} is not a valid one`, async () => {
+      it(`${JSON.stringify(ttl)} is invalid`, async () => {
         const answer = await refused({ local_port: 1, ttl });
         assertError(answer, 400, 'invalid ttl format');
       });
@@ -235,7 +235,7 @@ describe('POST /v1/tunnels', () => {
       'nonsense',
       'application/json; charset=x',
     ]) {
-      it(`is read as JSON when called ${type}`, async () => {
+      it(`is read as JSON with the type ${type}`, async () => {
         const owner = await pool.take();
         const answer = await owner.api.send('POST', '/v1/tunnels', {
           body: '{"local_port":1}',
@@ -258,7 +258,7 @@ describe('POST /v1/tunnels', () => {
   });
 
   describe('the order of checks', () => {
-    it('goes through the fields in the order of docs/protocol.md section 3.2', async () => {
+    it('follows docs/protocol.md section 3.2', async () => {
       const request = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
       assertError(await refused(request), 400, 'local_port must be 1-65535');
       assertError(await refused({ ...request, local_port: 1 }), 400, NAME_TEXT);

@@ -1,4 +1,4 @@
-/** Who may come in, as whoever runs `culvert` says it (docs/command.md). */
+/** Access to a tunnel, as set by the user of `culvert` (docs/command.md). */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,13 +23,13 @@ function basic(user: string, password: string): Field {
   return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
 }
 
-/** The `Culvert-Visitor` that the echo service was sent. */
+/** The `Culvert-Visitor` that the echo service received. */
 function visitorOf(response: Response): string | undefined {
   const { rawHeaders } = readEcho(response);
   return rawHeaders[rawHeaders.indexOf('Culvert-Visitor') + 1];
 }
 
-describe('culvert and who may come in', () => {
+describe('culvert and access to its tunnel', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
   let key: string;
@@ -41,7 +41,7 @@ describe('culvert and who may come in', () => {
     ({ key } = await createAccount(relay));
   });
 
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   async function run(args: string[], environment: Record<string, string> = {}) {
     const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, ...environment };
     const child = spawnCulvert(scope, args, access);
@@ -63,7 +63,7 @@ describe('culvert and who may come in', () => {
     return new Terminal(scope, command, { ...access, ...environment });
   }
 
-  it('asks for a password without showing it, locks the tunnel, and shows who came', async () => {
+  it('asks for a password without echoing it, locks the tunnel, and shows visitors', async () => {
     const terminal = open(`http ${service.port} --name asked --auth ann`);
     await terminal.shows(/Password for ann: /);
     terminal.type('mild oak: fern\r');
@@ -78,13 +78,13 @@ describe('culvert and who may come in', () => {
     assert.doesNotMatch(end, /mild/);
   });
 
-  it('asks nobody where there is no terminal', async () => {
+  it('does not ask without a terminal', async () => {
     const { code, err } = await run(['http', '3000', '--auth', 'ann']);
     assert.equal(code, 2);
     assert.match(err, /^culvert: --auth ann: there is no terminal on which to ask for the password/);
   });
 
-  it('makes up three words, shows them, and lets in who types them', async () => {
+  it('generates three words, prints them, and admits a visitor who types them', async () => {
     const terminal = open(`http ${service.port} --name worded --password`);
     const view = await terminal.shows(/^Locked {7}password\nPassword {5}[a-z]+-[a-z]+-[a-z]+$/m);
     const [, password = ''] = /^Password {5}(\S+)$/m.exec(view) ?? [];
@@ -104,7 +104,7 @@ describe('culvert and who may come in', () => {
     await terminal.shows(/code 0/);
   });
 
-  it('gives programs the words, and warns of a password on the command line', async () => {
+  it('prints the words for programs, and warns about a password on the command line', async () => {
     const made = spawnCulvert(scope, ['http', String(service.port), '--json', '--password'], {
       CULVERT_RELAY: relay.url,
       CULVERT_API_KEY: key,
@@ -120,7 +120,7 @@ describe('culvert and who may come in', () => {
     assert.ok(!(child.stderr + child.lines.join('')).includes('hushhush'));
   });
 
-  it('takes who may come in from culvert.yml and the environment', async () => {
+  it('reads access from culvert.yml and the environment', async () => {
     const file = join(temporaryDirectory(scope), 'culvert.yml');
     writeFileSync(
       file,
@@ -137,7 +137,7 @@ describe('culvert and who may come in', () => {
     assert.equal(visitorOf(await ask(tunnel, [basic('ann', 'fern')])), 'basic:ann');
   });
 
-  it('changes a live tunnel, makes links to it, and revokes them', async () => {
+  it('changes a live tunnel, creates links to it, and revokes them', async () => {
     const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'changed']);
     assert.equal((await run(['access', 'changed'])).out, 'changed is open to everybody.');
     const off = await run(['link', 'changed']);
@@ -179,14 +179,14 @@ describe('culvert and who may come in', () => {
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 200));
   });
 
-  it('says who came in its request log', async () => {
+  it('shows visitors in its request log', async () => {
     const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--auth', 'ann:fern']);
     await ask(tunnel, [basic('ann', 'fern')]);
     const listed = await run(['inspect', 'list', '--tunnel', tunnel.id]);
     assert.match(listed.out, /^NUMBER .* VISITOR\n1 .* basic:ann$/);
   });
 
-  it('lets in with a key who knocks, sends away with another, and shows who came', async () => {
+  it('approves a request with one key, denies it with another, and shows the visitor', async () => {
     const terminal = open(`http ${service.port} --name knocked --knock`);
     await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
@@ -208,10 +208,10 @@ describe('culvert and who may come in', () => {
     await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
   });
 
-  describe('at a relay that the test plays', () => {
+  describe('at a scripted relay', () => {
     const KNOCK = { type: 'knock', agent: 'curl/8.5', at: '2026-07-10T12:00:00.000Z' };
 
-    it('admits and refuses with keys, one visitor after the other', async () => {
+    it('approves and denies with keys, one visitor after the other', async () => {
       const played = await ScriptedRelay.start(scope, { access: { knock: true } });
       const path = `PUT /v1/tunnels/${played.tunnel.id}/knocks`;
       const terminal = open('http 1 --knock', { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() });
@@ -234,7 +234,7 @@ describe('culvert and who may come in', () => {
       await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
     });
 
-    it('tells programs who knocks, and answers for them', async () => {
+    it('reports approval requests to programs, and accepts their answers', async () => {
       const played = await ScriptedRelay.start(scope, { access: { knock: true } });
       const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
       const culvert = await Culvert.start(scope, played, newApiKey(), 1, ['--knock']);
@@ -249,7 +249,7 @@ describe('culvert and who may come in', () => {
       assert.equal(played.calls.at(-1), `PUT /v1/tunnels/${tunnel}/knocks/k1 {"admit":true,"for":"8h"}`);
     });
 
-    it('closes a tunnel at once that a relay, which is too old, leaves open', async () => {
+    it('immediately closes a tunnel that a relay, because it is too old, left public', async () => {
       const played = await ScriptedRelay.start(scope, {});
       const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
       const { code, err } = await run(['http', '1', '--links', '--json'], access);

@@ -51,7 +51,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(await api.list(), []);
   });
 
-  it('names the relay that is not there, and still checks the local port', async () => {
+  it('names an unreachable relay, and still checks the local port', async () => {
     const url = `http://localhost:${await closedPort()}`;
     const { code, ok, failed, results } = await doctor([String(service.port)], { CULVERT_RELAY: url });
     assert.equal(code, 1);
@@ -105,7 +105,7 @@ describe('culvert doctor', () => {
     assert.match(control, /WebSockets reach the relay; no test tunnel: rate limit exceeded/);
   });
 
-  it('finds no fault with a relay that takes no trunks', async () => {
+  it('accepts a relay without trunks', async () => {
     const own = await Relay.start(scope, { CULVERT_TRUNKS: '0' });
     const environment = { CULVERT_RELAY: own.url, CULVERT_API_KEY: own.bootstrapKey };
     const { code, results } = await doctor([], environment);
@@ -114,7 +114,7 @@ describe('culvert doctor', () => {
     assert.deepEqual([trunk?.result, trunk?.detail], ['skipped', 'this relay takes no trunks']);
   });
 
-  it('names a certificate that is not trusted, and trusts the authority it is given', async () => {
+  it('names a certificate that is not trusted, and trusts a given authority', async () => {
     const authority = new Authority(scope);
     const { cert, key } = authority.issue();
     const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
@@ -127,7 +127,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data', 'trunk']);
   });
 
-  it('takes no other server for a relay', async () => {
+  it('does not mistake another server for a relay', async () => {
     const other = await startHttpService(scope, (_request, response) => response.end('{"status":"ok"}'));
     const { failed, results } = await doctor([], { CULVERT_RELAY: `http://127.0.0.1:${other.port}` });
     assert.deepEqual(failed, ['relay']);
@@ -137,7 +137,7 @@ describe('culvert doctor', () => {
     );
   });
 
-  it('names a relay that speaks TLS and is asked without; an authority given to login is kept', async () => {
+  it('names a relay that expects TLS but is addressed without; an authority given to login is kept', async () => {
     const authority = new Authority(scope);
     const { cert, key } = authority.issue();
     const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
@@ -156,7 +156,9 @@ describe('culvert doctor', () => {
   });
 });
 
-/** Stands before a relay, and refuses creates with what the relay once said: the relay itself takes one again seconds later. */
+/**
+ * A proxy in front of a relay that replays a refused create: the relay itself would accept another one seconds later.
+ */
 async function startLimiting(scope: Scope, relay: Relay, refusal: ApiResponse): Promise<Service> {
   const { status, reason, fields } = refusal.head;
   const lines = [`HTTP/1.1 ${status} ${reason}`, ...fields.map((field) => field.join(': '))];

@@ -1,4 +1,4 @@
-/** Domains, as whoever runs `culvert` brings them (docs/command.md). */
+/** Custom domains, as a user of `culvert` adds them (docs/command.md). */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,13 +33,13 @@ describe('culvert domain', () => {
     return { code, out: child.lines.join('\n'), err: child.stderr };
   }
 
-  /** Enters the records that `add` has printed, as somebody copies them. */
+  /** Adds the records that `add` printed to the DNS, as a user would copy them. */
   function enter(out: string): void {
     for (const [, type = '', name = '', value = ''] of out.matchAll(/^(CNAME|TXT) +(\S+) +(\S+)$/gm))
       dns.enter([{ type: type as 'CNAME' | 'TXT', name, value }]);
   }
 
-  it('leads from nothing to a tunnel at a domain', async () => {
+  it('helps from an unknown domain to a tunnel at that domain', async () => {
     const added = await run('domain', 'add', 'app.shop.test');
     assert.equal(added.code, 0, added.err);
     const early = await run('domain', 'verify', 'app.shop.test');

@@ -1,4 +1,6 @@
-/** `culvert` behind a proxy that gives it a response which is not the relay's, like one that mixes up its connections. */
+/**
+ * `culvert` behind a proxy that returns responses which are not the relay's, like one that mixes up its connections.
+ */
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
@@ -17,7 +19,7 @@ describe('culvert and forged responses', () => {
   const scope = suiteScope();
   let relay: Relay;
   let url: string;
-  /** what the next requests with that beginning get in place of the relay's responses */
+  /** responses that replace the relay's for the next requests that begin with `start` */
   const forged: { start: string; answers: string[] } = { start: '', answers: [] };
 
   before(async () => {
@@ -61,7 +63,7 @@ describe('culvert and forged responses', () => {
     });
   }
 
-  it('ends if two say the same', async () => {
+  it('ends after two identical refusals', async () => {
     const { key } = await createAccount(relay);
     forged.start = 'GET /ws/control';
     forged.answers = [INVALID_KEY, INVALID_KEY];
@@ -69,7 +71,7 @@ describe('culvert and forged responses', () => {
     assert.equal((await child.exit()).code, 3);
   });
 
-  it('does not call a key refused that is refused once', async () => {
+  it('does not treat a key as refused after a single refusal', async () => {
     const { key } = await createAccount(relay);
     forged.start = 'GET /v1/account';
     forged.answers = [INVALID_KEY];

@@ -22,7 +22,7 @@ describe('culvert', () => {
     service = await startEchoService(scope);
   });
 
-  /** Runs the program to its end. */
+  /** Runs the program until it exits. */
   async function run(
     args: readonly string[],
     key: string,
@@ -44,14 +44,14 @@ describe('culvert', () => {
       assert.equal(readEcho(answer).url, '/x');
     });
 
-    together('asks for what it was told to', async () => {
+    together('requests the tunnel with the given options', async () => {
       const { key } = await pool.take();
       const args = ['--name', 'told-so', '--ttl', '90m', '--idle'];
       const { tunnel } = await Culvert.start(scope, relay, key, service.port, args);
       assert.deepEqual([tunnel.name, tunnel.ttl, tunnel.idle_ttl], ['told-so', '1h30m0s', true]);
     });
 
-    together('takes relay and key as flags, and the address with /v1', async () => {
+    together('accepts relay and key as flags, and the address with /v1', async () => {
       const { key } = await pool.take();
       const elsewhere = { url: 'http://127.0.0.1:9' };
       const args = ['--relay', `${relay.url}/v1`, '--key', key];
@@ -66,7 +66,7 @@ describe('culvert', () => {
       assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'latin1').includes(key));
     });
 
-    together('gives the service the Host that it is told to', async () => {
+    together('sends the service the configured Host', async () => {
       for (const [mode, host] of [
         ['keep', undefined],
         ['local', `localhost:${service.port}`],
@@ -80,14 +80,14 @@ describe('culvert', () => {
       }
     });
 
-    together('lets visitors wait for a service that is about to listen', async () => {
+    together('lets visitors wait for a service that starts to listen soon', async () => {
       const { key } = await pool.take();
       const port = await closedPort();
       const culvert = await Culvert.start(scope, relay, key, port, ['--wait', '10']);
       const answer = visit(relay.port, { host: hostOf(culvert.tunnel, relay), target: '/late' });
       const late = createServer((_request, response) => response.end('here now'));
       scope.defer(() => late.close());
-      // The dial has been refused by then: a visitor reaches the port within a few ms.
+      // By then the dial has been refused: a visitor reaches the port within a few ms.
       setTimeout(() => late.listen(port, '127.0.0.1'), 500);
       assert.equal((await answer).text, 'here now');
     });
@@ -104,32 +104,32 @@ describe('culvert', () => {
       assert.equal((await child.stop('SIGINT')).code, 0);
     });
 
-    together('shows the QR code beside what programs read, and says that nothing here can copy', async () => {
-      const { key } = await pool.take();
-      const args = ['--qr', '--copy'];
-      const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, args);
-      await child.stop('SIGINT');
-      assert.match(child.stderr, /^[█▀▄ \n]+\nhttp:\S+\n--copy: there is no terminal here/);
-      assert.ok(child.stderr.includes(tunnel.public_url));
-    });
-
     together(
-      'opens the address with what the system has for that, and says if that finds nothing',
+      'shows the QR code beside machine-readable output, and reports that it cannot copy here',
       async () => {
         const { key } = await pool.take();
-        const folder = temporaryDirectory(scope);
-        const file = join(folder, 'opened');
-        writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" >${file}\nexit 3\n`, { mode: 0o755 });
-        const path = `${folder}:${process.env['PATH'] ?? ''}`;
-        const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, ['--open'], {
-          PATH: path,
-        });
-        const why = `--open: xdg-open found nothing to open ${tunnel.public_url} with.\n`;
-        await eventually(10_000, () => assert.equal(child.stderr, why));
-        assert.equal(readFileSync(file, 'utf8'), `${tunnel.public_url}\n`);
-        assert.equal((await child.stop('SIGINT')).code, 0);
+        const args = ['--qr', '--copy'];
+        const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, args);
+        await child.stop('SIGINT');
+        assert.match(child.stderr, /^[█▀▄ \n]+\nhttp:\S+\n--copy: there is no terminal here/);
+        assert.ok(child.stderr.includes(tunnel.public_url));
       },
     );
+
+    together("opens the address with the system's opener, and reports if there is none", async () => {
+      const { key } = await pool.take();
+      const folder = temporaryDirectory(scope);
+      const file = join(folder, 'opened');
+      writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" >${file}\nexit 3\n`, { mode: 0o755 });
+      const path = `${folder}:${process.env['PATH'] ?? ''}`;
+      const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, ['--open'], {
+        PATH: path,
+      });
+      const why = `--open: xdg-open found nothing to open ${tunnel.public_url} with.\n`;
+      await eventually(10_000, () => assert.equal(child.stderr, why));
+      assert.equal(readFileSync(file, 'utf8'), `${tunnel.public_url}\n`);
+      assert.equal((await child.stop('SIGINT')).code, 0);
+    });
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       together(`closes the tunnel and exits 0 at ${signal}`, async () => {
@@ -175,7 +175,7 @@ describe('culvert', () => {
       assert.equal((await run(['http', '3000', '--json'], newApiKey())).result.code, 3);
     });
 
-    together('exits 1 when the relay refuses the tunnel, and says why', async () => {
+    together('exits 1 when the relay refuses the tunnel, and prints the reason', async () => {
       const { key } = await pool.take();
       const child = await run(['http', '3000', '--name', 'www'], key);
       assert.equal(child.result.code, 1);
@@ -200,7 +200,7 @@ describe('culvert', () => {
       ['extend'],
     ];
     for (const args of wrong) {
-      it(`exits 2 for "culvert ${args.join(' ')}" and says what is wrong`, async () => {
+      it(`exits 2 for "culvert ${args.join(' ')}" and names the problem`, async () => {
         const child = await run(args, newApiKey());
         assert.equal(child.result.code, 2);
         assert.notEqual(child.stderr.trim(), '');
@@ -208,7 +208,7 @@ describe('culvert', () => {
       });
     }
 
-    it('explains itself with --help and exits 0', async () => {
+    it('prints its usage with --help and exits 0', async () => {
       const child = await run(['--help'], newApiKey());
       assert.equal(child.result.code, 0);
       for (const word of ['http', 'list', 'close', 'extend', '--json', 'CULVERT_RELAY', 'CULVERT_API_KEY']) {
@@ -236,7 +236,7 @@ describe('culvert', () => {
       await account.api.close(tunnel.id);
     });
 
-    it('close takes a slug or an id', async () => {
+    it('close accepts a slug or an id', async () => {
       const [first, second] = await Promise.all([
         account.api.create({ local_port: 1 }),
         account.api.create({ local_port: 2 }),
@@ -246,7 +246,7 @@ describe('culvert', () => {
       assert.deepEqual(await account.api.list(), []);
     });
 
-    it('extend moves the expiry, by the given ttl or the tunnel’s own', async () => {
+    it('extend moves the expiry by the given ttl or the tunnel’s own', async () => {
       const tunnel = await account.api.create({ local_port: 1, ttl: '2h' });
       assert.equal((await run(['extend', tunnel.slug, '--ttl', '30m'], account.key)).result.code, 0);
       assert.equal((await run(['extend', tunnel.id], account.key)).result.code, 0);

@@ -37,7 +37,7 @@ async function runBare(scope: Scope, ...args: string[]) {
   return { code: (await child.exit()).code, text: child.lines.join('\n') + child.stderr };
 }
 
-/** A listener in place of a relay; anything it receives could contain a key. */
+/** A listener instead of a relay. Anything it receives could contain a key. */
 async function startListener(scope: Scope): Promise<{ url: string; heard: string[] }> {
   const heard: string[] = [];
   const { port } = await startHttpService(scope, ({ headers }, response) => {
@@ -47,7 +47,7 @@ async function startListener(scope: Scope): Promise<{ url: string; heard: string
   return { url: `http://127.0.0.1:${port}`, heard };
 }
 
-/** @returns what `culvert start` prints when it refuses */
+/** @returns the output of a refused `culvert start` */
 async function refusal(
   scope: Scope,
   args: string[],
@@ -77,7 +77,7 @@ describe('culvert with files', () => {
     visit(relay.port, { host: `${name}.localhost:${relay.port}`, target: '/hello' });
 
   describe('start', () => {
-    it('shares a folder of the project, does with addresses what is asked for, and nothing outside', async () => {
+    it('shares a folder of the project, including requests with paths, and nothing outside', async () => {
       const { key } = await createAccount(relay);
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
       const file = project(
@@ -125,7 +125,7 @@ describe('culvert with files', () => {
       assert.deepEqual(await api.list(), []);
     });
 
-    it('serves those that are named', async () => {
+    it('serves the tunnels that are named', async () => {
       const { key, api } = await createAccount(relay);
       const file = project(`tunnels:\n  one: {port: 1}\n  two: {port: 2}\n`);
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
@@ -138,7 +138,7 @@ describe('culvert with files', () => {
       assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
-    it('continues with the others when one ends, and ends with the worst code', async () => {
+    it('continues with the others when one ends, and exits with the worst code', async () => {
       const { key, api } = await createAccount(relay);
       const file = project(`tunnels:\n  bad: {port: 1, name: www}\n  good: {port: 2}\n`);
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
@@ -150,7 +150,7 @@ describe('culvert with files', () => {
       assert.deepEqual(events(child), ['bad failed', 'good closed', 'good online']);
     });
 
-    it('waits if the relay limits creates, until all are online', async () => {
+    it('waits until all are online if the relay limits creates', async () => {
       const { key, api } = await createAccount(relay);
       const names = Array.from({ length: 6 }, (_, index) => `  t${index}: {port: 1}\n`);
       const file = project(`tunnels:\n${names.join('')}`);
@@ -162,7 +162,7 @@ describe('culvert with files', () => {
       assert.deepEqual(await api.list(), []);
     });
 
-    it('exits 2 for a file that is wrong, with every problem and its line, and 3 for a refused key', async () => {
+    it('exits 2 for an invalid file, with every problem and its line, and 3 for a refused key', async () => {
       const wrong = project('tunnels:\n  web:\n    port: 70000\n    key: x\n');
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: newApiKey() };
       const child = spawnCulvert(scope, ['start', '--config', wrong], environment);
@@ -175,7 +175,7 @@ describe('culvert with files', () => {
     });
   });
 
-  describe('start with a culvert.yml of somebody else', () => {
+  describe("start with another user's culvert.yml", () => {
     it('does not send the key of the environment to a relay that only the file names', async () => {
       const listener = await startListener(scope);
       const file = project(`relay: ${listener.url}\ntunnels: {web: {port: 1}}\n`);
@@ -188,8 +188,8 @@ describe('culvert with files', () => {
       assert.deepEqual(listener.heard, []);
     });
 
-    it('takes no file of another user from a folder above', async function () {
-      // Only root can make a file that belongs to somebody else.
+    it('ignores a file of another user in a parent folder', async function () {
+      // Only root can create a file that belongs to another user.
       if (process.geteuid?.() !== 0) this.skip();
       const { key } = await createAccount(relay);
       const file = project('tunnels: {web: {port: 1}}\n');
@@ -236,7 +236,7 @@ describe('culvert with files', () => {
     });
   });
 
-  it('no command sends a key to another machine unencrypted, unless that is accepted', async () => {
+  it('sends no key to another machine unencrypted, unless that is accepted', async () => {
     const environment = { CULVERT_RELAY: 'http://192.0.2.7:1', CULVERT_API_KEY: newApiKey() };
     for (const command of ['http 1', 'list', 'status', 'close x', 'extend x', 'doctor', 'login']) {
       const child = spawnCulvert(scope, command.split(' '), environment, '');
@@ -250,7 +250,7 @@ describe('culvert with files', () => {
   });
 
   describe('login and logout', () => {
-    it('take a key from a pipe, store it for its relay only, and forget it', async () => {
+    it('read a key from a pipe, store it for its relay only, and delete it', async () => {
       const { key, name } = await createAccount(relay);
       const home = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
       const run = async (args: string[], input?: string) => {
@@ -275,7 +275,7 @@ describe('culvert with files', () => {
     });
   });
 
-  it('explains commands, and recognises what was mistyped', async () => {
+  it('explain commands, and recognise typos', async () => {
     const help = await runBare(scope, 'help', 'start');
     assert.equal(help.code, 0);
     assert.match(help.text, /culvert\.yml:[^]*port: 3000/);

@@ -67,7 +67,7 @@ describe('culvert share', () => {
     assert.deepEqual(await api.list(), []);
   });
 
-  it('keeps no file open that it has sent, or has not', async () => {
+  it('keeps no file open, whether it was sent or not', async () => {
     const path = folder();
     const { child } = await share([path, '--json']);
     const { tunnel } = await child.line((line) => JSON.parse(line) as { tunnel: Tunnel });
@@ -84,7 +84,7 @@ describe('culvert share', () => {
     await eventually(10_000, () => assert.deepEqual(openBelow(child.pid, path), []));
   });
 
-  it('sends nothing from outside, however fast files and links take the place of one another', async () => {
+  it('sends nothing from outside, however fast files and links replace each other', async () => {
     const path = folder();
     const { child } = await share([path, '--json']);
     const { tunnel } = await child.line((line) => JSON.parse(line) as { tunnel: Tunnel });
@@ -131,7 +131,7 @@ describe('culvert share', () => {
     assert.match(again.text, /HTTP\/1\.1 200 OK[^]*image\/svg\+xml[^]*0123456789/);
   });
 
-  it('says which folder it is, and lets in who has the password', async () => {
+  it('prints the folder, and admits a visitor with the password', async () => {
     const path = folder();
     const { child } = await share([path, '--name', 'locked-folder', '--password', 'open sesame']);
     await child.line((line) => (line === `Forwards to  ${path}` ? line : undefined));
@@ -140,7 +140,7 @@ describe('culvert share', () => {
     assert.equal((await child.stop('SIGINT')).code, 0);
   });
 
-  it('ends with 2 for what is no folder', async () => {
+  it('ends with 2 for a path that is not a folder', async () => {
     for (const [args, why] of [
       [['/nonexistent'], /The folder "\/nonexistent" cannot be read \(ENOENT\)/],
       [[process.execPath], /is not a folder/],

@@ -1,4 +1,4 @@
-/** The scripts of `culvert completion` in the shells that they are for, and its manual page in the programs that show it. */
+/** The scripts of `culvert completion` in their shells, and the manual page in the programs that show it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -68,7 +68,7 @@ describe('culvert in a shell', () => {
     },
     async zsh(line) {
       const text = await inFolder('zsh', '-f', 'ask', join(folder, 'setup'), line);
-      // It asks again for what may be meant otherwise.
+      // The shell completes again for alternative meanings of a word.
       return [...new Set([...text.matchAll(/<offer>([^<]*)</g)].map(([, word = '']) => word))];
     },
     async fish(line) {
@@ -81,7 +81,7 @@ describe('culvert in a shell', () => {
   };
 
   for (const [shell, offers] of Object.entries(shells)) {
-    it(`${shell} offers commands, options, words, folders and files where they belong`, async () => {
+    it(`${shell} offers commands, options, values, folders and files in the right places`, async () => {
       assert.deepEqual((await offers('culvert lo')).toSorted(), ['login', 'logout']);
       assert.deepEqual(await offers('culvert http --na'), ['--name']);
       assert.deepEqual(await offers('culvert list --na'), []);

@@ -20,7 +20,10 @@ describe('culvert on a terminal', () => {
     service = await startEchoService(scope);
   });
 
-  /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` are printed after it ends. */
+  /**
+   * Runs `culvert` and compares the terminal's state before and after; `code N` and `restored` are printed when it
+   * exits.
+   */
   async function open(args: string, environment: Record<string, string> = {}, columns?: number) {
     const { key, api } = await pool.take();
     const command = `before=$(stty -g); ${process.execPath} ${CULVERT_SCRIPT} ${args}; echo "code $?"; [ "$before" = "$(stty -g)" ] && echo restored`;
@@ -62,7 +65,7 @@ describe('culvert on a terminal', () => {
   });
 
   for (const columns of [60, 40]) {
-    it(`shows names and requests in ${columns} columns, and no colour where nobody wants one`, async () => {
+    it(`shows names and requests in ${columns} columns, without colour if it is disabled`, async () => {
       const name = `narrow-${columns}`;
       const file = join(temporaryDirectory(scope), 'culvert.yml');
       const port = `port: ${service.port}`;
@@ -81,7 +84,7 @@ describe('culvert on a terminal', () => {
     });
   }
 
-  it('shows an expiry that somebody else has moved', async () => {
+  it('shows an expiry that was moved elsewhere', async () => {
     const { terminal, api } = await open(`http ${service.port} --ttl 1h`);
     await terminal.shows(/in (?:1h 00m|59m)/);
     const [tunnel] = await api.list();
@@ -92,7 +95,7 @@ describe('culvert on a terminal', () => {
     assert.deepEqual(await api.list(), []);
   });
 
-  it('says what is wrong and what to do', async () => {
+  it('reports what is wrong and how to fix it', async () => {
     const port = await closedPort();
     const { terminal } = await open(`http ${port} --name broken`);
     await terminal.shows(/Online/);
@@ -125,7 +128,7 @@ describe('culvert on a terminal', () => {
     }
   });
 
-  it('begins with the QR code where the command line asks for it', async () => {
+  it('starts with the QR code if the command line asks for it', async () => {
     const { terminal } = await open(`http ${service.port} --qr --copy`);
     await terminal.shows(/█▀|▀█/);
     terminal.type('r');

@@ -37,7 +37,7 @@ describe('the data WebSocket', () => {
     assert.deepEqual([...data.kinds], ['binary']);
   });
 
-  it('carries the response whatever its messages are: bytes one by one', async () => {
+  it('carries a response regardless of its messages: byte by byte', async () => {
     const [visitor, data] = await connect();
     for (const byte of Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello')) {
       data.socket.send(Buffer.from([byte]));
@@ -45,7 +45,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'hello');
   });
 
-  it('carries the response whatever its messages are: fragments, with pings between them', async () => {
+  it('carries a response regardless of its messages: fragments, with pings between them', async () => {
     const [visitor, data] = await connect();
     const parts = ['HTTP/1.1 200 OK\r\nContent-', 'Length: 5\r\n', '\r\nhel', 'lo'].map((part) =>
       Buffer.from(part),
@@ -58,7 +58,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'hello');
   });
 
-  it('carries the response whatever its messages are: one of 20 MiB', async () => {
+  it('carries a response regardless of its messages: one of 20 MiB', async () => {
     const [visitor, data] = await connect();
     const body = randomBytes(20 * 1024 * 1024);
     data.send(
@@ -67,7 +67,7 @@ describe('the data WebSocket', () => {
     assert.ok((await visitor.response()).body.equals(body));
   });
 
-  it('carries the response whatever its messages are: empty ones between', async () => {
+  it('carries a response regardless of its messages: with empty ones in between', async () => {
     const [visitor, data] = await connect();
     data.send('');
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
@@ -84,7 +84,7 @@ describe('the data WebSocket', () => {
     assert.ok(ms < 1000, `after ${ms} ms`);
   });
 
-  it('that closes ends the visitor’s connection, at the Close frame and not only at the end of TCP', async () => {
+  it('ends the visitor’s connection when it closes, at the Close frame and not only at the end of TCP', async () => {
     const [visitor, data] = await connect();
     data.send('HTTP/1.1 200 OK\r\n\r\nuntil close');
     data.socket.sendClose(1000);
@@ -122,7 +122,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).status, 502);
   });
 
-  it('serves one inbound connection, whose next request comes on it too', async () => {
+  it('serves one inbound connection, which also brings the next request', async () => {
     const [visitor, data] = await connect({ target: '/first' });
     await data.receivedUpTo('\r\n\r\n');
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
@@ -147,7 +147,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'two');
   });
 
-  describe('any RFC 6455 client may open it', () => {
+  describe('can be opened by any RFC 6455 client:', () => {
     it('the ws package, with all its defaults', async () => {
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: client.host, target: '/for-ws' }));

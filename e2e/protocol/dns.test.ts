@@ -13,14 +13,14 @@ const SOA = /^_acme-challenge\.tunnels\.test\. 1 IN SOA relay\.test\. culvert-[0
 describe('the relay as a DNS server', () => {
   const scope = suiteScope();
   let world: CertifiedRelay;
-  /** networks of loopback that have asked nothing yet */
+  /** loopback networks that have sent no query yet */
   let network = 1;
 
   before(async () => {
     world = await CertifiedRelay.start(scope);
   });
 
-  /** From a network of its own, so that tests do not use up each other's queries. */
+  /** Queries from a separate network, so that tests do not use up each other's limit. */
   async function ask(...question: string[]): Promise<Dug> {
     network += 1;
     return await dig(53, world.address, ['+norecurse', ...question, '-b', `127.0.${network}.1`]);
@@ -43,7 +43,7 @@ describe('the relay as a DNS server', () => {
         assert.deepEqual((await ask(NAME, 'NS', transport)).answer, [`${NAME}. 300 IN NS relay.test.`]);
       });
 
-      it('says that there is no text, no other record, and no name below', async () => {
+      it('answers that there is no text, no other record, and no name below', async () => {
         for (const [name, type, status] of [
           [NAME, 'TXT', 'NOERROR'],
           [NAME, 'A', 'NOERROR'],
@@ -56,7 +56,7 @@ describe('the relay as a DNS server', () => {
         }
       });
 
-      it('refuses all else, and offers no recursion', async () => {
+      it('refuses everything else, and offers no recursion', async () => {
         for (const question of [
           ['tunnels.test', 'A'],
           ['hello.tunnels.test', 'TXT'],
@@ -71,16 +71,16 @@ describe('the relay as a DNS server', () => {
         }
       });
 
-      it('gives one small record in place of all', async () => {
+      it('answers ANY with one small record', async () => {
         assert.deepEqual((await ask(NAME, 'ANY', transport)).answer, [`${NAME}. 3600 IN HINFO "RFC8482" ""`]);
       });
 
-      it('repeats the letters of the question', async () => {
+      it('repeats the case of the question', async () => {
         const { text } = await ask('_AcMe-cHaLlEnGe.TuNnElS.tEsT', 'TXT', transport);
         assert.ok(text.includes(';_AcMe-cHaLlEnGe.TuNnElS.tEsT.'));
       });
 
-      it('knows EDNS version 0 alone, with or without options', async () => {
+      it('supports only EDNS version 0, with or without options', async () => {
         assert.match(
           (await ask(NAME, 'SOA', '+dnssec', transport)).text,
           /EDNS: version: 0, flags: do; udp: 1232/,
@@ -96,12 +96,12 @@ describe('the relay as a DNS server', () => {
     await assert.rejects(ask(NAME, 'AXFR'), /Transfer failed/);
   });
 
-  it('answers many at the same time', async () => {
+  it('answers many queries at the same time', async () => {
     const all = await Promise.all(Array.from({ length: 40 }, () => ask(NAME, 'SOA')));
     assert.ok(all.every(({ answer }) => answer.length === 1));
   });
 
-  it('serves on after packets that nobody should send, and answers none that is larger than four times as long', async () => {
+  it('keeps serving after malformed packets, and never answers with more than four times their size', async () => {
     const random = new Random(1);
     const socket = await udp('127.1.1.1');
     const sent = new Map<number, number>();
@@ -115,21 +115,21 @@ describe('the relay as a DNS server', () => {
       if (packet.length >= 2) sent.set(packet.readUInt16BE(0), packet.length);
       await new Promise((resolve) => socket.send(packet, 53, world.address, resolve));
     }
-    // Where the relay has not read those yet, the system drops what comes after them.
+    // If the relay has not read them yet, the system drops the packets after them.
     await eventually(60_000, async () => assert.equal((await ask(NAME, 'SOA')).answer.length, 1));
     assert.ok(worst <= 4, `one was ${worst} times as long`);
     assert.equal(world.relay.child.hasExited, false);
     assert.deepEqual(world.logged('internal error'), []);
   });
 
-  it('leads a network that asks too much to TCP, and serves the others', async () => {
+  it('redirects a network that sends too many queries to TCP, and serves the others', async () => {
     const socket = await udp('127.2.2.2');
     const flags: number[] = [];
     socket.on('message', (response) => flags.push(response.readUInt16BE(2)));
     for (let id = 0; id < 400; id += 1) {
       await new Promise((resolve) => socket.send(queryOf(id), 53, world.address, resolve));
     }
-    // From another address of the network: dig comes again over TCP by itself, which is what it was told.
+    // From another address of the network: dig retries over TCP by itself, as it was told.
     const [first] = await Promise.all(
       [1, 2, 3, 4].map(async (host) =>
         dig(53, world.address, [NAME, 'SOA', '-b', `127.2.2.${host}`]).catch(() => undefined),
@@ -153,7 +153,7 @@ function queryOf(id: number): Buffer {
   return Buffer.concat([header, ...labels, Buffer.from([0, 0, 16, 0, 1])]);
 }
 
-/** Random bytes, or a query of which some bytes are others, that is cut off or goes on. */
+/** Random bytes, or a query with changed bytes that is cut off or extended. */
 function hostile(random: Random, id: number): Buffer {
   const query = queryOf(id);
   if (random.below(4) === 0) return bytes(random, random.below(600));

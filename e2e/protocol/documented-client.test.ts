@@ -30,7 +30,7 @@ describe('the client in docs/protocol.md', () => {
     }));
   });
 
-  /** Runs the program from its standard input, so that it finds its imports from here. */
+  /** Runs the program from standard input, so that it resolves its imports from here. */
   function run(key: string): Child {
     const child = runScript('-', [], { RELAY: relay.url, KEY: key, PORT: String(port) }, program);
     scope.defer(() => child.kill('SIGKILL'));
@@ -46,7 +46,7 @@ describe('the client in docs/protocol.md', () => {
     return address.host;
   }
 
-  it('serves visitors, does not let broken responses look complete, and comes back to a relay that was killed', async () => {
+  it('serves visitors, does not let broken responses look complete, and reconnects to a relay that was killed', async () => {
     const host = await online(run(relay.bootstrapKey));
     const posted = await visit(relay.port, { host, method: 'POST', target: '/form', body: 'a=1' });
     assert.equal(posted.body.toString(), 'POST /form a=1');
@@ -59,7 +59,7 @@ describe('the client in docs/protocol.md', () => {
     });
   }).timeout(600_000);
 
-  it('stops for good when its tunnel is closed', async () => {
+  it('stops permanently when its tunnel is closed', async () => {
     const child = run(relay.bootstrapKey);
     const host = await online(child);
     const api = new Api(relay, relay.bootstrapKey);
@@ -70,7 +70,7 @@ describe('the client in docs/protocol.md', () => {
     assert.match(child.stderr, /offline: 4001/);
   });
 
-  it('says what is wrong with its key', async () => {
+  it('reports what is wrong with its key', async () => {
     const child = run(`cvt_${'x'.repeat(32)}`);
     const { code } = await child.exit();
     assert.equal(code, 1);

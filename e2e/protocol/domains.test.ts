@@ -12,19 +12,19 @@ import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 
-/** ms within which all relays know what has changed. */
+/** ms within which all relays know of a change. */
 const KNOWN_MS = 30_000;
 
-describe('domains (docs/protocol.md section 12)', () => {
+describe('custom domains (docs/protocol.md section 12)', () => {
   const scope = suiteScope();
   let dns: DnsServer;
   let relay: Relay;
   let service: HttpService;
   let account: TestAccount;
   let names = 0;
-  /** of its own for each test */
+  /** different for each test */
   let domain: string;
-  /** what the local service was asked for last */
+  /** the last request of the local service */
   let seen: IncomingMessage | undefined;
 
   before(async () => {
@@ -48,7 +48,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     return visit(relay.port, { host, target, headers });
   }
 
-  /** As soon as all relays know it. */
+  /** Waits until all relays know the domain. */
   async function askUntil(status: number, code?: string): Promise<Response> {
     return await eventually(KNOWN_MS, async () => {
       const response = await ask();
@@ -76,7 +76,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.equal((await ask('/', [], `${tunnel.slug}.localhost`)).text, 'from the service');
   });
 
-  it('come to the local service as they were asked for, with cookies for that host alone', async () => {
+  it('reach the local service with the requested host, and with cookies for that host alone', async () => {
     await bringDomain(account, dns, domain);
     await serve();
     await askUntil(200);
@@ -86,7 +86,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.deepEqual(head.all('set-cookie'), ['a=1; Path=/x', 'b=2']);
   });
 
-  it('are the relay’s own as long as nobody has proven them', async () => {
+  it('are answered by the relay until they are verified', async () => {
     const claim = await claimDomain(account, domain);
     assert.equal((await ask('/healthz')).status, 200);
     const { status, json } = await account.api.send('POST', '/v1/tunnels', {
@@ -103,7 +103,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     );
   });
 
-  it('say what is wrong with their DNS', async () => {
+  it('report what is wrong with their DNS', async () => {
     const claim = await claimDomain(account, domain);
     dns.set(`*.${domain}`, 'TXT', 'some wildcard');
     dns.set(domain, 'A', '203.0.113.7');
@@ -122,7 +122,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.equal((await verifyDomain(account, claim)).status, 'verified');
   });
 
-  it('are given up on time by a DNS that says nothing', async () => {
+  it('time out if their DNS does not answer', async () => {
     const claim = await claimDomain(account, domain);
     dns.enter(claim.records);
     dns.fail(`_culvert.${domain}`, 'silent');
@@ -131,7 +131,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.match(checks[1]?.problem ?? '', /no DNS server answered in time/);
   });
 
-  it('end their tunnel with 4004 when they are removed, and are the relay’s own again', async () => {
+  it('end their tunnel with 4004 when they are removed, and are answered by the relay again', async () => {
     const { id } = await bringDomain(account, dns, domain);
     const tunnel = await account.api.create({ local_port: service.port, domain });
     const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
@@ -143,7 +143,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     await eventually(KNOWN_MS, async () => assert.equal((await ask('/healthz')).status, 200));
   });
 
-  it('move to whoever proves them once the proof of before is gone', async () => {
+  it('move to another account that verifies them once the previous proof is gone', async () => {
     await bringDomain(account, dns, domain);
     const tunnel = await account.api.create({ local_port: service.port, domain });
     const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
@@ -180,7 +180,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.equal((await again()).status, 201);
   });
 
-  it('are knocked at like any other address', async () => {
+  it('support approval requests like any other address', async () => {
     await bringDomain(account, dns, domain);
     const access = { knock: true };
     const tunnel = await account.api.create({ local_port: service.port, domain, access });
@@ -197,7 +197,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.equal((await ask('/', [cookie])).status, 401);
   });
 
-  it('stay those of their tunnel when it is taken over', async () => {
+  it('stay with their tunnel when it is taken over', async () => {
     await bringDomain(account, dns, domain);
     const other = `other.${domain}`;
     await bringDomain(account, dns, other);
@@ -214,7 +214,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     }
   });
 
-  it('are used by keys for one tunnel, which see and change none', async () => {
+  it('can be used by keys for one tunnel, which neither see nor change any domain', async () => {
     const { id } = await bringDomain(account, dns, domain);
     const name = `only${names}`;
     const { api } = await withNewKey(relay, account, '--name', name);
@@ -233,7 +233,7 @@ describe('domains (docs/protocol.md section 12)', () => {
     assert.equal((await account.api.send('GET', `/v1/domains/${id}`)).status, 200);
   });
 
-  it('let nobody in who may not come in, and keep what has let them in to themselves', async () => {
+  it('deny visitors without access, and do not forward what authorized them', async () => {
     await bringDomain(account, dns, domain);
     const { tunnel } = await serve({ access: { links: true, basic: [{ user: 'ann', password: 'secret' }] } });
     await askUntil(401, 'access-required');

@@ -8,7 +8,7 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
 
-/** What must reach the other end does so within this time (docs/protocol.md section 4.3). */
+/** ms within which data must reach the other end (docs/protocol.md section 4.3). */
 const AT_MOST_MS = 1000;
 
 async function assertEndsSoon(what: string, end: Promise<unknown>): Promise<void> {
@@ -81,7 +81,7 @@ bothClients('how connections end', (kind) => {
       await assertEndsSoon('break', assert.rejects(visitor.rest(head), /ended/));
     });
 
-    it('that never comes is a 502, not a hang', async () => {
+    it('that never arrives is a 502, not a hang', async () => {
       const code = kind.name === 'the culvert program' ? 'local-reset' : 'client-closed';
       for (const how of ['end', 'resetAndDestroy'] as const) {
         const [visitor, local] = await tunnel.visit();
@@ -92,7 +92,7 @@ bothClients('how connections end', (kind) => {
       }
     });
 
-    it('is complete: bytes after it do not become the next response', async () => {
+    it('is complete: extra bytes after it do not become the next response', async () => {
       const one = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none';
       const evil = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil';
       const talkative = await startFixedResponse(scope, one + evil, { keepsOpen: true });
@@ -107,7 +107,7 @@ bothClients('how connections end', (kind) => {
       assert.notEqual(second, 'evil');
     });
 
-    it('that comes unasked, between two requests, reaches nobody', async () => {
+    it('that is unsolicited, between two requests, reaches nobody', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
       assert.equal((await visitor.response()).text, 'one');
@@ -165,7 +165,7 @@ bothClients('how connections end', (kind) => {
     });
   });
 
-  it('an upgraded connection ends with either side', async () => {
+  it('ends an upgraded connection from either side', async () => {
     const upgrade: Request['headers'] = [
       ['Connection', 'Upgrade'],
       ['Upgrade', 'websocket'],
@@ -215,7 +215,7 @@ bothClients('how connections end', (kind) => {
         assert.equal(typeof JSON.parse(text), 'object');
       });
 
-      it('is reported in HTML to those who prefer it, and without a body for HEAD', async () => {
+      it('is reported in HTML to visitors who prefer it, and without a body for HEAD', async () => {
         const visitor = await RawConnection.open(scope, tunnel.relay.port);
         const page = await visitor.request({ host: refusingHost, headers: [['Accept', 'text/html']] });
         assert.match(page.head.field('content-type') ?? '', /^text\/html\b/);
@@ -223,7 +223,7 @@ bothClients('how connections end', (kind) => {
         assert.equal((await other.request({ method: 'HEAD', host: refusingHost })).status, 502);
       });
 
-      it('is reported after a request with a body, too', async () => {
+      it('is also reported after a request with a body', async () => {
         const visitor = await RawConnection.open(scope, tunnel.relay.port);
         const body = Buffer.alloc(3_000_000);
         const answer = await visitor.request({ method: 'POST', host: refusingHost, body });

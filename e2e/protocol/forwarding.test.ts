@@ -8,7 +8,7 @@ import { type Echo, readEcho, seenField, seenFields, startEchoService } from '..
 import { startFixedResponse } from '../support/services/scripted.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('what is forwarded (docs/protocol.md section 4.2)', () => {
+describe('forwarding (docs/protocol.md section 4.2)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;
@@ -30,7 +30,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     return readEcho(await visit(relay.port, { host: to, target, headers }));
   }
 
-  /** What a visitor gets when the local service responds with these bytes. */
+  /** The response that a visitor gets when the local service sends these bytes. */
   async function through(answer: string): Promise<Response> {
     const service = await startFixedResponse(scope, answer);
     const { tunnel } = await SpecClient.start(scope, relay, (await pool.take()).key, {
@@ -39,7 +39,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     return await visit(relay.port, { host: hostOf(tunnel, relay) });
   }
 
-  describe('of a request', () => {
+  describe('of a request delivers', () => {
     it('names in their case and order, duplicates kept', async () => {
       const fields: Field[] = [
         ['Host', host],
@@ -137,7 +137,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     });
   });
 
-  describe('of a response', () => {
+  describe('of a response delivers', () => {
     it('status, reason, names in their case and order, duplicates kept, and ours after them', async () => {
       const { head, text } = await through(
         'HTTP/1.1 299 Quite Fine\r\nset-cookie: a=1\r\nX-One: 1\r\nSet-Cookie: b=2; Domain=x; Path=/\r\n' +
@@ -219,7 +219,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     });
   });
 
-  it('WebSocket upgrades pass, with their fields', async () => {
+  it('passes WebSocket upgrades with their fields', async () => {
     const service = await startFixedResponse(
       scope,
       'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Accept: x\r\n\r\nhi',

@@ -9,8 +9,8 @@ import { suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
 
-/** A client that drops and comes back within 10 s loses nothing (docs/protocol.md section 5.3). */
-describe('visitors of a client that is away for a moment', () => {
+/** A client that reconnects within 10 s loses nothing (docs/protocol.md section 5.3). */
+describe('visitors of a client that is briefly disconnected', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 
@@ -29,13 +29,13 @@ describe('visitors of a client that is away for a moment', () => {
     return visitor;
   }
 
-  together('who come while it is away are announced when it is back', async () => {
+  together('who arrive while it is away are announced when it is back', async () => {
     const { relay, client } = await start();
     client.control.socket.drop();
     await missed(relay);
     const visitors = [await visit(relay, client), await visit(relay, client, { method: 'POST', body: 'x' })];
     await client.reconnect();
-    // The order in which they are announced is not promised.
+    // The order of the announcements is not guaranteed.
     for (let left = visitors.length; left > 0; left -= 1) {
       const data = await client.accept();
       await data.receivedUpTo('\r\n\r\n');
@@ -44,7 +44,7 @@ describe('visitors of a client that is away for a moment', () => {
     for (const visitor of visitors) assert.equal((await visitor.response()).text, 'back');
   });
 
-  together('who were announced to a control socket that was lost are announced again', async () => {
+  together('who were announced on a lost control socket are announced again', async () => {
     const { relay, client } = await start();
     const visitor = await visit(relay, client);
     const id = await client.announced();
@@ -55,20 +55,17 @@ describe('visitors of a client that is away for a moment', () => {
     await answer(visitor, await client.open(id));
   });
 
-  together(
-    'an announced visitor is served by a data socket although the control socket is gone',
-    async () => {
-      const { relay, client } = await start();
-      const visitor = await visit(relay, client);
-      const id = await client.announced();
-      client.control.socket.drop();
-      await missed(relay);
-      await answer(visitor, await client.open(id));
-    },
-  );
+  together('who were announced are served by a data socket although the control socket is gone', async () => {
+    const { relay, client } = await start();
+    const visitor = await visit(relay, client);
+    const id = await client.announced();
+    client.control.socket.drop();
+    await missed(relay);
+    await answer(visitor, await client.open(id));
+  });
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    together(`who come to a relay that was restarted after ${signal} wait for its client`, async () => {
+    together(`who arrive at a relay that was restarted after ${signal} wait for its client`, async () => {
       const { relay, client } = await start();
       await relay.stop(signal);
       await relay.restart();
@@ -79,7 +76,7 @@ describe('visitors of a client that is away for a moment', () => {
   }
 
   together(
-    'who come when control socket and trunks are lost at once are served when the client is back',
+    'who arrive when control socket and trunks are lost together are served when the client is back',
     async () => {
       const { relay, client } = await start();
       const trunks = [await client.trunk(), await client.trunk()];
@@ -94,7 +91,7 @@ describe('visitors of a client that is away for a moment', () => {
   );
 });
 
-/** Waits until the relay knows that the client has gone. */
+/** Waits until the relay notices that the client is gone. */
 async function missed(relay: Relay): Promise<void> {
   await eventually(20_000, () => assert.match(relay.child.stderr, /client offline/));
 }

@@ -1,4 +1,7 @@
-/** `culvert inspect edit`, `export` and `import`: requests of a running `culvert` that are changed, written out and brought back. */
+/**
+ * `culvert inspect edit`, `export` and `import`: requests of a running `culvert` are changed, exported and imported
+ * again.
+ */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +56,7 @@ describe('culvert inspect edit, export and import', () => {
     });
   });
 
-  /** Nothing of other processes of this user. */
+  /** An environment without files of other processes of this user. */
   function environment(program?: string): Environment {
     return {
       XDG_RUNTIME_DIR: runtime,
@@ -86,7 +89,7 @@ describe('culvert inspect edit, export and import', () => {
     return `'${path}' --wait`;
   }
 
-  it('sends what the command line says, with the secrets that were not shown, as a repetition', async () => {
+  it('sends the request with the changes from the command line, including hidden secrets, as a repetition', async () => {
     const shown = await output(
       'edit',
       '1',
@@ -110,7 +113,7 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal((await list())[0]?.replay_of, 1);
   });
 
-  it('sends what was saved in an editor, and leaves no file', async () => {
+  it('sends the request that was saved in an editor, and leaves no file', async () => {
     const kept = join(temporaryDirectory(scope), 'kept');
     const script = `[ "$1" = --wait ] || exit 1; stat -c %a "$2" > ${kept}; echo "$2" >> ${kept}; sed -i 's,/hook,/fixed,; s,paid,open,' "$2"`;
     const { code, err } = await inspect(['edit', '1'], undefined, editor(script));
@@ -144,7 +147,7 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal(seen.length, before);
   });
 
-  it('exports without secrets unless they are asked for, and says so', async () => {
+  it('exports without secrets unless they are requested, and says so', async () => {
     const { out, err } = await inspect(['export', '1']);
     assert.doesNotMatch(out, /s3cret/);
     assert.match(err, /Secrets are written as \[redacted\]\. --reveal writes them/);
@@ -152,7 +155,7 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal(all.log.entries.length, (await list()).length);
   });
 
-  it('imports what was exported, as a HAR and as a curl command, as the request that it was', async () => {
+  it('imports an exported request unchanged, both as HAR and as a curl command', async () => {
     const file = join(temporaryDirectory(scope), 'a.har');
     writeFileSync(file, await output('export', '1', '--reveal'));
     const before = seen.length;
@@ -171,7 +174,7 @@ describe('culvert inspect edit, export and import', () => {
     }
     const [original, har, curl] = repeated;
     assert.deepEqual(har, original);
-    // A curl command has no fields that a relay writes.
+    // A curl command has no fields that a relay adds.
     const {
       'x-forwarded-for': _for,
       'x-forwarded-host': _host,
@@ -181,7 +184,7 @@ describe('culvert inspect edit, export and import', () => {
     assert.deepEqual(curl, { ...original, headers });
   });
 
-  it('reads no file that an import names, and takes nothing else', async () => {
+  it('reads no file that an import names, and accepts no other format', async () => {
     for (const [text, reason] of [
       [`curl -d @${join(runtime, 'x')} http://x`, /no files are read/],
       ['curl "$(id)"', /Nothing is run here/],

@@ -1,4 +1,4 @@
-/** `culvert inspect`: what can be seen of the requests of a running `culvert`, and by whom. */
+/** `culvert inspect`: which details of a running `culvert`'s requests are visible, and to whom. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -53,7 +53,7 @@ describe('culvert inspect', () => {
     });
   });
 
-  /** Nothing of other processes of this user. */
+  /** An environment without files of other processes of this user. */
   function environment(folder = runtime): Environment {
     return { XDG_RUNTIME_DIR: folder, TMPDIR: folder };
   }
@@ -78,7 +78,7 @@ describe('culvert inspect', () => {
     return (JSON.parse(text) as { requests: readonly Listed[] }).requests;
   }
 
-  it('lists, shows and reveals what was asked for', async () => {
+  it('lists, shows and reveals requests', async () => {
     const text = await output();
     assert.match(text, /1 +\S+ +POST +\/hook\?token=\[redacted\]&a=1 +200 /);
     const shown = await output('show', '1');
@@ -105,18 +105,18 @@ describe('culvert inspect', () => {
     assert.ok((await list()).some(({ replay_of }) => replay_of === 1));
   });
 
-  it('says of a curl command without its secrets that it cannot work, and how to have them', async () => {
+  it('warns that a curl command without its secrets cannot work, and explains how to include them', async () => {
     const child = inspect('show', '1', '--curl');
     await child.exit();
     assert.match(child.stderr, /written as \[redacted\].*"culvert inspect show 1 --curl --reveal"/);
   });
 
-  it('lists what has all the words', async () => {
+  it('lists requests that contain all of the given words', async () => {
     assert.match(await output('--filter', 'post HOOK 200'), /POST +\/hook/);
     assert.equal(await output('--filter', 'post nowhere'), 'No request has all of these words.');
   });
 
-  it('prints a curl command that does the same', async () => {
+  it('prints a curl command that repeats the request', async () => {
     const command = await output('show', '1', '--curl', '--reveal');
     const before = seen.length;
     await run('sh', ['-c', `${command} --silent --resolve '*:${relay.port}:127.0.0.1'`]);
@@ -124,7 +124,7 @@ describe('culvert inspect', () => {
     assert.equal(seen.at(-1), seen[0]);
   });
 
-  it('prints nothing of a visitor that a terminal obeys, in any form', async () => {
+  it('prints no control characters from a visitor, in any form', async () => {
     const socket = connect(relay.port, '127.0.0.1');
     scope.defer(() => socket.destroy());
     socket.write(
@@ -145,7 +145,7 @@ describe('culvert inspect', () => {
     }
   });
 
-  it('watches requests as they come', async () => {
+  it('watches requests as they arrive', async () => {
     const watch = inspect('watch', '--json');
     const line = watch.line((text) => {
       const request = JSON.parse(text) as Listed;
@@ -160,7 +160,7 @@ describe('culvert inspect', () => {
     assert.deepEqual(await watch.stop('SIGINT'), { code: 0, signal: null });
   });
 
-  it('records the response of Culvert itself when nothing listens on the port', async () => {
+  it("records Culvert's own response when nothing listens on the port", async () => {
     const lost = await startHttpService(scope, () => undefined);
     const client = await start(lost.port, 'nobody');
     lost.server.close();
@@ -178,7 +178,7 @@ describe('culvert inspect', () => {
     assert.ok((await list()).length > 0);
   });
 
-  it('finds nothing of processes that were killed, and removes what they left', async () => {
+  it('ignores processes that were killed, and removes their files', async () => {
     const service = await startHttpService(scope, (_request, response) => response.end());
     const client = await start(service.port, 'killed');
     const path = join(runtime, 'culvert', `${client.child.pid}.sock`);
@@ -188,7 +188,7 @@ describe('culvert inspect', () => {
     assert.throws(() => statSync(path));
   });
 
-  it('is only for the user who runs culvert', async () => {
+  it('is available only to the user who runs culvert', async () => {
     const folder = join(runtime, 'culvert');
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.deepEqual(readdirSync(folder), [`${culvert.child.pid}.sock`]);
@@ -209,13 +209,13 @@ describe('culvert inspect', () => {
     await client.stop();
   });
 
-  it('says that there is nothing to inspect', async () => {
+  it('reports that there is nothing to inspect', async () => {
     const child = spawnCulvert(scope, ['inspect'], environment(temporaryDirectory(scope)));
     assert.equal((await child.exit()).code, 1);
     assert.match(child.stderr, /^culvert: No culvert of yours serves a tunnel on this machine\. Start one /);
   });
 
-  it('a connection that asks for nothing is cut after 5 s', async () => {
+  it('cuts a connection that sends no request for 5 s', async () => {
     const { ms } = await timed(async () => {
       const socket = connect(join(runtime, 'culvert', `${culvert.child.pid}.sock`)).resume();
       scope.defer(() => socket.destroy());
@@ -224,7 +224,7 @@ describe('culvert inspect', () => {
     assertAtLimit(ms, 5000);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no files', async () => {
     await culvert.stop();
     await eventually(20_000, () => assert.deepEqual(readdirSync(join(runtime, 'culvert')), []));
   });

@@ -26,7 +26,7 @@ describe('invitations', () => {
     return await new Api(relay, undefined).send('POST', path.replace('/invite/', '/v1/invites/'), { body });
   }
 
-  it('are pages that say who is invited where, and take nothing', async () => {
+  it('are pages that name the invited person and the relay, and do not use up the invitation', async () => {
     const { account, path } = await invite();
     for (let looks = 0; looks < 3; looks += 1) {
       const { status, text, head } = await open(path);
@@ -43,7 +43,7 @@ describe('invitations', () => {
     assert.equal((await take(path)).status, 201);
   });
 
-  it('give a key, once', async () => {
+  it('give out a key once', async () => {
     const { account, path } = await invite();
     const { status, json, head } = await take(path, '{"machine":"Ann\'s laptop"}');
     const taken = json as Record<string, string>;
@@ -61,7 +61,7 @@ describe('invitations', () => {
     assert.deepEqual([ended.status, /This invitation has ended/.test(ended.text)], [404, true]);
   });
 
-  it('are not taken with what is no body', async () => {
+  it('are not accepted with an invalid body', async () => {
     const { path } = await invite();
     for (const [body, text] of [
       ['[]', 'invalid request body'],
@@ -73,7 +73,7 @@ describe('invitations', () => {
     assert.equal((await take(path, '')).status, 201);
   });
 
-  it('sign culvert in with one command, and nothing else is asked', async () => {
+  it('sign culvert in with one command, without further questions', async () => {
     const { account, path } = await invite();
     const config = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
     const login = spawnCulvert(scope, ['login', `${relay.url}${path}`], config);
@@ -87,10 +87,10 @@ describe('invitations', () => {
   });
 });
 
-describe("the relay's own address", () => {
+describe("the relay's address", () => {
   const { relay } = relaySuite();
 
-  it('is a page to people, and nothing to programs', async () => {
+  it('shows a page to people, and nothing to programs', async () => {
     const host = `localhost:${relay.port}`;
     const page = await visit(relay.port, { host, headers: [HTML] });
     assert.equal(page.status, 200);

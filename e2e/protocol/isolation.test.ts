@@ -13,11 +13,11 @@ const UPGRADE: readonly Field[] = [
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
   ['Sec-WebSocket-Version', '13'],
 ];
-/** What differs between any two responses. */
+/** Fields that differ between any two responses. */
 const OWN_OF_EACH_ANSWER = new Set(['date', 'x-request-id']);
 const GUESSES = 5000;
 const GUESSERS = 4;
-/** ms for the guesses: an id is valid for 10 s. */
+/** ms for the guesses. An id is valid for 10 s. */
 const GUESSING_MS = 5000;
 
 interface Operation {
@@ -27,7 +27,7 @@ interface Operation {
   readonly headers?: readonly Field[];
 }
 
-/** Every operation of the interface that takes an id. */
+/** Every API operation with an id. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   get: { method: 'GET', target: (id) => `/v1/tunnels/${id}` },
   'get the head of': { method: 'HEAD', target: (id) => `/v1/tunnels/${id}` },
@@ -48,13 +48,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'control, without an upgrade': { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}` },
 };
 
-/** A response without what differs between any two. */
+/** A response without the parts that differ between any two. */
 function comparable({ head, text }: Response): unknown {
   const fields = head.fields.filter(([name]) => !OWN_OF_EACH_ANSWER.has(name.toLowerCase()));
   return [head.version, head.status, head.reason, fields, text];
 }
 
-/** A text of the same form that has never been an id. */
+/** A text of the same form that was never an id. */
 function unknownLike(id: string): string {
   const unknown = randomUUID();
   if (/^[0-9a-f-]{36}$/.test(id)) return unknown;
@@ -85,7 +85,7 @@ describe('two accounts', () => {
     });
   }
 
-  /** An account with something of every kind, and the ids of everything. */
+  /** Creates one resource of every kind for an account, and returns all ids. */
   async function furnish(owner: TestAccount) {
     const expired = await owner.api.create({ local_port: 9, ttl: '1s' });
     const closed = await owner.api.create({ local_port: 9 });
@@ -121,7 +121,7 @@ describe('two accounts', () => {
     [0, 1],
     [1, 0],
   ] as const) {
-    describe(`account ${other + 1}, with what belongs to account ${own + 1}`, () => {
+    describe(`account ${other + 1}, with the resources of account ${own + 1}`, () => {
       let owner: TestAccount;
       let stranger: TestAccount;
       let furniture: Awaited<ReturnType<typeof furnish>>;
@@ -131,7 +131,7 @@ describe('two accounts', () => {
         furniture = await furnish(owner);
       });
 
-      it('gets, for every operation and every id, what it gets for an unknown one', async () => {
+      it('gets, for every operation and every id, the response for an unknown id', async () => {
         for (const [name, operation] of Object.entries(OPERATIONS)) {
           for (const [kind, id] of Object.entries(furniture.ids)) {
             const [answer, reference] = await Promise.all([
@@ -144,7 +144,7 @@ describe('two accounts', () => {
         }
       });
 
-      it('gets no further without a key, or with one that does not exist', async () => {
+      it('gets no further without a key, or with an unknown one', async () => {
         for (const [name, operation] of Object.entries(OPERATIONS)) {
           for (const [kind, id] of Object.entries(furniture.ids)) {
             for (const key of [undefined, newApiKey()]) {
@@ -162,7 +162,7 @@ describe('two accounts', () => {
       it('gets nothing for the id of a waiting connection, which stays valid for its owner', async () => {
         const { client } = furniture;
         for (const [name, operation] of Object.entries(OPERATIONS)) {
-          // One for each: an id is valid for 10 s.
+          // One visitor for each: an id is valid for 10 s.
           const waiting = await RawConnection.open(scope, relay.port);
           await waiting.write(formatRequest({ host: client.host }));
           const id = await client.announced();
@@ -172,13 +172,13 @@ describe('two accounts', () => {
           ]);
           assert.ok(answer.status >= 400, `${name} succeeded`);
           assert.deepEqual(comparable(answer), comparable(reference), name);
-          // No data socket is kept for the next visitor, which would need no id then.
+          // No data socket is kept for the next visitor, which would then need no id.
           (await client.open(id)).send('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n');
           assert.equal((await waiting.response()).status, 204);
         }
       });
 
-      it('sees nothing of it in its list', async () => {
+      it('sees none of it in its list', async () => {
         const mine = new Set(Object.values(furniture.ids));
         for (const { id, client_id } of await stranger.api.list()) {
           assert.ok(!mine.has(id));
@@ -215,7 +215,7 @@ describe('two accounts', () => {
     });
   }
 
-  it('nobody guesses the id of a waiting connection', async () => {
+  it('cannot guess the id of a waiting connection', async () => {
     const owner = await createAccount(relay);
     const client = await ManualClient.start(scope, relay, onlyAccount(owner));
     const waiting = await RawConnection.open(scope, relay.port);

@@ -11,15 +11,15 @@ import { testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** Long before a relay would respond unasked (docs/protocol.md section 11.3), and enough for a busy machine. */
+/** Long before a relay would respond on its own (docs/protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
 
 function from(address: string): Field {
   return ['X-Forwarded-For', address];
 }
 
-describe('knocking (docs/protocol.md section 11.3)', () => {
-  // This machine is a proxy, in whose name a visitor can come from anywhere.
+describe('an approval request (docs/protocol.md section 11.3)', () => {
+  // This machine counts as a proxy, so that a visitor can have any address.
   const { scope: suite, relay } = relaySuite({
     CULVERT_TRUST_PROXY: '127.0.0.1',
     CULVERT_ADDRESS_CONNECTIONS: '0',
@@ -30,7 +30,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
   let accounts = 0;
   let tunnel: Tunnel;
   let owner: KnockOwner;
-  /** what the local service was asked for */
+  /** the requests of the local service */
   let seen: IncomingMessage[];
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     ({ tunnel, owner } = await start({ knock: true }));
   });
 
-  /** A tunnel whose client serves its visitors over data sockets, and hears who knocks. */
+  /** A tunnel whose client serves visitors over data sockets, and receives approval requests. */
   async function start(access: object): Promise<{ tunnel: Tunnel; owner: KnockOwner }> {
     const made = await new Api(relay, account.key).create({ local_port: service.port, access });
     const heard = await KnockOwner.open(scope, relay, account.key, made.id);
@@ -74,7 +74,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     return places(tunnel)[0] ?? assert.fail();
   }
 
-  /** What the local service was asked for last, and with which cookies. */
+  /** The last request of the local service, and its cookies. */
   function last(): unknown[] {
     const request = seen.at(-1);
     return [request?.url, request?.headers.cookie];
@@ -85,7 +85,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
   }
 
   for (const [number, form] of ['subdomain', 'path', 'account'].entries()) {
-    it(`lets in whom the owner lets in, within a second (${form})`, async () => {
+    it(`admits a visitor within a second of the owner's approval (${form})`, async () => {
       const at = places(tunnel)[number] ?? assert.fail();
       const asked = await ask(at, { path: '/x?y=1', headers: [BROWSER] });
       assert.equal(asked.status, 401);
@@ -117,14 +117,14 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
       assert.equal(inside.text, 'hello knock');
       assert.deepEqual(last(), ['/x?y=1', undefined]);
       for (const other of places(tunnel)) {
-        // A cookie of one form of the address is none of the others, but for the two with a host of their own.
+        // A cookie is valid for one form of the address only, except for the two forms with a dedicated host.
         const isSame = (other.prefix === undefined) === (at.prefix === undefined);
         assert.equal((await ask(other, { headers: [cookie] })).status, isSame ? 200 : 401);
       }
     });
   }
 
-  it('is heard by culvert, which serves over a trunk whom its owner has let in', async () => {
+  it('is shown by culvert, which serves the approved visitor over a trunk', async () => {
     const trunked = await Relay.start(scope, WITH_TRUNKS);
     const { key } = await createAccount(trunked);
     const culvert = await Culvert.start(scope, trunked, key, service.port, ['--knock']);
@@ -141,7 +141,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal((await ask(at, { headers: [cookie] })).text, 'hello knock');
   });
 
-  it('is told to programs in JSON, with an address that responds when there is an answer', async () => {
+  it('is described to programs in JSON, with an address that responds once there is a decision', async () => {
     const knocked = await knock(place());
     assert.equal(knocked.status, 202);
     const { knock: state, wait: address, seconds_left } = JSON.parse(knocked.text) as Record<string, unknown>;
@@ -158,7 +158,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.deepEqual([code, end], ['access-required', 'refused']);
   });
 
-  it('is held against nobody else: a cookie is good for its own knock, tunnel and access only', async () => {
+  it('has a cookie that is valid only for this request, tunnel and access policy', async () => {
     const mine = await mustKnock(place());
     const other = await mustKnock(place());
     const [first, second] = [await owner.hears(0), await owner.hears(1)];
@@ -186,7 +186,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.deepEqual(await owner.list(), []);
   });
 
-  it('is answered by nobody but the owner, as long as it waits, and with what the rules allow', async () => {
+  it('can be answered only by the owner, only while it waits, and only within the rules', async () => {
     await mustKnock(place());
     const { id } = await owner.hears();
     const stranger = new Api(relay, (await createAccount(relay)).key);
@@ -226,7 +226,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     );
   });
 
-  it('lets in for an hour, or for as long as the owner says, and no longer', async () => {
+  it('admits for an hour, or for as long as the owner decides, and no longer', async () => {
     const cookie = await mustKnock(place());
     const { id } = await owner.hears();
     const { ends_at } = await owner.answer(id, true);
@@ -234,7 +234,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     const stream = await RawConnection.open(scope, relay.port, 60_000);
     await stream.write(formatRequest({ host: place().host, target: '/events', headers: [cookie] }));
     assert.equal((await stream.finalHead()).status, 200);
-    // The answer may be changed; with its end, what stays open ends, too.
+    // The approval may be changed. When it expires, open connections also end.
     await owner.answer(id, true, '2s');
     assert.equal((await ask(place(), { headers: [cookie] })).status, 200);
     await stream.ending;
@@ -243,7 +243,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal((await owner.send(id, { admit: true })).status, 404);
   });
 
-  it('is taken back: whoever was let in is out, and his WebSockets and event streams are cut', async () => {
+  it('can be revoked, which ends access and cuts WebSockets and event streams', async () => {
     const [mine, other] = [await mustKnock(place()), await mustKnock(place())];
     for (const number of [0, 1]) await owner.answer((await owner.hears(number)).id, true);
     const open = async (cookie: Field, target: string, headers: Field[]): Promise<RawConnection> => {
@@ -267,7 +267,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal(kept.socket.destroyed, false);
   });
 
-  it('is heard again by a client that comes back, and by none that does not ask for events', async () => {
+  it('is sent again to a client that reconnects, but not to one that does not ask for events', async () => {
     await mustKnock(place(), [from('192.0.2.1')]);
     await mustKnock(place(), [from('192.0.2.2')]);
     const answered = await owner.hears(0);
@@ -284,7 +284,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal(owner.heard.length, 2);
   });
 
-  it('is limited to three from an address, refused ones included, and to 32 at a tunnel', async () => {
+  it('is limited to three per address, including denied ones, and to 32 per tunnel', async () => {
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3'])
       await mustKnock(place(), [from(address)]);
     const fourth = await knock(place(), [from('2001:db8::4')]);
@@ -301,7 +301,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     await mustKnock(place(), [from('192.0.2.99')]);
   });
 
-  it('takes 10,000 that come at once from many addresses, of which the owner hears 32', async function () {
+  it('is accepted from 10,000 visitors at many addresses, of which the owner receives 32', async function () {
     const connections = await Promise.all(
       Array.from({ length: 100 }, () => RawConnection.open(scope, relay.port, 120_000)),
     );
@@ -333,10 +333,10 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('holds back four responses for a knock, and sends the others away for a while', async () => {
+  it('holds at most four responses, and tells further ones to retry later', async () => {
     const cookie = await mustKnock(place());
     const held = Array.from({ length: 4 }, () => wait(cookie));
-    // Whichever of five comes last is told to look again later.
+    // Of five polls, the last one is told to retry later.
     const fifth = await Promise.race([
       ...held,
       ask(place(), { path: '/?culvert_gate=wait', headers: [cookie, BROWSER] }),
@@ -346,7 +346,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     for (const response of held) assert.ok([202, 303].includes((await response).status));
   });
 
-  it('needs a page of the same site, and a tunnel at which to knock', async () => {
+  it('requires a page of the same site, and a tunnel that accepts approval requests', async () => {
     for (const headers of [
       [['Sec-Fetch-Site', 'cross-site']],
       [['Sec-Fetch-Site', 'same-site']],
@@ -370,7 +370,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('ends with the tunnel, and with what its owner says next of who may come in', async () => {
+  it('ends with the tunnel, and when the owner changes access', async () => {
     const cookie = await mustKnock(place());
     const held = wait(cookie);
     await owner.hears();
@@ -384,7 +384,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal((await closing).status, 303);
   });
 
-  it('is the same visitor who knocks again, and nobody knocks who is in', async () => {
+  it('belongs to the same visitor on repetition, and is not needed by authorized visitors', async () => {
     const cookie = await mustKnock(place());
     assert.equal((await knock(place(), [cookie])).status, 202);
     assert.equal((await knock(place(), [cookie, BROWSER])).status, 303);
@@ -399,7 +399,7 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
     assert.equal((await owner.list()).length, 1);
   });
 
-  it('is asked of a HEAD in the same way, and framed by nobody', async () => {
+  it('is offered to HEAD in the same way, and cannot be framed', async () => {
     const cookie = await mustKnock(place());
     const page = await ask(place(), {
       path: '/?culvert_gate=wait',

@@ -58,8 +58,8 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
     for (const visitor of visitors) visitor.reset();
   });
 
-  it('all of that takes less than 230 MB in the relay', () => {
-    // Some 120 MB of them are an idle relay's, 26 MB of those for the thread of its database.
+  it('all of that uses less than 230 MB in the relay', () => {
+    // About 120 MB of them belong to an idle relay, including 26 MB for the thread of its database.
     const { peak } = memoryOf(relay.child.pid);
     assert.ok(peak < 230e6, `${Math.round(peak / 1e6)} MB at the most`);
   });

@@ -33,7 +33,7 @@ describe('the library (docs/library.md)', () => {
   const access = () => ({ relay: relay.url, key: account.key });
   const ask = (url: string, target = '/') => visit(relay.port, { host: new URL(url).host, target });
 
-  it('exposes a port until its scope ends, and says what was asked for', async () => {
+  it('exposes a port until its scope ends, and reports the requests', async () => {
     const service = await startEchoService(scope);
     let id = '';
     {
@@ -66,7 +66,7 @@ describe('the library (docs/library.md)', () => {
     });
   }
 
-  it('leaves a server alone that listened before', async () => {
+  it('leaves alone a server that was already listening', async () => {
     const server = createServer(answer);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     scope.defer(() => server.close());
@@ -76,7 +76,7 @@ describe('the library (docs/library.md)', () => {
     assert.equal(server.listening, true);
   });
 
-  it('closes with a signal, and says so', async () => {
+  it('closes on an abort signal, and reports it', async () => {
     const controller = new AbortController();
     const tunnel = await expose(answer, { ...access(), signal: controller.signal });
     const offline = once(tunnel, 'offline');
@@ -87,7 +87,7 @@ describe('the library (docs/library.md)', () => {
     await assert.rejects(expose(answer, { ...access(), signal: controller.signal }), { name: 'AbortError' });
   });
 
-  it('gives up while it is being opened, for the reason of the signal, and leaves nothing at the relay', async () => {
+  it('stops opening for the reason of the abort signal, and leaves nothing at the relay', async () => {
     const server = createServer(answer);
     const reason = new Error('the test has ended');
     const controller = new AbortController();
@@ -100,7 +100,7 @@ describe('the library (docs/library.md)', () => {
     await eventually(10_000, async () => assert.deepEqual(await account.api.list(), []));
   });
 
-  it('is done with a signal once the tunnel is closed', async () => {
+  it('removes its abort listener once the tunnel is closed', async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const tunnel = await expose(answer, { ...access(), signal });
@@ -110,7 +110,7 @@ describe('the library (docs/library.md)', () => {
     assert.deepEqual(getEventListeners(signal, 'abort'), []);
   });
 
-  it('ends the server that it has started when the tunnel is closed elsewhere', async () => {
+  it('closes the server that it started when the tunnel is closed elsewhere', async () => {
     const server = createServer(answer);
     const tunnel = await expose(server, access());
     const closed = once(server, 'close');
@@ -119,7 +119,7 @@ describe('the library (docs/library.md)', () => {
     await tunnel.close();
   });
 
-  it('goes on serving when a listener throws', async () => {
+  it('keeps serving when a listener throws', async () => {
     const thrown: unknown[] = [];
     const listeners = process.rawListeners('uncaughtException') as NodeJS.UncaughtExceptionListener[];
     process.removeAllListeners('uncaughtException');
@@ -139,17 +139,17 @@ describe('the library (docs/library.md)', () => {
     }
   });
 
-  it('says what it takes to whoever gives it something else', async () => {
+  it('rejects invalid arguments and names the valid ones', async () => {
     for (const what of [3000, 'http://localhost:3000', null, undefined])
       await assert.rejects(expose(what as never, access()), /expose takes \{ port: 3000 \}/);
   });
 
-  it('locks a tunnel as it is told', async () => {
+  it('applies the given access settings', async () => {
     await using tunnel = await expose(answer, { ...access(), access: { password: 'mild-oak-fern' } });
     assert.equal((await ask(tunnel.url)).status, 401);
   });
 
-  it('says what is wrong, and leaves nothing open', async () => {
+  it('reports what is wrong, and leaves nothing open', async () => {
     const server = createServer(answer);
     await assert.rejects(expose(server, { ...access(), key: newApiKey() }), /refused the API key/);
     assert.equal(server.listening, false);

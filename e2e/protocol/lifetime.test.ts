@@ -9,7 +9,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-/** Long enough to do something with a tunnel before it expires, even on a busy machine. */
+/** Long enough to use a tunnel before it expires, even on a busy machine. */
 const LIFE = '10s';
 
 async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
@@ -21,7 +21,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
 
   const together = concurrentTests();
 
-  /** An open connection that has received a part of its response. */
+  /** An open connection that has received part of its response. */
   async function openConnection(client: ManualClient) {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -39,7 +39,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
   }
 
   describe('at expiry', () => {
-    together('the tunnel is gone at once, its name free, its open connections cut', async () => {
+    together('the tunnel is gone immediately, its name free, its open connections cut', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE, name: 'brief' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
@@ -50,7 +50,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
     });
 
-    together('traffic changes nothing without idle mode', async () => {
+    together('traffic does not extend a tunnel without idle mode', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
       const { data } = await openConnection(client);
       const ticking = setInterval(() => data.send('x'), 50);
@@ -59,7 +59,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assertWithin(Date.now() - Date.parse(client.tunnel.expires_at), 0);
     });
 
-    together('an extended tunnel lives on', async () => {
+    together('an extended tunnel stays online', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
       await client.account.api.extend(client.tunnel.id, { ttl: LIFE });
       await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 300);
@@ -67,7 +67,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await within(40_000, 'expiry', client.control.closed)).code, 4002);
     });
 
-    together('comes while the relay is down, too', async () => {
+    together('a tunnel also ends while the relay is down', async () => {
       const other = await Relay.start(scope);
       const { tunnel, account } = await new AccountPool(other).tunnel({ ttl: '1s', name: 'while-down' });
       await other.stop('SIGKILL');
@@ -80,7 +80,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
   });
 
   describe('at close', () => {
-    together('the tunnel is gone at once, its name free, its open connections cut', async () => {
+    together('the tunnel is gone immediately, its name free, its open connections cut', async () => {
       const client = await ManualClient.start(scope, relay, pool, { name: 'closed-one' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
@@ -91,14 +91,14 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await pool.tunnel({ name: 'closed-one' })).tunnel.slug, 'closed-one');
     });
 
-    together('a visitor who waits for the client is told', async () => {
+    together('a visitor who waits for the client gets an error', async () => {
       const client = await ManualClient.start(scope, relay, pool);
       const answer = timed(() => visit(relay.port, { host: client.host }));
       await client.announced();
       await client.account.api.close(client.tunnel.id);
       const { value, ms } = await answer;
       assert.ok(value.status >= 400 && value.head.field('culvert-error') !== undefined, String(value.status));
-      // Sooner than a client that does not come is given up.
+      // Sooner than a missing client would time out.
       assertWithin(ms, 0);
     });
   });
@@ -125,7 +125,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await client.account.api.get(client.tunnel.id)).expires_at, expires_at);
     });
 
-    together('a tunnel with traffic never expires while it has any, and does without', async () => {
+    together('a tunnel never expires while it has traffic, and expires without', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '3s', idle_ttl: true });
       const { visitor, data } = await openConnection(client);
       const send = async (): Promise<void> => {
@@ -151,7 +151,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await within(40_000, 'expiry', client.control.closed)).code, 4002);
     });
 
-    together('without any request it ends when its ttl is over', async () => {
+    together('a tunnel without requests ends after its ttl', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '1s', idle_ttl: true });
       await delay(1100);
       assert.equal(await isAlive(account, tunnel), false);

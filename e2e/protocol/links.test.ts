@@ -31,7 +31,7 @@ interface Form {
   readonly prefix: string;
 }
 
-/** What `Set-Cookie` fields have set, as a `Cookie` field. */
+/** The cookies of `Set-Cookie` fields, as a `Cookie` field. */
 function cookiesOf({ head }: Response): Field {
   const cookies = head.all('set-cookie').map((cookie) => cookie.split(';', 1)[0]);
   return ['Cookie', cookies.join('; ')];
@@ -44,10 +44,10 @@ function tokenOf({ url }: NewLink): string {
 describe('signed links (docs/protocol.md section 11.2)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
-  /** one for each test: an account may not make many tunnels at once */
+  /** one for each test, because the rate of creating tunnels is limited per account */
   let account: TestAccount;
   let accounts = 0;
-  /** what the local service was asked for last */
+  /** the last request of the local service */
   let seen: IncomingMessage | undefined;
 
   before(async () => {
@@ -75,12 +75,12 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     return seen;
   }
 
-  /** A tunnel over data sockets. */
+  /** Starts a tunnel over data sockets. */
   async function start(access: object): Promise<Tunnel> {
     return (await SpecClient.start(scope, relay, account.key, { local_port: service.port, access })).tunnel;
   }
 
-  /** A tunnel over trunks. */
+  /** Starts `culvert` with a tunnel over trunks. */
   async function startCulvert(access: object): Promise<Tunnel> {
     const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
     await setAccess(tunnel, access);
@@ -102,7 +102,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.deepEqual(json, { status: 'revoked' });
   }
 
-  /** The three forms of a tunnel's address; the last one is its `public_url`. */
+  /** The three forms of a tunnel's address. The last one is its `public_url`. */
   function forms({ slug }: Tunnel): [Form, Form, Form] {
     return [
       { host: `${slug}.localhost:${relay.port}`, prefix: '' },
@@ -120,7 +120,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     return await visit(relay.port, { host, target: prefix + target, headers, ...request });
   }
 
-  /** Follows a link as it was handed out. */
+  /** Follows a link as created. */
   async function open({ url }: NewLink, headers: readonly Field[] = []): Promise<Response> {
     const { host, pathname, search } = new URL(url);
     return await visit(relay.port, { host, target: pathname + search, headers });
@@ -142,7 +142,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.equal(seen, undefined);
   }
 
-  /** The same within the second that other relays have to hear of it. */
+  /** Like {@link isRefused}, but allows a second for other relays to learn of it. */
   async function becomesRefused(request: () => Promise<Response>, isEnded = true): Promise<void> {
     await eventually(20_000, async () => {
       seen = undefined;
@@ -155,7 +155,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     ['trunks', startCulvert],
   ] as const) {
     describe(`over ${name}`, () => {
-      it('let in whoever opens one, in all forms of the address, as who it is for', async () => {
+      it("admit anyone who opens one, in all forms of the address, with the link's identity", async () => {
         const tunnel = await begin(LINKS);
         const token = tokenOf(await link(tunnel, { note: 'for the review' }));
         for (const form of forms(tunnel)) {
@@ -178,7 +178,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         }
       });
 
-      it('let in a body and a WebSocket at once, without the parameter', async () => {
+      it('immediately admit a body and a WebSocket, without the parameter', async () => {
         const tunnel = await begin(LINKS);
         const query = `/up?x&culvert_pass=${tokenOf(await link(tunnel))}`;
         for (const form of forms(tunnel)) {
@@ -193,7 +193,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         }
       });
 
-      it('end when they are revoked, for whoever has come with them, and for no one else', async () => {
+      it('end when they are revoked, for the visitors who used them and nobody else', async () => {
         const tunnel = await begin(LINKS);
         const [form, pathForm] = forms(tunnel);
         const [one, two] = [await link(tunnel, { note: 'one' }), await link(tunnel, { note: 'two' })];
@@ -236,7 +236,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     }
   });
 
-  it('lead to their path, which keeps nobody from others', async () => {
+  it('redirect to their path without restricting the visitor to it', async () => {
     const tunnel = await start(LINKS);
     const led = await open(await link(tunnel, { path: '/a/b?c=d' }));
     assert.deepEqual([led.status, led.head.field('location')], [303, '/a/b?c=d']);
@@ -244,7 +244,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.equal((await ask(form, '/other', [cookiesOf(led)])).text, 'ok');
   });
 
-  it('lead nowhere else, whatever path they are put on', async () => {
+  it('redirect nowhere else, regardless of the path they are put on', async () => {
     const tunnel = await start(LINKS);
     const query = `?culvert_pass=${tokenOf(await link(tunnel))}`;
     const [form, pathForm] = forms(tunnel);
@@ -255,7 +255,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     );
   });
 
-  it('end at their end', async () => {
+  it('expire at their expiry time', async () => {
     const tunnel = await start(LINKS);
     const made = await link(tunnel, { ttl: '5s' });
     const [, , form] = forms(tunnel);
@@ -274,7 +274,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.deepEqual(json, { links: [] });
   });
 
-  it('say to people and programs that they have ended', async () => {
+  it('tell people and programs that they have ended', async () => {
     const tunnel = await start(LINKS);
     const made = await link(tunnel);
     await revoke(tunnel, made);
@@ -289,7 +289,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.equal((JSON.parse(json.text) as { code: string }).code, 'access-required');
   });
 
-  it('do not come into the form for a password either', async () => {
+  it('are also kept out of the form for a password', async () => {
     const tunnel = await start({ ...LINKS, password: 'mild oak fern' });
     const [form] = forms(tunnel);
     const page = await ask(form, '/a?b&culvert_pass=x', [BROWSER]);
@@ -298,7 +298,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.equal(action, '/a?b&amp;culvert_gate');
   });
 
-  it('outlast a restart of the relay, and so does their revocation', async () => {
+  it('survive a restart of the relay, and so does their revocation', async () => {
     const tunnel = await start(LINKS);
     const [good, revoked] = [await link(tunnel), await link(tunnel)];
     const [, , form] = forms(tunnel);
@@ -313,7 +313,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     await eventually(30_000, async () => assert.equal((await ask(form, '/', [cookie])).text, 'ok'));
   });
 
-  it('let nobody in while access has no links, and are good again after', async () => {
+  it('admit nobody while the access policy has no links, and are valid again afterwards', async () => {
     const tunnel = await start(LINKS);
     const made = await link(tunnel);
     const [, , form] = forms(tunnel);
@@ -326,7 +326,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assertRefused(await ask(form, '/', [cookie]), false);
   });
 
-  it('are kept from the service where everybody may come in, and lead on', async () => {
+  it('are hidden from the service if the tunnel is public, and still redirect', async () => {
     const tunnel = await start({});
     for (const form of forms(tunnel)) {
       const led = await ask(form, '/a?culvert_pass=x&b');
@@ -337,7 +337,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     }
   });
 
-  it('are kept from the service where somebody passes by other means', async () => {
+  it('are hidden from the service if the visitor has access by other means', async () => {
     const ann = { user: 'ann', password: 'mild oak: fern' };
     const auth: Field = [
       'Authorization',
@@ -357,14 +357,14 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
       ] as const) {
         seen = undefined;
         const { status, text } = await ask(form, '/?x&culvert_pass=ended', headers, { method });
-        // Of the response to a preflight the body stays.
+        // The response to a preflight keeps its body.
         assert.deepEqual([status, text], [200, method === 'OPTIONS' ? '' : 'ok']);
         assert.equal(last()?.url, '/?x');
       }
     }
   });
 
-  it('let no preflight in, as their cookie does', async () => {
+  it('admit no preflight, and neither does their cookie', async () => {
     const tunnel = await start(LINKS);
     const [form] = forms(tunnel);
     const query = `/?culvert_pass=${tokenOf(await link(tunnel))}`;
@@ -373,7 +373,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     assert.equal((await ask(form, '/', [...PREFLIGHT, cookie], { method: 'OPTIONS' })).text, 'ok');
   });
 
-  it('tell the service their note in a form that is safe in a field', async () => {
+  it('pass their note to the service, encoded for a header field', async () => {
     const tunnel = await start(LINKS);
     const [, , form] = forms(tunnel);
     for (const [note, told] of [
@@ -389,8 +389,8 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     }
   });
 
-  describe('attacked', () => {
-    it('are not good for another tunnel, in no form of its address, and nor is their cookie', async () => {
+  describe('under attack', () => {
+    it('are invalid for another tunnel, in every form of its address, and so is their cookie', async () => {
       const [one, two] = [await start(LINKS), await start(LINKS)];
       const token = tokenOf(await link(one));
       const [host, path, own] = forms(two);
@@ -400,14 +400,14 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         assertRefused(await ask(form, `/?culvert_pass=${token}`));
         for (const cookie of cookies) assertRefused(await ask(form, '/', [cookie]), false);
       }
-      // In the path form of the other one, with a name that the first one's cookie has in the subdomain form.
+      // In the path form of the other tunnel, under the cookie name that the first one uses in the subdomain form.
       const [first, firstPath] = forms(one);
       const [hostCookie = BROWSER, pathCookie = BROWSER] = cookies;
       assertRefused(await ask(firstPath, '/', [hostCookie]), false);
       assertRefused(await ask(first, '/', [pathCookie]), false);
     });
 
-    it('are refused when they are forged, cut, repeated or written otherwise', async () => {
+    it('are refused when they are forged, truncated, repeated or spelled differently', async () => {
       const tunnel = await start(LINKS);
       const [form] = forms(tunnel);
       const token = tokenOf(await link(tunnel, { note: 'for the review' }));
@@ -434,7 +434,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
         assertRefused(await ask(form, `/?${query}`, [], { method: 'POST', body: 'x' }));
         assertRefused(await ask(form, `/?${query}`, WEBSOCKET));
       }
-      // Those are not the relay's parameter.
+      // These are not the relay's parameter.
       for (const query of [
         `Culvert_Pass=${token}`,
         `culvert%5Fpass=${token}`,
@@ -447,7 +447,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
       assertRefused(await ask(form, '/', [['Cookie', `culvert-pass=${token}`]]), false);
     });
 
-    it('are nobody else’s to make, see or revoke', async () => {
+    it('cannot be created, seen or revoked by another account', async () => {
       const tunnel = await start(LINKS);
       const made = await link(tunnel);
       const stranger = (await createAccount(relay)).api;
@@ -469,7 +469,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     });
   });
 
-  it('end when the secrets of the relay are renewed, with their cookies, and new ones work', async () => {
+  it("become invalid with their cookies when the relay's secrets are rotated, and new ones work", async () => {
     const tunnel = await start(LINKS);
     const before = await link(tunnel);
     const cookie = cookiesOf(await open(before));

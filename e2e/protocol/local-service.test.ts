@@ -13,7 +13,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { echo, readEcho, seenField, startEchoService } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
-/** What `culvert http` can be told about the service it leads to. */
+/** The options of `culvert http` for its local service. */
 describe('the local service', () => {
   const { scope, relay, pool } = relaySuite();
 
@@ -50,7 +50,7 @@ describe('the local service', () => {
     });
   }
 
-  together('that refuses the host name is noticed, and the setting named', async () => {
+  together('is reported with the relevant setting if it refuses the host name', async () => {
     const { port } = await startHttpService(scope, (_request, response) => {
       response.writeHead(403).end('Blocked request. This host ("x") is not allowed.');
     });
@@ -73,7 +73,7 @@ describe('the local service', () => {
     assert.equal(readEcho(answer).url, '/tls');
   });
 
-  together('is waited for while it restarts', async () => {
+  together('may restart while visitors wait', async () => {
     const port = await closedPort();
     const { host } = await start(port, '--wait', '20');
     const answer = visit(relay.port, { host, target: '/late' });

@@ -18,7 +18,7 @@ interface LogLine {
   readonly code?: number;
 }
 
-/** Stands in for what people send and nobody else may read. */
+/** A stand-in for confidential data. */
 const SECRET = 'hunter2-s3cr3t';
 
 describe('the log of the relay (docs/observing.md)', () => {
@@ -50,7 +50,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('reports that a client comes and goes, and with which code', async () => {
+  it('reports that a client connects and disconnects, and with which code', async () => {
     const { key } = await pool.take();
     const come = await SpecClient.start(scope, relay, key, { local_port: 1 });
     await come.stop();
@@ -63,7 +63,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('reports that the store fails, once, and that it works again', async () => {
+  it('reports once that the store fails, and once that it works again', async () => {
     const { api } = await createAccount(relay);
     const database = await openRelayDatabase(scope, relay);
     await database.holdWrites();
@@ -84,7 +84,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  describe('after people have sent what nobody else may read', () => {
+  describe('after confidential data was sent', () => {
     const wrongKey = newApiKey();
     let log: string;
 
@@ -176,7 +176,7 @@ describe('the log of the relay (docs/observing.md)', () => {
       assert.doesNotMatch(log, /cvt_|Bearer|Basic/);
     });
 
-    it('has only lines of JSON, each with a level, a time and an event that is documented', async () => {
+    it('has only lines of JSON, each with a level, a time and a documented event', async () => {
       const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
       const documented = new Set(
         [...page.matchAll(/^\| `([a-z ]+)` +\| \w+ +\|/gm)].map(([, event]) => event),
@@ -197,7 +197,7 @@ describe('the log of the relay (docs/observing.md)', () => {
       );
     });
 
-    it('reports the end of the relay, and stdout has its one line', () => {
+    it('reports the end of the relay, and stdout has only its one line', () => {
       const ends = lines().filter(({ msg }) => msg.startsWith('relay stop'));
       assert.deepEqual(
         ends.map(({ msg }) => msg),
@@ -207,7 +207,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('is for people if that is wanted', async () => {
+  it('is human-readable if configured', async () => {
     const child = spawnRelay(scope, ['serve', '--log-format', 'pretty'], {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_PORT: '0',
@@ -219,7 +219,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     assert.match(child.stderr, /INFO {2}listening url=http:\/\/127\.0\.0\.1:\d+\n/);
   });
 
-  it('says why the relay does not start', async () => {
+  it('reports why the relay does not start', async () => {
     const child = spawnRelay(scope, ['serve'], {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_HOST: '192.0.2.1',

@@ -131,7 +131,7 @@ bothClients('the main job', (kind) => {
     }
   });
 
-  it('a request’s body reaches the service as it is sent, and both directions flow at once', async () => {
+  it('a request’s body reaches the service while it is sent, with both directions flowing in parallel', async () => {
     const connection = await open();
     await connection.write(`POST /held HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`);
     const before = site.held.length;
@@ -186,7 +186,7 @@ bothClients('the main job', (kind) => {
     });
   });
 
-  it('forty visitors at once each get their own answer', async () => {
+  it('gives forty simultaneous visitors their own answers', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, index): Promise<[number, Response]> => {
         return [index, await visit(relay.port, { host, target: `/visitor/${index}` })];
@@ -195,9 +195,9 @@ bothClients('the main job', (kind) => {
     for (const [index, answer] of answers) assert.equal(readEcho(answer).url, `/visitor/${index}`);
   });
 
-  // A suite of its own, because the tests of a suite run before its inner suites.
+  // A separate suite, because the tests of a suite run before its inner suites.
   describe('the end', () => {
-    it('comes when the client is told, and the tunnel is closed', async () => {
+    it('closes the tunnel when the client is told to stop', async () => {
       await client.stop();
       const { status, head } = await visit(relay.port, { host });
       assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);

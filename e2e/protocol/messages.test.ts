@@ -14,8 +14,8 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
     tunnel = await ScriptedTunnel.start(scope, kind);
   });
 
-  describe('interim responses', () => {
-    it('pass, each and in order', async () => {
+  describe('informational responses', () => {
+    it('are forwarded individually and in order', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n');
       const hint = await visitor.head();
@@ -26,7 +26,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.response()).text, 'ok');
     });
 
-    it('100 comes when the service says so, not before', async () => {
+    it('include 100 when the service sends it, not before', async () => {
       const visitor = await RawConnection.open(scope, tunnel.relay.port);
       await visitor.write(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
@@ -43,7 +43,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.response()).status, 204);
     });
 
-    it('a refused expectation gets its response without the body, and ends the connection, since the body may be left out', async () => {
+    it('are replaced by the final response if the expectation is refused; its connection ends, since the body may be missing', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
       );
@@ -52,7 +52,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.deepEqual([status, head.field('connection')], [401, 'close']);
     });
 
-    it('contain no length, and do not follow each other forever', async () => {
+    it('contain no length, and do not follow each other indefinitely', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 103 x\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n');
       assert.deepEqual((await visitor.head()).fields, [['X-A', 'b']]);
@@ -105,7 +105,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       await within(20_000, 'end', visitor.ending);
     });
 
-    it('gets no interim response', async () => {
+    it('gets no informational response', async () => {
       const [visitor, local] = await visitOld();
       local.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       assert.equal((await visitor.head()).status, 200);
@@ -120,8 +120,8 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
     });
   });
 
-  describe('before the request is complete', () => {
-    it('may be early: it passes before the request is complete', async () => {
+  describe('before the request is complete,', () => {
+    it('an early response passes', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nContent-Length: 1000\r\n\r\nonly this`,
       );

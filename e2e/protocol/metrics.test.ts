@@ -10,7 +10,7 @@ import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 import { endOf, ok, TrunkWorld, WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** The series of requests that went there and ended like this. */
+/** The series of requests with this destination and outcome. */
 function requests(to: string, outcome: string): string {
   return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
 }
@@ -26,7 +26,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     client = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
   });
 
-  /** Does something, and waits until the series have grown by the expected amounts. */
+  /** Performs an action, and waits until the series have grown by the expected amounts. */
   async function expectGrowth(expected: Readonly<Record<string, number>>, act: () => Promise<unknown>) {
     const before = await metricsOf(relay);
     await act();
@@ -40,18 +40,18 @@ describe('GET /metrics (docs/observing.md)', () => {
     });
   }
 
-  it('is on a listener of its own, not on the public one', async () => {
+  it('is on a separate listener, not on the public one', async () => {
     assert.equal((await visit(relay.port, { host: 'localhost', target: '/metrics' })).status, 404);
   });
 
-  it('counts requests to tunnels, their bytes as the API shows them, and waits', async () => {
+  it('counts requests to tunnels, their bytes as shown by the API, and waiting times', async () => {
     const { bytes_in, bytes_out } = await account.api.get(client.tunnel.id);
     const before = await metricsOf(relay);
     const host = hostOf(client.tunnel, relay);
     await expectGrowth(
       {
         [requests('tunnel', 'answered')]: 3,
-        // Two visitors and the data socket of each.
+        // Two visitors and a data socket for each.
         culvert_connections_total: 4,
         culvert_rendezvous_wait_seconds_count: 2,
       },
@@ -74,7 +74,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     }
   });
 
-  it('counts what is refused, by reason', async () => {
+  it('counts refusals by reason', async () => {
     await expectGrowth(
       {
         [requests('nowhere', 'refused')]: 2,
@@ -108,7 +108,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     );
   });
 
-  describe('of a tunnel whose client the test plays', () => {
+  describe('for a tunnel with a scripted client', () => {
     let manual: ManualClient;
 
     before(async () => {
@@ -139,7 +139,7 @@ describe('GET /metrics (docs/observing.md)', () => {
       });
     });
 
-    it('shows trunks and the visitors that they carry, who need no data socket', async () => {
+    it('shows trunks and the visitors on them, who need no data socket', async () => {
       const world = new TrunkWorld(scope, relay, pool);
       const { client: own, trunk } = await world.client();
       const [visitor, stream] = await world.connect(own, trunk);
@@ -185,7 +185,7 @@ describe('GET /metrics (docs/observing.md)', () => {
       );
     });
 
-    it('counts visitors that leave', async () => {
+    it('counts visitors that leave early', async () => {
       await expectGrowth(
         { [requests('tunnel', 'abandoned')]: 1, [requests('tunnel', 'answered')]: 0 },
         async () => {
@@ -198,7 +198,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     });
   });
 
-  it('times the operations of the store', async () => {
+  it('measures the operations of the store', async () => {
     const inserts = 'culvert_store_operation_seconds_count{operation="insertTunnel"}';
     await expectGrowth({ [inserts]: 1 }, () => pool.tunnel());
   });

@@ -10,7 +10,7 @@ const PROGRAMS = [
   ['culvert-relay', RELAY_SCRIPT],
 ] as const;
 
-/** A Node that claims to be an older one. */
+/** Runs a script on a Node that claims to be an older one. */
 function runOn(version: string, script: string) {
   const versions = JSON.stringify({ ...process.versions, node: version });
   const pretend = `Object.defineProperty(process, 'versions', { value: ${versions} })`;
@@ -21,16 +21,16 @@ function runOn(version: string, script: string) {
   });
 }
 
-/** A built file with its imports, which are read before a line of it runs. */
+/** A built file with its imports, which are read before any of it runs. */
 function importedWith(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const imported = [...text.matchAll(/^import\s*(?:[^'"]*from\s*)?["'](\.[^"']+)["']/gm)];
   return [file, ...imported.flatMap(([, path = '']) => importedWith(join(dirname(file), path)))];
 }
 
-describe('on a Node that is too old', () => {
+describe('on a Node that is too old,', () => {
   for (const [name, script] of PROGRAMS) {
-    it(`${name} says on one line what it needs and how to get it`, () => {
+    it(`${name} prints one line with the required version and how to get it`, () => {
       for (const version of ['16.20.2', '18.19.0', '20.20.2', '22.12.0']) {
         const { status, stdout, stderr } = runOn(version, script);
         assert.deepEqual([status, stdout], [1, '']);
@@ -39,11 +39,11 @@ describe('on a Node that is too old', () => {
       }
     });
 
-    it(`${name} runs on the oldest version that it takes`, () => {
+    it(`${name} runs on the oldest supported version`, () => {
       assert.equal(runOn('22.13.0', script).status, 0);
     });
 
-    it(`${name} has nothing that Node 12 cannot read in the files that any Node reads`, async () => {
+    it(`${name} uses only syntax that Node 12 can parse in the files that every Node reads`, async () => {
       const files = importedWith(script);
       for (const file of files) {
         const text = readFileSync(file, 'utf8');
@@ -52,7 +52,7 @@ describe('on a Node that is too old', () => {
         );
         assert.equal(then?.code, today?.code, file);
       }
-      // And uses no modules that an old Node does not have.
+      // It also uses no modules that an old Node does not have.
       for (const file of files) assert.doesNotMatch(readFileSync(file, 'utf8'), /["']node:|getBuiltinModule/);
     });
   }

@@ -21,7 +21,7 @@ const UPGRADE: readonly Field[] = [
 ];
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
-/** Responses that only a broken or overcrowded relay gives, and upgrades that succeed, which other suites test. */
+/** Responses that only a broken or overloaded relay gives, and successful upgrades, which other suites test. */
 const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
@@ -85,7 +85,7 @@ describe('GET /v1/openapi.json', () => {
     it(`describes ${path}`, () => send(operation, 200, undefined, new Api(relay, undefined)));
   }
 
-  it('describes what proxies ask', async () => {
+  it('describes the endpoint for proxies', async () => {
     const nobody = new Api(relay, undefined);
     await send('GET /v1/ask', 200, undefined, nobody, '/v1/ask?domain=localhost');
     await send('GET /v1/ask', 404, undefined, nobody, '/v1/ask?domain=elsewhere.test');
@@ -109,10 +109,10 @@ describe('GET /v1/openapi.json', () => {
       send('POST /v1/tunnels', status, { body }));
   }
 
-  it('describes a tunnel that is taken over', () =>
+  it('describes taking over a tunnel', () =>
     send('POST /v1/tunnels', 200, { json: { local_port: 1, name: 'taken', take_over: true } }));
 
-  it('describes what a plan does not allow', () =>
+  it('describes the limits of a plan', () =>
     send('POST /v1/tunnels', 403, { json: { local_port: 1, name: 'fancy' } }, free.api));
 
   it('describes the rate limit', async () => {
@@ -128,7 +128,7 @@ describe('GET /v1/openapi.json', () => {
     await send('PUT /v1/tunnels/{id}/extend', 413, { body: ' '.repeat(17_000) });
   });
 
-  it('describes who may come in, and what cannot be said about that', async () => {
+  it('describes access policies, and invalid ones', async () => {
     const operation = 'PUT /v1/tunnels/{id}/access';
     const basic = [{ user: 'ann', password: 'fern' }];
     await send(operation, 200, {
@@ -140,7 +140,7 @@ describe('GET /v1/openapi.json', () => {
     await send(operation, 413, { body: ' '.repeat(17_000) });
   });
 
-  it('describes links, and what cannot be said about them', async () => {
+  it('describes links, and invalid requests for them', async () => {
     const access = 'PUT /v1/tunnels/{id}/access';
     const operation = 'POST /v1/tunnels/{id}/links';
     await send(operation, 409, { json: {} });
@@ -160,12 +160,12 @@ describe('GET /v1/openapi.json', () => {
     await send(access, 200, { json: {} });
   });
 
-  it('describes knocks, and what cannot be answered to them', async () => {
+  it('describes approval requests, and invalid decisions', async () => {
     const access = 'PUT /v1/tunnels/{id}/access';
     const operation = 'PUT /v1/tunnels/{id}/knocks/{knock_id}';
     await send(access, 200, { json: { knock: true } });
     const place = { port: relay.port, host: `${tunnel.slug}.localhost:${relay.port}` };
-    /** Somebody knocks. @returns his answering */
+    /** Asks for approval as a visitor. @returns a function that sends the decision */
     const knocks = async (
       number: number,
     ): Promise<(status: number, request: ApiRequest) => Promise<void>> => {
@@ -193,7 +193,7 @@ describe('GET /v1/openapi.json', () => {
     await answer(404, { json: { admit: true } });
   });
 
-  it('describes domains, and what cannot be done with them', async () => {
+  it('describes domains, and invalid requests for them', async () => {
     const add = 'POST /v1/domains';
     const on = (operation: string, status: number, id: string, api = account.api) =>
       send(operation, status, {}, api, (operation.split(' ')[1] ?? '').replace('{id}', id));
@@ -245,7 +245,7 @@ describe('GET /v1/openapi.json', () => {
       send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));
   }
 
-  it('describes what happens without a key, and with a wrong one', async () => {
+  it('describes responses without a key, and with a wrong one', async () => {
     const operations = validator.responses.filter((response) => response.endsWith(' 401'));
     assert.ok(operations.length > 9);
     for (const response of operations) {
@@ -259,7 +259,7 @@ describe('GET /v1/openapi.json', () => {
     }
   });
 
-  it('describes what a key is told that is for something else', async () => {
+  it('describes the refusal of a key with another scope', async () => {
     const { api } = await withNewKey(relay, account, '--admin');
     const scoped = validator.responses.filter((response) =>
       /^\w+ \/v1\/(?:tunnels|domains).* 403$/.test(response),
@@ -270,12 +270,12 @@ describe('GET /v1/openapi.json', () => {
 
   const admin = () => validator.responses.filter((response) => / \/v1\/admin\/.* 401$/.test(response));
 
-  it('describes that administration is not there for other keys', async () => {
+  it('describes that the admin API is hidden from other keys', async () => {
     assert.equal(admin().length, 17);
     for (const response of admin()) await send(response.slice(0, -' 401'.length), 404, {}, account.api);
   });
 
-  it('describes what administration refuses', async () => {
+  it('describes refusals by the admin API', async () => {
     for (const response of admin()) {
       const operation = response.slice(0, -' 401'.length);
       if (operation.includes('{id}')) {
@@ -306,7 +306,7 @@ describe('GET /v1/openapi.json', () => {
     await send('GET /v1/admin/audit', 400, {}, operator.api, '/v1/admin/audit?count=0');
   });
 
-  it('describes administration', async () => {
+  it('describes the admin API', async () => {
     const name = `made-${account.name.slice(-8)}`;
     const made = await operator.api.send('POST', '/v1/admin/accounts', { json: { name, plan: 'team' } });
     validator.check('POST /v1/admin/accounts', made);
@@ -410,7 +410,7 @@ describe('GET /v1/openapi.json', () => {
     assert.equal(answer.status, 429);
   });
 
-  it('describes what a suspended account is told', async () => {
+  it('describes the refusal of a suspended account', async () => {
     const { api, name } = await createAccount(relay);
     await administer(relay, 'account', 'suspend', '--name', name, '--reason', 'phishing');
     const keyed = validator.responses.filter((response) => response.endsWith(' 401'));
@@ -424,7 +424,7 @@ describe('GET /v1/openapi.json', () => {
   it('describes what happens with too many wrong keys from an address', async () => {
     const stranger = new Api(relay, newApiKey());
     const from: Field = ['X-Forwarded-For', '203.0.113.9'];
-    /** Until one is refused: meanwhile there may be room for another. */
+    /** Sends requests until one is refused: each may still be within the limit. */
     const refused = async (operation: string, path: string, headers: Field[]): Promise<void> => {
       const [method = '', template = ''] = operation.split(' ');
       const target = (path === '' ? template : path).replace('{id}', tunnel.id);

@@ -10,13 +10,13 @@ import { startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
-/** ms from the end of an administering command until a running relay has applied it. */
+/** ms from the end of an admin command until a running relay has applied it. */
 const EFFECT_MS = 1000;
 const TUNNEL_CLOSED = 4001;
 const KEY_REVOKED = 4003;
 const ACCOUNT_SUSPENDED = 4005;
 
-describe('what operators do while the relay runs', () => {
+describe('admin actions while the relay runs', () => {
   const { scope, relay } = relaySuite();
 
   async function aClient(account: TestAccount, request: object = {}) {
@@ -32,7 +32,7 @@ describe('what operators do while the relay runs', () => {
     return (await SpecClient.start(scope, relay, account.key, wanted)).tunnel;
   }
 
-  /** What a visitor gets who prefers the form. */
+  /** The response to a visitor who prefers this format. */
   async function visitorOf(tunnel: { readonly slug: string }, accept = 'application/json') {
     const headers: [string, string][] = [['Accept', accept]];
     return await visit(relay.port, { host: hostOf(tunnel, relay), headers });
@@ -48,7 +48,7 @@ describe('what operators do while the relay runs', () => {
     return { cut: assert.rejects(visitor.rest(head), /ended/) };
   }
 
-  /** What the control socket of a client with a key of its own is closed with. */
+  /** The code and reason with which the control socket of a client with a separate key is closed. */
   async function closedBy(
     end: (key: TestAccount) => Promise<unknown>,
     ...options: readonly string[]
@@ -60,7 +60,7 @@ describe('what operators do while the relay runs', () => {
   }
 
   describe('account suspend', () => {
-    it('keeps visitors out with 451 and cuts what is open, refuses the key with 403, until resume', async () => {
+    it('rejects visitors with 451 and cuts open connections, refuses the key with 403, until resume', async () => {
       const account = await createAccount(relay);
       const tunnel = await aClient(account);
       const other = await aClient(await createAccount(relay));
@@ -93,7 +93,7 @@ describe('what operators do while the relay runs', () => {
       assert.equal((await account.api.account()).client_id, account.id);
     });
 
-    it('closes all sockets of its clients with 4005 and the reason, whichever key they have', async () => {
+    it('closes all sockets of its clients with 4005 and the reason, whatever key they use', async () => {
       const account = await createAccount(relay);
       const scoped = await withNewKey(relay, account, '--name', `one-${account.name.slice(-8)}`);
       const first = await ManualClient.start(scope, relay, onlyAccount(account));
@@ -115,7 +115,7 @@ describe('what operators do while the relay runs', () => {
       assert.equal(code, ACCOUNT_SUSPENDED);
     });
 
-    it('tells whoever runs culvert why it ends, with code 1', async () => {
+    it('makes culvert exit with code 1 and print the reason', async () => {
       const account = await createAccount(relay);
       const { child } = await Culvert.start(scope, relay, account.key, 9);
       await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
@@ -123,7 +123,7 @@ describe('what operators do while the relay runs', () => {
       assert.match(child.output, /The account is suspended: phishing\./);
     });
 
-    it('applies to tunnels after a restart, too', async () => {
+    it('still applies to tunnels after a restart', async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 9 });
       await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'x');
@@ -134,7 +134,7 @@ describe('what operators do while the relay runs', () => {
   });
 
   describe('tunnel suspend', () => {
-    it('keeps visitors of that one out, until resume', async () => {
+    it('rejects visitors of that tunnel until resume', async () => {
       const account = await createAccount(relay);
       const [tunnel, other] = [await aClient(account), await aClient(account)];
       const { cut } = await openEvents(tunnel);
@@ -152,7 +152,7 @@ describe('what operators do while the relay runs', () => {
 
   describe('tunnel suspend and account suspend', () => {
     for (const whole of [false, true])
-      it(`cut responses that have begun, and refuse those who wait: ${whole ? 'account' : 'tunnel'}`, async () => {
+      it(`cut responses that have begun, and refuse waiting visitors: ${whole ? 'account' : 'tunnel'}`, async () => {
         const account = await createAccount(relay);
         const tunnel = await aClient(account);
         const targets = ['/download', '/until-closed', '/events'];
@@ -166,11 +166,11 @@ describe('what operators do while the relay runs', () => {
         const cuts = Promise.all(begun.map(({ cut }) => cut));
         await within(EFFECT_MS + 8000, 'end of the responses', cuts);
         const { status } = await within(EFFECT_MS + 8000, 'a response', waiting.response());
-        // The clients of an account are disconnected as well, which may be noticed first.
+        // The clients of an account are also disconnected, which may be noticed first.
         assert.ok(status === 451 || (whole && status === 502), String(status));
       });
 
-    it('hold the address of a tunnel that ends: nobody gets it until resume', async () => {
+    it('reserve the address of a tunnel that ends: nobody gets it until resume', async () => {
       const account = await createAccount(relay);
       const other = await createAccount(relay);
       const name = `held-${account.name.slice(-8)}`;
@@ -198,7 +198,7 @@ describe('what operators do while the relay runs', () => {
     });
   });
 
-  it('an admin key that has used up its day in the audit log gets 429, and nothing is done', async () => {
+  it('are refused with 429 once an admin key has used up its daily audit log entries', async () => {
     const account = await createAccount(relay);
     const { api } = await withNewKey(relay, account, '--admin');
     const invite = async (count: number) =>
@@ -214,15 +214,15 @@ describe('what operators do while the relay runs', () => {
     await assert.rejects(relay.administer('account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
   });
 
-  it('no tunnel is named like the id of another', async () => {
+  it('never name a tunnel like the id of another', async () => {
     const account = await createAccount(relay);
     const { id } = await (await createAccount(relay)).api.create({ local_port: 9 });
     const refused = await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: id } });
     assertError(refused, 409, 'name already in use', 'name-reserved');
   });
 
-  describe('the end of a key', () => {
-    it('is told with 4003 and in words: revoked, over, gone with its account', async () => {
+  describe('an invalidated key', () => {
+    it('is reported with 4003 and a reason: revoked, expired, removed with its account', async () => {
       assert.deepEqual(await closedBy(({ keyId }) => relay.administer('key', 'revoke', keyId)), {
         code: KEY_REVOKED,
         reason: 'key revoked',
@@ -260,7 +260,7 @@ describe('what operators do while the relay runs', () => {
     assert.equal(answer.status, 200);
   });
 
-  it('tunnel list shows whose tunnels are used', async () => {
+  it('tunnel list shows the usage of tunnels', async () => {
     const account = await createAccount(relay);
     const tunnel = await aClient(account);
     await visitorOf(tunnel);

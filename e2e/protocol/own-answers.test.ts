@@ -4,7 +4,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-describe('responses of the relay itself (docs/protocol.md section 4.5)', () => {
+describe('a builtin response of the relay (docs/protocol.md section 4.5)', () => {
   const { scope, relay } = relaySuite();
 
   async function unknown(headers: readonly Field[], method = 'GET') {
@@ -65,7 +65,7 @@ describe('responses of the relay itself (docs/protocol.md section 4.5)', () => {
     assert.equal((await connection.reader.rest()).length, 0);
   });
 
-  it('is 204 with Allow for OPTIONS *, whatever the Host, on a connection that continues', async () => {
+  it('is 204 with Allow for OPTIONS *, for any Host, on a connection that continues', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     for (const host of ['localhost', 'nobody.localhost', 'a.b.c.localhost']) {
       await connection.write(`OPTIONS * HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -80,7 +80,7 @@ describe('responses of the relay itself (docs/protocol.md section 4.5)', () => {
     assert.equal((await connection.reader.rest()).length, 0);
   });
 
-  it('is 204 for OPTIONS * with a body, which nobody reads as a request', async () => {
+  it('is 204 for OPTIONS * with a body, which is not read as a request', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const body = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
     await connection.write(
@@ -90,7 +90,7 @@ describe('responses of the relay itself (docs/protocol.md section 4.5)', () => {
     assert.equal((await connection.reader.rest()).length, 0);
   });
 
-  it('shows nothing of the request as markup', async () => {
+  it('never contains parts of the request as markup', async () => {
     const { text } = await visit(relay.port, {
       host: 'nobody.localhost',
       target: '/<script>alert(1)</script>',

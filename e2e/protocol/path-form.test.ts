@@ -13,7 +13,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
   let slug: string;
   /** The next response of the local service. */
   let fields: Field[] = [];
-  /** Its interim responses. */
+  /** Its informational responses. */
   let early: Record<string, string> | undefined;
   let requests = 0;
 
@@ -47,7 +47,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     return head;
   }
 
-  /** Puts the relay's port and the tunnel's slug into a text. */
+  /** Inserts the relay's port and the tunnel's slug into a text. */
   function fill(text: string): string {
     return text.replace('PORT', String(relay.port)).replace('SLUG', slug);
   }
@@ -88,7 +88,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   }
 
-  it('every one of several cookies is moved', async () => {
+  it('rewrites every one of several cookies', async () => {
     const head = await answerWith(['Set-Cookie', 'a=1; Path=/a'], ['Set-Cookie', 'b=2; Path=/b']);
     assert.deepEqual(head.all('set-cookie'), [`a=1; Path=/t/${slug}/a`, `b=2; Path=/t/${slug}/b`]);
   });
@@ -116,7 +116,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   }
 
-  it('a challenge applies to the tunnel alone, and there is none at the bare prefix', async () => {
+  it('limits a challenge to the tunnel, and none is sent at the bare prefix', async () => {
     const challenge: Field = ['WWW-Authenticate', 'Basic realm="shop"'];
     assert.equal((await answerWith(challenge)).field('www-authenticate'), `Basic realm="/t/${slug} shop"`);
     const bare = await visit(relay.port, {
@@ -126,7 +126,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     assert.deepEqual([bare.status, bare.head.field('www-authenticate')], [200, undefined]);
   });
 
-  it('what is moved or removed is so in interim responses and on an accepted WebSocket, too', async () => {
+  it('rewrites informational responses and accepted WebSockets in the same way', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const start = `GET /t/${slug}/socket HTTP/1.1\r\nHost: localhost\r\n`;
     fields = [];
@@ -146,7 +146,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     );
   });
 
-  it('a response from the cache of a browser does not count for a service worker', async () => {
+  it("ignores a response from the browser's cache for a service worker", async () => {
     assert.deepEqual((await answerWith(['Vary', 'Accept'])).all('vary'), ['Accept', 'Service-Worker']);
   });
 
@@ -172,7 +172,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     const page: Field[] = [['Sec-Fetch-Mode', 'navigate']];
     const redirects: [query: string][] = [[''], ['?'], ['?x=/t/other/&y=%0d%0a"<\xe9']];
     for (const [query] of redirects) {
-      it(`by a page are redirected to the one with a slash: ${JSON.stringify(query)}`, async () => {
+      it(`by a page are redirected to the path with a slash: ${JSON.stringify(query)}`, async () => {
         const request = { host: 'localhost', target: `/t/${slug}${query}`, headers: page };
         const { status, head, text } = await visit(relay.port, request);
         assert.deepEqual([status, head.field('location'), text], [308, `/t/${slug}/${query}`, '']);
@@ -187,7 +187,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
       ['of what is below', 'GET', '/x', page],
     ];
     for (const [what, method, path, headers] of others) {
-      it(`${what} are passed on`, async () => {
+      it(`${what} are forwarded`, async () => {
         fields = [];
         const before = requests;
         const request = { method, host: 'localhost', target: `/t/${slug}${path}`, headers };
@@ -196,7 +196,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
       });
     }
 
-    it('keep the connection', async () => {
+    it('keep the connection open', async () => {
       const connection = await RawConnection.open(scope, relay.port);
       const request = { host: 'localhost', target: `/t/${slug}`, headers: page };
       assert.equal((await connection.request(request)).status, 308);
@@ -209,7 +209,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   });
 
-  it('on the subdomain a cookie stays with its host', async () => {
+  it('keep a cookie on its host on the subdomain', async () => {
     fields = [
       ['Set-Cookie', 'a=1; Domain=localhost; Path=/; Secure'],
       ['Set-Cookie', 'b=1; Path=/x'],

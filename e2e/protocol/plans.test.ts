@@ -33,7 +33,7 @@ describe('plans', () => {
     );
   });
 
-  it('limit the life of a tunnel, and say how long it may be', async () => {
+  it('limit the life of a tunnel, and report the maximum', async () => {
     const send = (ttl: string) => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9, ttl } });
     assertError(await send('24h1s'), 400, 'ttl must be at most 24h0m0s');
     assertError(await send('200h'), 400, 'ttl must be at most 24h0m0s');
@@ -44,7 +44,7 @@ describe('plans', () => {
     await free.api.close(id);
   });
 
-  it('limit tunnels at a time: 403 says how many, and when there is room again; it does not count as a create', async () => {
+  it('limit simultaneous tunnels: 403 reports the limit, and it does not count as a create', async () => {
     const given = Array.from({ length: 20 }, (_, index) => ({ slug: `given-${index}`, localPort: 9 }));
     await giveTunnels(scope, relay, free, given);
     const create = () => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9 } });
@@ -73,7 +73,7 @@ describe('plans', () => {
     const { error } = JSON.parse(refused.text) as { error: string };
     assert.match(error, /200 open connections, as many as the Free plan of its owner allows/);
 
-    // One that leaves makes room for one.
+    // A visitor who leaves makes room for another.
     visitors.pop()?.reset();
     await eventually(20_000, async () => {
       const known = client.control.messages.length;
@@ -89,10 +89,10 @@ describe('plans', () => {
   });
 });
 
-describe('connections that wait for a next request', () => {
+describe('idle connections', () => {
   const scope = suiteScope();
 
-  it('do not count against the plan of a tunnel when somebody else needs a place', async () => {
+  it('do not count against the plan of a tunnel when another visitor needs a slot', async () => {
     const relay = await Relay.start(scope);
     const account = await createAccount(relay, { plan: 'free' });
     const client = await ManualClient.start(scope, relay, onlyAccount(account));
@@ -118,7 +118,7 @@ describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
     [owner, other] = await Promise.all([createAccount(relay), createAccount(relay)]);
   });
 
-  it('stay with their account after a close, also across a restart', async () => {
+  it('stay with their account after a close, including across a restart', async () => {
     const { id } = await owner.api.create({ local_port: 9, name: 'mine' });
     await owner.api.close(id);
     assertError(await askFor(other, 'mine'), 409, 'name already in use');
@@ -127,7 +127,7 @@ describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
     assertError(await askFor(other, 'mine'), 409, 'name already in use');
   });
 
-  it('are free for others when that time is over', async () => {
+  it('are free for other accounts when that time is over', async () => {
     const short = await Relay.start(scope, { CULVERT_NAME_HOLD: '1s' });
     const [first, second] = await Promise.all([createAccount(short), createAccount(short)]);
     const { id } = await first.api.create({ local_port: 9, name: 'mine' });
@@ -136,7 +136,7 @@ describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
     assert.equal((await askFor(second, 'mine')).status, 201);
   });
 
-  it('stay with it after an expiry, and are free for itself at once', async () => {
+  it('stay with their account after an expiry, and are immediately available to it', async () => {
     const { id } = await owner.api.create({ local_port: 9, name: 'brief', ttl: '1s' });
     await eventually(20_000, async () =>
       assert.equal((await owner.api.send('GET', `/v1/tunnels/${id}`)).status, 404),

@@ -11,7 +11,7 @@ import { SpecClient } from '../support/spec-client/client.ts';
 
 const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 
-describe('a relay for people the operator does not know (docs/operating.md)', () => {
+describe('a relay for users the operator does not know (docs/operating.md)', () => {
   const scope = suiteScope();
 
   async function startTunnel(settings: Record<string, string>) {
@@ -25,7 +25,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
     return { relay, host: hostOf(client.tunnel, relay), slug: client.tunnel.slug };
   }
 
-  it('keeps tunnels out of search engines in every form, whatever they say themselves', async () => {
+  it('keeps tunnels out of search engines in every form, even if their services allow indexing', async () => {
     const { relay, host, slug } = await startTunnel({});
     for (const request of [{ host }, { host: `localhost:${relay.port}`, target: `/t/${slug}/` }]) {
       const { status, head } = await visit(relay.port, request);
@@ -35,12 +35,12 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
     assert.deepEqual(own.head.all('x-robots-tag'), []);
   });
 
-  it('leaves that to them with CULVERT_ROBOTS=allow', async () => {
+  it('leaves that to the services with CULVERT_ROBOTS=allow', async () => {
     const { relay, host } = await startTunnel({ CULVERT_ROBOTS: 'allow' });
     assert.deepEqual((await visit(relay.port, { host })).head.all('x-robots-tag'), ['all']);
   });
 
-  it('tells people on its pages where to complain, and programs the same as before', async () => {
+  it('shows people where to complain on its pages, without changing responses for programs', async () => {
     const relay = await Relay.start(scope, { CULVERT_ABUSE_CONTACT: 'https://example.com/report?a=1&b="2"' });
     const page = await visit(relay.port, { host: 'nobody.localhost', headers: [BROWSER] });
     assert.ok(page.text.includes('<a href="https://example.com/report?a=1&amp;b=%222%22">'), page.text);
@@ -58,7 +58,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
     let account: TestAccount;
     let free: SpecClient;
     let dev: SpecClient;
-    /** what the local service was asked for last */
+    /** the last request of the local service */
     let seen: IncomingMessage | undefined;
 
     before(async () => {
@@ -83,7 +83,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       return await visit(relay.port, { host: hostOf(free.tunnel, relay), target, method, headers });
     }
 
-    it('shows people a page before their first visit, which costs the tunnel nothing', async () => {
+    it('shows people a page before their first visit, which does not count for the tunnel', async () => {
       const { head, status, text } = await visitFree(VISIT);
       assert.deepEqual([status, head.field('culvert-error')], [403, 'notice']);
       assert.ok(text.includes(hostOf(free.tunnel, relay)), text);
@@ -100,7 +100,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       assert.equal(other.text, 'ok');
     });
 
-    it('is gone after a click, of which the local service learns nothing and which it cannot fake', async () => {
+    it('is gone after a click, which the local service neither sees nor can fake', async () => {
       const click = await visitFree(CLICK, '/x?culvert_notice=seen');
       assert.deepEqual([click.status, click.head.field('location'), seen], [303, '/x', undefined]);
       const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');

@@ -53,14 +53,14 @@ describe('culvert-relay', () => {
       });
     }
 
-    it('a default ttl above the maximum is refused too', async () => {
+    it('a default ttl above the maximum is also refused', async () => {
       const settings = environment({ CULVERT_MAX_TTL: '1h', CULVERT_DEFAULT_TTL: '2h' });
       const child = spawnRelay(scope, ['serve'], settings);
       assert.equal((await child.exit()).code, 2);
       assert.match(child.stderr, /CULVERT_(DEFAULT|MAX)_TTL/);
     });
 
-    it('flags win over the environment', async () => {
+    it('flags override the environment', async () => {
       const settings = environment({ CULVERT_PORT: 'nonsense', CULVERT_MAX_TTL: '5h' });
       const child = spawnRelay(scope, ['serve', '--port', '0', '--host', '127.0.0.1'], settings);
       await child.line((line) => /^listening on http:\/\/127\.0\.0\.1:\d+$/.exec(line) ?? undefined);
@@ -75,7 +75,7 @@ describe('culvert-relay', () => {
       }
     });
 
-    it('limits of ttls are those of the operator', async () => {
+    it("the operator's limits of ttls apply", async () => {
       const relay = await Relay.start(scope, { CULVERT_MAX_TTL: '2h', CULVERT_DEFAULT_TTL: '30m' });
       const api = new Api(relay, relay.bootstrapKey);
       assert.equal((await api.create({ local_port: 1 })).ttl, '30m0s');
@@ -87,7 +87,7 @@ describe('culvert-relay', () => {
   });
 
   describe('serve', () => {
-    it('is the default, and prints one line once it takes requests', async () => {
+    it('is the default, and prints one line once it accepts requests', async () => {
       const child = spawnRelay(scope, [], environment({ CULVERT_BOOTSTRAP_KEY: newApiKey() }));
       const port = await child.line((line) => /^listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1]);
       assert.equal((await visit(Number(port), { host: 'localhost', target: '/readyz' })).status, 200);
@@ -112,7 +112,7 @@ describe('culvert-relay', () => {
       assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
-    it('creates a key at the first start without a bootstrap key, and says in which file it is', async () => {
+    it('creates a key at the first start without a bootstrap key, and prints the file it is in', async () => {
       const settings = environment();
       const first = spawnRelay(scope, ['serve'], settings);
       const port = Number(await first.line((line) => /^listening on .*:(\d+)$/.exec(line)?.[1]));
@@ -132,7 +132,7 @@ describe('culvert-relay', () => {
       assert.equal(readFileSync(file, 'utf8').trim(), made);
     });
 
-    it('shows that key on a terminal, and writes it nowhere', async () => {
+    it('prints that key on a terminal, and writes it nowhere', async () => {
       const settings = environment();
       const terminal = new Terminal(scope, `${process.execPath} ${RELAY_SCRIPT} serve`, settings);
       const shown = await terminal.shows(/listening on \S+/);
@@ -144,7 +144,7 @@ describe('culvert-relay', () => {
       terminal.type(CTRL_C);
     });
 
-    it('says there what to set next, and at no later start', async () => {
+    it('prints which settings come next, but at no later start', async () => {
       const settings = environment();
       const command = `${process.execPath} ${RELAY_SCRIPT} serve`;
       const first = new Terminal(scope, command, settings);
@@ -160,7 +160,7 @@ describe('culvert-relay', () => {
       assert.doesNotMatch(await second.shows(/relay stopped/), /CULVERT_PUBLIC_URL/);
     });
 
-    it('logs what is missing beside a public URL', async () => {
+    it('logs settings that are missing with a public URL', async () => {
       const child = spawnRelay(scope, ['serve'], environment({ CULVERT_PUBLIC_URL: 'https://relay.test' }));
       await child.line((line) => (line.startsWith('listening on ') ? line : undefined));
       assert.equal((await child.stop('SIGTERM')).code, 0);
@@ -171,7 +171,7 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('warns about a setting that no longer has an effect, whatever it says, and starts', async () => {
+    it('warns about a setting that no longer has an effect, regardless of its value, and starts', async () => {
       const child = spawnRelay(scope, ['serve'], environment({ CULVERT_WARM_SOCKETS: '8' }));
       await child.line((line) => (line.startsWith('listening on ') ? line : undefined));
       assert.equal((await child.stop('SIGTERM')).code, 0);
@@ -190,7 +190,7 @@ describe('culvert-relay', () => {
       assert.deepEqual(await relay.stop('SIGINT'), { code: 0, signal: null });
     });
 
-    it('says so when its port is taken', async () => {
+    it('reports that its port is taken', async () => {
       const taken = createServer().listen(0, '127.0.0.1');
       scope.defer(() => taken.close());
       await new Promise((resolve) => taken.once('listening', resolve));
@@ -210,7 +210,7 @@ describe('culvert-relay', () => {
       relay = await Relay.start(scope);
     });
 
-    it('print what they created', async () => {
+    it('print the created object', async () => {
       const args = ['account', 'create', '--name', 'acme', '--plan', 'team', '--subdomain', 'acme'];
       const account = await relay.administer(...args);
       const { id, created_at, ...rest } = account;
@@ -239,7 +239,7 @@ describe('culvert-relay', () => {
       ['key', 'create'],
     ];
     for (const args of refused) {
-      it(`refuse ${args.join(' ')}, in a line for people`, async () => {
+      it(`refuse ${args.join(' ')}, with a line for people`, async () => {
         await assert.rejects(relay.administer(...args), (error: Error) => {
           assert.match(error.message, /ended with [12]: \S/);
           assert.doesNotMatch(error.message, /\n\s+at /, 'no stack');

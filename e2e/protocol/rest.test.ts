@@ -38,7 +38,7 @@ describe('the REST interface', () => {
         assert.equal(answer.head.field('www-authenticate'), 'Bearer');
       });
 
-      it(`${method} ${path} needs a key that exists`, async () => {
+      it(`${method} ${path} needs a valid key`, async () => {
         const answer = await new Api(relay, newApiKey()).send(method, path, { body: 'not even JSON' });
         assertError(answer, 401, 'invalid api key');
         assert.equal(answer.head.field('www-authenticate'), 'Bearer');
@@ -46,7 +46,7 @@ describe('the REST interface', () => {
     }
 
     for (const form of ['Bearer KEY', 'bearer KEY', 'BEARER KEY', 'bEaReR   KEY']) {
-      it(`takes "${form}"`, async () => {
+      it(`accepts "${form}"`, async () => {
         assert.equal((await authorized(relay, form.replace('KEY', account.key))).status, 200);
       });
     }
@@ -64,19 +64,19 @@ describe('the REST interface', () => {
       'Bearer cvt_',
       `Bearer ${'x'.repeat(4000)}`,
     ]) {
-      it(`does not take "${form.slice(0, 20)}"`, async () => {
+      it(`does not accept "${form.slice(0, 20)}"`, async () => {
         assertError(await authorized(relay, form.replaceAll('KEY', account.key)), 401, 'invalid api key');
       });
     }
 
-    it('comes before the size of the body', async () => {
+    it('is checked before the size of the body', async () => {
       const answer = await new Api(relay, undefined).send('POST', '/v1/tunnels', {
         body: 'x'.repeat(17_000),
       });
       assertError(answer, 401, 'missing api key');
     });
 
-    it('takes the bootstrap key, whose account has the Dev plan', async () => {
+    it('accepts the bootstrap key, whose account has the Dev plan', async () => {
       const { name, plan } = await new Api(relay, relay.bootstrapKey).account();
       assert.deepEqual([name, plan], ['default', 'dev']);
     });
@@ -110,7 +110,7 @@ describe('the REST interface', () => {
       });
     }
 
-    it('a query changes nothing', async () => {
+    it('are not affected by a query', async () => {
       assert.equal((await account.api.send('GET', '/v1/tunnels?limit=1')).status, 200);
     });
   });
@@ -182,7 +182,7 @@ describe('the REST interface', () => {
     }
   });
 
-  it('takes a chunked body, and not more than 16 KiB of it', async () => {
+  it('accepts a chunked body of at most 16 KiB', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const head = (length: number): string =>
       `POST /v1/tunnels HTTP/1.1\r\nHost: localhost:${relay.port}\r\nAuthorization: Bearer ${account.key}\r\n` +

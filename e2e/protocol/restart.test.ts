@@ -20,7 +20,7 @@ bothClients('a relay that restarts', (kind) => {
   const together = concurrentTests();
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    together(`after ${signal} serves the same tunnel at the same address, by itself`, async () => {
+    together(`after ${signal} serves the same tunnel at the same address without intervention`, async () => {
       const relay = await Relay.start(scope);
       const { api, key } = await new AccountPool(relay).take();
       const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
@@ -47,7 +47,7 @@ bothClients('a relay that restarts', (kind) => {
     });
   }
 
-  together('lets a response under way finish before it ends, and exits 0', async () => {
+  together('lets a response in progress finish before it ends, and exits 0', async () => {
     const relay = await Relay.start(scope);
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
@@ -71,7 +71,7 @@ describe('a relay that ends', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 
-  together('ends at once at the second SIGTERM', async () => {
+  together('ends immediately at the second SIGTERM', async () => {
     const relay = await Relay.start(scope);
     const client = await ManualClient.start(scope, relay, new AccountPool(relay));
     const visitor = await RawConnection.open(scope, relay.port);
@@ -86,7 +86,7 @@ describe('a relay that ends', () => {
     await relay.child.exit(20_000);
   });
 
-  together('closes idle keep-alive connections at once', async () => {
+  together('closes idle keep-alive connections immediately', async () => {
     const relay = await Relay.start(scope);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.request({ host: 'localhost', target: '/healthz' });
@@ -94,7 +94,7 @@ describe('a relay that ends', () => {
     assert.equal(await visitor.ending, 'end');
   });
 
-  together('loses no tunnel that it has acknowledged, however it ends', async () => {
+  together('loses no acknowledged tunnel, no matter how it ends', async () => {
     const relay = await Relay.start(scope);
     const { api } = await new AccountPool(relay).take();
     const created = await Promise.all([1, 2, 3, 4, 5].map((port) => api.create({ local_port: port })));
@@ -104,7 +104,7 @@ describe('a relay that ends', () => {
     assert.deepEqual(ids.sort(), created.map(({ id }) => id).sort());
   });
 
-  together('remembers an extend and a close that it has acknowledged', async () => {
+  together('remembers an acknowledged extend and close', async () => {
     const relay = await Relay.start(scope);
     const { api } = await new AccountPool(relay).take();
     const [kept, closed] = await Promise.all([api.create({ local_port: 1 }), api.create({ local_port: 2 })]);

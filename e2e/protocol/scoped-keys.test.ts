@@ -14,7 +14,7 @@ interface Operations {
   >;
 }
 
-/** Calls that a key for one tunnel may make: of tunnels only its own is shown, and none but its own is made. */
+/** Calls that a key for one tunnel may make. It sees and creates only its own tunnel. */
 const OWN_CALLS = ['GET /v1/account', 'GET /v1/tunnels'];
 const SOCKETS = ['/ws/control', '/ws/data', '/ws/trunk'];
 
@@ -23,7 +23,7 @@ describe('a hostile holder of a key for one tunnel', () => {
   let owner: TestAccount;
   let thief: TestAccount;
   let victim: ManualClient;
-  /** ids of what the account has, by the names that paths have for them */
+  /** ids of the account's resources, by the placeholders in paths */
   let ids: Readonly<Record<string, string>>;
   let domainId: string;
 
@@ -39,7 +39,7 @@ describe('a hostile holder of a key for one tunnel', () => {
     ids = { id: victim.tunnel.id, link_id: (json as { id: string }).id, knock_id: 'k' };
   });
 
-  /** Everything that the account has, as its owner sees it. */
+  /** All resources of the account, as its owner sees them. */
   async function everything(): Promise<unknown> {
     const paths = [`/v1/tunnels/${victim.tunnel.id}`, `/v1/tunnels/${victim.tunnel.id}/links`, '/v1/domains'];
     return await Promise.all(paths.map(async (path) => (await owner.api.send('GET', path)).json));
@@ -74,7 +74,7 @@ describe('a hostile holder of a key for one tunnel', () => {
     assert.deepEqual((await thief.api.send('GET', '/v1/tunnels')).json, { tunnels: [] });
   });
 
-  it('opens no socket of another tunnel, whether its client is there or not', async () => {
+  it('opens no socket of another tunnel, whether its client is connected or not', async () => {
     const offline = await owner.api.create({ local_port: 9 });
     for (const id of [victim.tunnel.id, offline.id])
       for (const path of SOCKETS) {
@@ -84,13 +84,13 @@ describe('a hostile holder of a key for one tunnel', () => {
           target: `${path}?tunnel_id=${id}`,
           headers: [['Authorization', `Bearer ${thief.key}`]],
         });
-        // A data socket is opened by the id of a connection alone.
+        // A data socket needs only the id of a connection.
         const code = path === '/ws/data' ? 'connection-not-found' : 'tunnel-not-found';
         await assert.rejects(opened, new RegExp(`answered with 404: .*"${code}"`), `${path} of ${id}`);
       }
   });
 
-  it('gets on its own trunk no visitor of another tunnel, and takes none that is announced', async () => {
+  it('gets no visitor of another tunnel on its own trunk, and cannot accept announced ones', async () => {
     const own = await thief.api.create({ local_port: 9, name: 'only' });
     const held = await ManualClient.adopt(scope, relay, thief, own);
     const trunk = await TrunkClient.open(scope, relay, thief.key, own.id);
@@ -120,7 +120,7 @@ describe('a hostile holder of a key for one tunnel', () => {
     assert.deepEqual(held.control.messages, []);
   });
 
-  /** The cookie that opening a signed link gives. */
+  /** The cookie that is set by opening a signed link. */
   async function visitPass(url: string): Promise<string> {
     const { pathname, search, host } = new URL(url);
     const visitor = await RawConnection.open(scope, relay.port);

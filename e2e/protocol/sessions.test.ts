@@ -16,7 +16,7 @@ import { suiteScope } from '../support/scope.ts';
 const HOUR = 3600;
 
 for (const version of ['tls1_2', 'tls1_3'] satisfies TlsVersion[]) {
-  describe(`visitors who come back with a session of ${version}`, () => {
+  describe(`visitors who resume a session of ${version}`, () => {
     const scope = suiteScope();
     let authority: Authority;
     let files: CertificateFiles;
@@ -31,26 +31,26 @@ for (const version of ['tls1_2', 'tls1_3'] satisfies TlsVersion[]) {
       handshake = { port: relay.port, authority: authority.path, version, session };
     });
 
-    it('need no full handshake, and are told to come back within 12 h', () => {
+    it('need no full handshake, and are told to return within 12 h', () => {
       assert.deepEqual(begin(handshake), { reused: false, lifetime: 12 * HOUR });
       assert.equal(resume(handshake).reused, true);
     });
 
-    it('nor after a restart', async () => {
+    it('need none after a restart', async () => {
       begin(handshake);
       await relay.stop();
       await relay.restart();
       assert.equal(resume(handshake).reused, true);
     });
 
-    it('nor after a certificate was renewed', async () => {
+    it('need none after a certificate was renewed', async () => {
       begin(handshake);
       replaceFiles(files, authority.issue());
       await eventually(20_000, () => assert.match(relay.child.stderr, /certificate loaded/));
       assert.equal(resume(handshake).reused, true);
     });
 
-    it('nor where the relay was started with other arguments', async () => {
+    it('need none if the relay was started with other arguments', async () => {
       begin(handshake);
       await relay.stop();
       const settings = { ...relay.databaseSettings, CULVERT_PORT: '0' };

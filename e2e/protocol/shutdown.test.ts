@@ -10,8 +10,8 @@ import { suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone';
 
-/** What is in flight at SIGTERM: every request on a connection that was open when the signal came. */
-describe('SIGTERM and what is in flight', () => {
+/** In flight at SIGTERM is every request on a connection that was open when the signal arrived. */
+describe('SIGTERM and requests in flight', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 
@@ -24,7 +24,7 @@ describe('SIGTERM and what is in flight', () => {
     return await RawConnection.open(scope, relay.port);
   }
 
-  together('a visitor that was announced gets its data socket and its response', async () => {
+  together('give an announced visitor its data socket and its response', async () => {
     const { relay, client } = await start();
     const waiting = await visitor(relay);
     await waiting.write(formatRequest({ host: client.host }));
@@ -41,7 +41,7 @@ describe('SIGTERM and what is in flight', () => {
     assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 
-  together('a connection that has not sent a request yet may send one', async () => {
+  together('let a connection that has not sent a request yet send one', async () => {
     const { relay, client } = await start();
     const quiet = await visitor(relay);
     relay.child.kill('SIGTERM');
@@ -54,38 +54,35 @@ describe('SIGTERM and what is in flight', () => {
     assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 
-  together(
-    'a connection that was not told that its response is the last may send one more request',
-    async () => {
-      const { relay, client } = await start();
-      const kept = await visitor(relay);
-      await kept.write(formatRequest({ host: client.host }));
-      const data = await client.accept();
-      data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
-      const head = await kept.finalHead();
-      assert.equal(head.field('connection'), undefined);
-      relay.child.kill('SIGTERM');
-      await draining(() => readiness(relay));
-      // There before the response ends: a request after it has a second to come.
-      await kept.write(formatRequest({ host: client.host, target: '/again' }));
-      data.send('done');
-      assert.equal((await kept.rest(head)).text, 'halfdone');
-      await data.receivedUpTo('GET /again');
-      data.send(ANSWER);
-      const answer = await kept.response();
-      assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
-      assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
-    },
-  );
+  together('let a connection send one more request if its response was not marked as the last', async () => {
+    const { relay, client } = await start();
+    const kept = await visitor(relay);
+    await kept.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
+    const head = await kept.finalHead();
+    assert.equal(head.field('connection'), undefined);
+    relay.child.kill('SIGTERM');
+    await draining(() => readiness(relay));
+    // It arrives before the response ends: a later request may take a second to arrive.
+    await kept.write(formatRequest({ host: client.host, target: '/again' }));
+    data.send('done');
+    assert.equal((await kept.rest(head)).text, 'halfdone');
+    await data.receivedUpTo('GET /again');
+    data.send(ANSWER);
+    const answer = await kept.response();
+    assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
+    assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
+  });
 
-  together('new visitors and clients are turned away', async () => {
+  together('turn away new visitors and clients', async () => {
     const { relay, client } = await start();
     const waiting = await visitor(relay);
     await waiting.write(formatRequest({ host: client.host }));
     const id = await client.announced();
     relay.child.kill('SIGTERM');
     await draining(() => readiness(relay));
-    // The listener stays open for the data socket that is still to come.
+    // The listener stays open for the data socket that is still missing.
     const late = await visit(relay.port, { host: client.host });
     assert.equal(late.status, 503);
     assert.equal(late.head.field('culvert-error'), 'relay-busy');

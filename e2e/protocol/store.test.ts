@@ -25,7 +25,7 @@ describe('a store that cannot be written', () => {
     await database.holdWrites();
   });
 
-  it('503 for a create, with the time to come back', async () => {
+  it('answers 503 to a create, with Retry-After', async () => {
     const answer = await account.api.send('POST', '/v1/tunnels', {
       json: { local_port: 1, name: 'half-done' },
     });
@@ -33,24 +33,24 @@ describe('a store that cannot be written', () => {
     assert.match(answer.head.field('retry-after') ?? '', /^\d+$/);
   });
 
-  it('503 for a close and an extend, from SQLite at once because the lock is known to last', async () => {
+  it('answers 503 to a close and an extend, immediately with SQLite because the lock is known to last', async () => {
     const path = `/v1/tunnels/${client.tunnel.id}`;
     const { ms } = await timed(async () => {
       assertError(await account.api.send('DELETE', path), 503, 'service unavailable');
       assertError(await account.api.send('PUT', `${path}/extend`), 503, 'service unavailable');
       assert.equal((await account.api.get(client.tunnel.id)).expires_at, client.tunnel.expires_at);
     });
-    // One that waits for the lock waits for 2 s; PostgreSQL knows only how long each has waited.
+    // A statement that waits for the lock waits 2 s. PostgreSQL only knows how long each one has waited.
     if (POSTGRES_URL === undefined) assert.ok(ms < 2000, `${ms} ms`);
     else assertWithin(ms, 6000);
   });
 
-  it('live tunnels keep serving', async () => {
+  it('keeps live tunnels serving', async () => {
     const answer = await visit(relay.port, { host: hostOf(client.tunnel, relay), target: '/still' });
     assert.equal(readEcho(answer).url, '/still');
   });
 
-  it('nothing half-done is left, and the relay recovers by itself', async () => {
+  it('leaves nothing half-done, and the relay recovers by itself', async () => {
     await database.release();
     assert.deepEqual(
       (await account.api.list()).map(({ id }) => id),
@@ -63,7 +63,7 @@ describe('a store that cannot be written', () => {
 describe('a database that another relay uses', () => {
   const scope = suiteScope();
 
-  it('is refused with a line that says so, while commands that administer accounts and keys work', async () => {
+  it('is refused with a message that names the cause, while commands for accounts and keys work', async () => {
     const relay = await Relay.start(scope);
     const second = spawnRelay(scope, ['serve'], {
       ...relay.databaseSettings,
@@ -86,7 +86,7 @@ describe('a database that another relay uses', () => {
 describe('a database of a newer version', () => {
   const scope = suiteScope();
 
-  it('is refused with a line that says what to do, and left as it is', async () => {
+  it('is refused with a line that explains what to do, and not changed', async () => {
     const relay = await Relay.start(scope);
     await relay.stop();
     const database = await openRelayDatabase(scope, relay);

@@ -8,7 +8,7 @@ import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { type HttpService, startRawService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-/** Requests that are refused before a tunnel sees one byte; `HOST` is replaced by the tunnel's. */
+/** Requests that are refused before a tunnel sees one byte. `HOST` is replaced by the tunnel's. */
 const REFUSED: [what: string, request: string, status: number][] = [
   [
     'Content-Length and Transfer-Encoding',
@@ -107,7 +107,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     it(`${status} for ${what}, and nothing is forwarded`, async () => {
       const before = service.accepted;
       const connection = await RawConnection.open(scope, relay.port);
-      // A second request right after it must be neither read nor executed.
+      // A second request right after it must neither be read nor executed.
       const next = `GET /behind HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
       await connection.write(request.replaceAll('|', '\r\n').replaceAll('HOST', host) + next);
       const answer = await connection.response();
@@ -119,7 +119,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
   }
 
   for (const [what, body] of BROKEN_CHUNKS) {
-    it(`a chunked body with ${what} never ends in order`, async () => {
+    it(`never end a chunked body with ${what} in order`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
       await connection.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
       const status = await connection.response().then(
@@ -148,7 +148,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     });
   }
 
-  it('an absolute target that agrees with Host is passed on in origin form', async () => {
+  it('pass on an absolute target that agrees with Host, in origin form', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     for (const authority of [host, host.toUpperCase()]) {
       await connection.write(`GET http://${authority}/x?y HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

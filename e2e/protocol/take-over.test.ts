@@ -10,7 +10,7 @@ import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
-describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
+describe('resuming a tunnel (docs/protocol.md section 3.2)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
 
@@ -21,7 +21,7 @@ describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
   const together = concurrentTests();
 
   together(
-    'a create with take_over is the tunnel that the account has, under the terms it now asks for',
+    "a create with take_over returns the account's existing tunnel, with the requested terms",
     async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 3000, name: 'taken', ttl: '4h' });
@@ -37,7 +37,7 @@ describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
   );
 
   together(
-    'says whether the client is there, and keeps its control socket until a newer one comes',
+    'reports whether the client is connected, and keeps its control socket until a newer one connects',
     async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 3000, name: 'kept-open' });
@@ -60,21 +60,18 @@ describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
     assert.equal((await api.send('POST', '/v1/tunnels', { json })).status, 409);
   });
 
-  together(
-    'a culvert that was killed comes back to the address it had, and the address serves again',
-    async () => {
-      const { key, api } = await createAccount(relay);
-      const first = await Culvert.start(scope, relay, key, service.port, ['--name', 'killed']);
-      await first.child.stop('SIGKILL');
-      await eventually(10_000, async () => assert.equal((await api.get(first.tunnel.id)).online, false));
-      const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'killed']);
-      assert.deepEqual([tunnel.id, tunnel.public_url], [first.tunnel.id, first.tunnel.public_url]);
-      const answer = await visit(relay.port, { host: hostOf(tunnel, relay), target: '/again' });
-      assert.equal(readEcho(answer).url, '/again');
-    },
-  );
+  together('a culvert that was killed gets its previous address again, and serves it', async () => {
+    const { key, api } = await createAccount(relay);
+    const first = await Culvert.start(scope, relay, key, service.port, ['--name', 'killed']);
+    await first.child.stop('SIGKILL');
+    await eventually(10_000, async () => assert.equal((await api.get(first.tunnel.id)).online, false));
+    const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'killed']);
+    assert.deepEqual([tunnel.id, tunnel.public_url], [first.tunnel.id, first.tunnel.public_url]);
+    const answer = await visit(relay.port, { host: hostOf(tunnel, relay), target: '/again' });
+    assert.equal(readEcho(answer).url, '/again');
+  });
 
-  together('a culvert does not drive another one away where nobody can be asked', async () => {
+  together('a culvert does not evict another one if it cannot ask for confirmation', async () => {
     const { key } = await createAccount(relay);
     await Culvert.start(scope, relay, key, service.port, ['--name', 'driven']);
     const env = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };

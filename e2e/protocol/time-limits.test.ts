@@ -29,8 +29,8 @@ async function statusOf(client: ManualClient, id: string): Promise<number> {
 }
 
 /**
- * What the protocol measures in seconds and minutes, with a real clock: about 95 s in which next to nothing happens, because
- * all tests wait at the same time.
+ * The limits that the protocol gives in seconds and minutes, with a real clock: about 95 s in which almost nothing
+ * happens, because all tests wait at the same time.
  */
 describe('time limits', function () {
   const { scope, relay, pool } = relaySuite();
@@ -41,14 +41,14 @@ describe('time limits', function () {
     return await ManualClient.start(scope, relay, pool);
   }
 
-  /** A visitor who has sent a request, and the id with which it was announced. */
+  /** A visitor who has sent a request, and the id of its announcement. */
   async function announce(client: ManualClient): Promise<{ visitor: RawConnection; id: string }> {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
     return { visitor, id: await client.announced() };
   }
 
-  /** Opens a WebSocket as bare bytes, on which nothing is answered. */
+  /** Opens a WebSocket as a raw connection on which nothing is answered. */
   async function upgrade(target: string, key?: string): Promise<RawConnection> {
     const connection = await RawConnection.open(scope, relay.port, 80_000);
     const headers: [string, string][] = [
@@ -63,7 +63,7 @@ describe('time limits', function () {
     return connection;
   }
 
-  // Keepalive and the limits of a minute.
+  // Keep-alive and the limits of a minute.
 
   together('pings come every 30 s, and a client that answers them stays connected', async () => {
     const { control } = await connect();
@@ -80,15 +80,18 @@ describe('time limits', function () {
     assert.equal(isOpen, true);
   });
 
-  together('a client that does not answer is dead 60 s after the first ping, to within 5 s', async () => {
-    const { control } = await connect();
-    control.socket.answersPings = false;
-    await within(110_000, 'end of the control socket', control.closed);
-    const ms = performance.now() - (control.pings[0] ?? 0);
-    assert.ok(Math.abs(ms - DEAD_AFTER_MS) < TOLERANCE_MS, `after ${ms} ms`);
-  });
+  together(
+    'a client that does not answer is disconnected 60 s after the first ping, to within 5 s',
+    async () => {
+      const { control } = await connect();
+      control.socket.answersPings = false;
+      await within(110_000, 'end of the control socket', control.closed);
+      const ms = performance.now() - (control.pings[0] ?? 0);
+      assert.ok(Math.abs(ms - DEAD_AFTER_MS) < TOLERANCE_MS, `after ${ms} ms`);
+    },
+  );
 
-  together('408 for a request body that is silent for 60 s, and the client hears of it', async () => {
+  together('408 for a request body that is silent for 60 s, and the client is informed', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port, 80_000);
     const { value: data, ms } = await timed(async () => {
@@ -115,7 +118,7 @@ describe('time limits', function () {
     assert.equal((await visitor.response()).status, 204);
   });
 
-  together('a visitor that takes no byte for 60 s while some wait is cut', async () => {
+  together('a visitor that reads no byte for 60 s while data waits is cut', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -123,12 +126,12 @@ describe('time limits', function () {
     visitor.socket.pause();
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n');
     data.send(Buffer.alloc(100_000_000));
-    // The visitor's last byte may be long in coming, because there is much to send.
+    // The visitor's last byte may be late, because there is much to send.
     const { ms } = await timed(() => within(90_000, 'end of the data socket', data.socket.closed));
     assert.ok(ms > 57_000, `after ${ms} ms`);
   });
 
-  together('a service may be silent for more than a minute, before its response and within it', async () => {
+  together('a service may be silent for more than a minute, before and during its response', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port, 80_000);
     await visitor.write(formatRequest({ host: client.host }));
@@ -141,7 +144,7 @@ describe('time limits', function () {
     assert.equal((await visitor.rest(head)).text, 'thenlast');
   });
 
-  // Clients that do not close what they are told to.
+  // Clients that do not close when they are told to.
 
   together('a control socket that does not answer its Close frame is cut after 5 s', async () => {
     const { tunnel, account } = await pool.tunnel();
@@ -163,7 +166,7 @@ describe('time limits', function () {
     assertAtLimit(ms, 1000);
   });
 
-  together('a relay that is told to stop cuts after 30 s what is still open, and ends with 0', async () => {
+  together('a relay that is told to stop cuts open connections after 30 s, and exits with 0', async () => {
     const own = await Relay.start(scope);
     const client = await ManualClient.start(scope, own, new AccountPool(own));
     const visitor = await RawConnection.open(scope, own.port, 40_000);
@@ -188,7 +191,7 @@ describe('time limits', function () {
     assertAtLimit(ms, 5000);
   });
 
-  // The rendezvous of an inbound connection with its client: 10 s.
+  // The 10 s that an inbound connection waits for its client.
 
   together('503 tunnel-offline for a tunnel whose client never connected', async () => {
     const { tunnel } = await pool.tunnel();
@@ -197,7 +200,7 @@ describe('time limits', function () {
     assertWithin(ms, 10_000);
   });
 
-  together('504 client-timeout when no data socket comes within 10 s', async () => {
+  together('504 client-timeout when no data socket opens within 10 s', async () => {
     const client = await connect();
     const { value, ms } = await timed(() => visit(relay.port, { host: client.host }));
     assertOwnAnswer(value, 504, 'client-timeout');
@@ -219,7 +222,7 @@ describe('time limits', function () {
         await delay(8000);
         return { visitor, data: await client.open(id).catch((error: unknown) => error) };
       });
-      // A machine that was late itself has shown nothing.
+      // A machine that was late itself proves nothing.
       if (ms >= 10_000) continue;
       assert.ok(value.data instanceof DataConnection, String(value.data));
       value.data.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
@@ -228,7 +231,7 @@ describe('time limits', function () {
     }
   });
 
-  together('a client that drops and comes back within 10 s loses nothing', async () => {
+  together('a client that reconnects within 10 s loses nothing', async () => {
     const client = await connect();
     client.control.socket.drop();
     await client.control.closed;
@@ -253,7 +256,7 @@ describe('time limits', function () {
     assertAtLimit(ms, 10_000);
   });
 
-  together('503 at once when it has been away for longer', async () => {
+  together('503 immediately when it has been away for longer', async () => {
     const client = await connect();
     client.control.socket.drop();
     await client.control.closed;
@@ -270,7 +273,7 @@ describe('time limits', function () {
     assertOwnAnswer(await visitor.response(), 502, 'client-closed');
   });
 
-  together('502 client-closed when the client closes within a response head', async () => {
+  together('502 client-closed when the client closes in the middle of a response head', async () => {
     const client = await connect();
     const { visitor, id } = await announce(client);
     const data = await client.open(id);

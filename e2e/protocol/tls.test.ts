@@ -30,7 +30,7 @@ describe('TLS by the relay itself', () => {
     return { relay: await Relay.start(scope, settings(files)), files };
   }
 
-  /** A client that knows the authority only from its environment. */
+  /** Starts a client that knows the authority only from its environment. */
   async function serve(relay: Relay, port: number): Promise<Culvert> {
     const environment = { NODE_EXTRA_CA_CERTS: authority.path };
     return await Culvert.start(scope, relay, relay.bootstrapKey, port, [], environment);
@@ -144,7 +144,7 @@ describe('TLS by the relay itself', () => {
     await assert.rejects(shakeHands(relay, { ALPNProtocols: ['h2'] }));
   });
 
-  together('plain HTTP on its port is closed at once, and nobody else notices', async () => {
+  together('plain HTTP on its port is closed immediately, without affecting others', async () => {
     const { relay } = await start();
     const plain = await RawConnection.open(scope, relay.port);
     await plain.write(formatRequest({ host: 'localhost', target: '/healthz' }));
@@ -152,7 +152,7 @@ describe('TLS by the relay itself', () => {
     assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
   });
 
-  together('a handshake that has not come within 10 s is cut', async () => {
+  together('a handshake that does not complete within 10 s is cut', async () => {
     const { relay } = await start();
     const silent = await tcp(relay);
     const { ms } = await timed(() => within(25_000, 'end', once(silent, 'close')));
@@ -169,7 +169,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together(
-    'a connection that ends before its handshake is closed at once, and does not delay the end of the relay',
+    'a connection that ends before its handshake is closed immediately, and does not delay the end of the relay',
     async () => {
       const { relay } = await start();
       const probe = await tcp(relay);
@@ -180,7 +180,7 @@ describe('TLS by the relay itself', () => {
     },
   );
 
-  together('a handshake under way at SIGTERM is finished, and its request gets a response', async () => {
+  together('a handshake in progress at SIGTERM is finished, and its request gets a response', async () => {
     const { relay } = await start();
     const socket = await tcp(relay);
     assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
@@ -203,24 +203,27 @@ describe('TLS by the relay itself', () => {
     assert.match(relay.child.stderr, /certificate loaded/);
   });
 
-  together('SIGHUP looks at once; a broken or half-renewed pair leaves the previous one in use', async () => {
-    const { relay, files } = await start();
-    const before = await nameOf(relay);
-    const next = authority.issue();
-    writeFileSync(files.cert, 'not a certificate');
-    await refused(/CULVERT_TLS_CERT takes the path of a certificate/);
-    copyFileSync(next.cert, files.cert);
-    await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
-    copyFileSync(next.key, files.key);
-    relay.child.kill('SIGHUP');
-    await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
-
-    async function refused(why: RegExp): Promise<void> {
+  together(
+    'SIGHUP reloads immediately; a broken or half-renewed pair leaves the previous one in use',
+    async () => {
+      const { relay, files } = await start();
+      const before = await nameOf(relay);
+      const next = authority.issue();
+      writeFileSync(files.cert, 'not a certificate');
+      await refused(/CULVERT_TLS_CERT takes the path of a certificate/);
+      copyFileSync(next.cert, files.cert);
+      await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
+      copyFileSync(next.key, files.key);
       relay.child.kill('SIGHUP');
-      await eventually(20_000, () => assert.match(relay.child.stderr, why));
-      assert.equal(await nameOf(relay), before);
-    }
-  });
+      await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
+
+      async function refused(why: RegExp): Promise<void> {
+        relay.child.kill('SIGHUP');
+        await eventually(20_000, () => assert.match(relay.child.stderr, why));
+        assert.equal(await nameOf(relay), before);
+      }
+    },
+  );
 
   async function tcp(relay: Relay): Promise<Socket> {
     const socket = connectTcp(relay.port, '127.0.0.1');
@@ -230,7 +233,7 @@ describe('TLS by the relay itself', () => {
     return socket;
   }
 
-  describe('files that cannot be used end the start with code 2 and one line', () => {
+  describe('certificate files that cannot be used end the start with code 2 and one line:', () => {
     it('one without the other', async () => {
       const { cert, key } = authority.issue();
       assert.match(
@@ -270,7 +273,7 @@ function settings({ cert, key }: CertificateFiles): Record<string, string> {
   return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
 }
 
-/** Starts a relay that must not start, and returns what it says. */
+/** Starts a relay with invalid settings, and returns its error message. */
 async function problem(scope: Scope, given: Record<string, string>): Promise<string> {
   const child = spawnRelay(scope, ['serve'], {
     CULVERT_DATA_DIR: temporaryDirectory(scope),

@@ -32,7 +32,7 @@ import {
 } from '../support/trunk-world.ts';
 
 const WINDOW = 65_536;
-/** that Node reads at a time */
+/** bytes that Node reads in one call */
 const READ_BYTES = 65_536;
 /** of a message of 126 to 65,535 bytes from a client (RFC 6455 section 5.2) */
 const DATA_HEADER_BYTES = 8;
@@ -48,7 +48,7 @@ const HALVES: readonly Moved[] = ['the relay alone', 'the client alone', 'both']
 interface Midway {
   readonly visitor: RawConnection;
   readonly stream: TrunkClientStream;
-  /** what was sent of the body */
+  /** the part of the body that was sent */
   readonly first: Buffer;
   /** checksum of the whole body, or what went wrong */
   readonly rest: Promise<string>;
@@ -58,11 +58,11 @@ interface Midway {
 interface Uploading {
   readonly visitor: RawConnection;
   readonly stream: TrunkClientStream;
-  /** Settles when nearly all has left. */
+  /** Settles when nearly all of it has been sent. */
   readonly writing: Promise<void>;
 }
 
-/** One whose stream has a data socket. */
+/** A visitor whose stream has a data socket. */
 interface Moving extends Midway {
   readonly client: ManualClient;
   readonly trunk: TrunkClient;
@@ -95,7 +95,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
-  /** @param key sent along, if any */
+  /** @param key API key to send, if any */
   async function open(id: string, key?: string): Promise<WebSocketClient> {
     return await WebSocketClient.open(scope, {
       port: relay.port,
@@ -105,7 +105,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     });
   }
 
-  /** A visitor whose download has become large; the rest of it is the test's to send. */
+  /** A visitor whose download has become large. The test sends the rest of it. */
   async function downloading(
     client: ManualClient,
     trunk: TrunkClient,
@@ -121,12 +121,12 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     return { visitor, stream, first: await sendUntilMove(stream), rest };
   }
 
-  /** A visitor whose upload has become large; the client lets the relay go on no further. */
+  /** A visitor whose upload has become large. The client grants the relay no more bytes. */
   async function uploading(client: ManualClient, trunk: TrunkClient, body: Buffer): Promise<Uploading> {
     trunk.grants = false;
     const visitor = await RawConnection.open(scope, relay.port, 60_000);
     const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
-    // Who leaves, or is cut off, writes no more.
+    // A visitor who leaves or is cut off stops writing.
     writing.catch(() => undefined);
     const stream = await trunk.accept();
     trunk.grants = true;
@@ -138,7 +138,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     return { visitor, stream, writing };
   }
 
-  /** One who is in the middle of a response as well. */
+  /** A visitor who is also in the middle of a response. */
   async function uploadingMidway(client: ManualClient, trunk: TrunkClient): Promise<Midway> {
     const { visitor, stream } = await uploading(client, trunk, randomBytes(8 * LARGE));
     const first = randomBytes(1000);
@@ -151,7 +151,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     return { visitor, stream, first, rest };
   }
 
-  /** A visitor whose stream has moved so far. */
+  /** A visitor whose stream has moved this far. */
   async function moved(half: Moved, owner: Pick<AccountPool, 'tunnel'> = pool): Promise<Moving> {
     const client = await ManualClient.start(scope, relay, owner);
     const trunk = await client.trunk({ isFar: true });
@@ -184,7 +184,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await stream.mayMove();
     });
 
-    it('not with more in all, where there are bytes the other way between', async () => {
+    it('not with more in total, if bytes flow the other way in between', async () => {
       const { client, trunk } = await world.farClient();
       const [visitor, stream] = await world.connect(client, trunk, { headers: UPGRADE });
       stream.send('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
@@ -200,7 +200,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await sendUntilMove(stream);
     });
 
-    it('and stay where they are, at 64 KiB a window, where the client does not move', async () => {
+    it('but stay where they are, at 64 KiB a window, if the client does not move', async () => {
       const { client, trunk } = await world.farClient();
       const download = await downloading(client, trunk);
       const last = randomBytes(5_000_000);
@@ -220,7 +220,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.equal(movesOf(trunk), 2);
     });
 
-    it('late, too', async () => {
+    it('also late in the transfer', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       const [more, last] = [randomBytes(1_000_000), randomBytes(1_000_000)];
@@ -270,7 +270,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await assertCounted(client, { bytes_in: received.length, bytes_out, requests: 1 });
     });
 
-    it('what comes through the data socket first, which is passed on behind what comes on the trunk', async () => {
+    it('data that arrives on the data socket first, which is forwarded after the data on the trunk', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       const data = await open(await stream.mayMove());
@@ -286,7 +286,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.equal(await rest, checksum(Buffer.concat([first, late, early])));
     });
 
-    it('the next requests of the visitor’s connection, which come through the data socket', async () => {
+    it('the next requests of the visitor’s connection, which use the data socket', async () => {
       const { client, trunk } = await world.farClient();
       const size = 4_000_000;
       const head = `HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`;
@@ -328,10 +328,10 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.equal(await endOf(stream), 1000);
     });
 
-    it('several at once', async () => {
+    it('several in parallel', async () => {
       const { client, trunk } = await world.farClient();
       const begun: Midway[] = [];
-      // One by one: which stream is whose is told by their order.
+      // One by one: their order determines which stream belongs to whom.
       while (begun.length < 8) begun.push(await downloading(client, trunk));
       const move = async ({ stream, first, rest }: Midway): Promise<void> => {
         const last = randomBytes(500_000);
@@ -345,7 +345,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     });
   });
 
-  it('that a visitor does not take hold nobody up, and are in the relay with no more than two reads', async () => {
+  it('data that a visitor does not read, without holding up others and with at most two reads in the relay', async () => {
     const { client, trunk } = await world.farClient();
     const [visitor, stream] = await world.connect(client, trunk);
     stream.send(UNTIL_END);
@@ -355,7 +355,8 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     stream.move();
     await eventually(20_000, () => assert.equal(stream.sent, UNTIL_END.length + first.length));
     visitor.socket.pause();
-    // Far more than the systems between take, in messages that leave when the one before has: it is known how many have.
+    // Far more than the system buffers hold, in messages that are sent one after the other, so that the number sent is
+    // known.
     const body = randomBytes(32 * 1024 * 1024);
     const PIECE = 4096;
     let at = 0;
@@ -365,22 +366,22 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     await eventually(60_000, async () => {
       feed();
       const before = at;
-      // More than one visitor needs, so that the relay has had its turns.
+      // More than one visitor needs, so that the relay gets time to read.
       for (let count = 0; count < 5; count += 1) await world.assertServes(client, trunk);
       feed();
       assert.equal(at, before);
     });
     assert.ok(at < body.length, 'all of it has left');
     const waiting = ((data.unsent + onTheWay(data).fromHere) * PIECE) / (PIECE + DATA_HEADER_BYTES);
-    // One that is being written, with the message that the read before it ended in, and one that Node had begun when it was
-    // told to stop.
+    // One read that is being written, with the message in which the previous read ended, and one that Node had started
+    // when it was told to stop.
     assertHeldAtMost(2 * READ_BYTES + PIECE, stream.sent + at - waiting, visitor);
     stream.send(body.subarray(at));
     stream.end();
     assert.equal(checksum((await visitor.response()).body), checksum(Buffer.concat([first, body])));
   });
 
-  it('count once for a plan', async () => {
+  it('and count once for a plan', async () => {
     const owner = await createAccount(relay, { plan: 'free' });
     const { client, trunk } = await moved('both', onlyAccount(owner));
     const ask = (): Promise<RawConnection> => world.visitor(client);
@@ -420,7 +421,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.deepEqual(await refusalOf(open(await stream.mayMove())), NOT_FOUND);
     });
 
-    it('needs no key, and no other’s; who is refused does not use it up', async () => {
+    it("needs no key and accepts no other account's; a refusal does not use it up", async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       const id = await stream.mayMove();
@@ -434,7 +435,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.equal(await rest, checksum(first));
     });
 
-    it('leaves the stream where it is when no data socket comes of it', async () => {
+    it('leaves the stream where it is if no data socket is opened', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       await refusalOf(open(await stream.mayMove(), newApiKey()));
@@ -447,7 +448,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
   });
 
   describe('end', () => {
-    it('in order, with bytes of theirs still on the trunk', async () => {
+    it('in order, with some of their bytes still on the trunk', async () => {
       const { trunk, client, stream, data, first, rest } = await moved('the relay alone');
       const last = randomBytes(1_000_000);
       data.close(1000);
@@ -457,7 +458,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('in order on the trunk, though there is a data socket', async () => {
+    it('in order on the trunk, despite a data socket', async () => {
       const { trunk, client, stream, first, rest } = await moved('the relay alone');
       stream.end();
       assert.equal(await rest, checksum(first));
@@ -465,7 +466,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('in order, though the data socket is closed in order before', async () => {
+    it('in order, even if the data socket was closed in order first', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       const last = randomBytes(500_000);
@@ -496,7 +497,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
         it(`broken by ${what}, with ${half} moved`, async () => {
           const { trunk, client, stream, data, rest } = await moved(half);
           end(data);
-          // Before that, the relay may wait for more on the trunk.
+          // Before that, the relay may wait for more data on the trunk.
           if (half === 'the relay alone') stream.move();
           await assertBroken(rest);
           await world.assertServes(client, trunk);
@@ -506,7 +507,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       it(`within a second of the visitor’s leaving, with ${half} moved`, async () => {
         const { trunk, client, visitor, stream } = await moved(half);
         visitor.reset();
-        // Behind what the visitor has sent before.
+        // After what the visitor sent before.
         if (half === 'the client alone') stream.grant(WINDOW);
         const { value, ms } = await timed(() => endOf(stream));
         assertWithin(ms, 1000);
@@ -516,7 +517,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       });
     }
 
-    it('broken by ABORT, though there is a data socket', async () => {
+    it('broken by ABORT, despite a data socket', async () => {
       const { trunk, client, stream, rest } = await moved('the relay alone');
       stream.abort(1011);
       await assertBroken(rest);
@@ -537,7 +538,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       }
     }
 
-    it('as they would, though the trunk breaks, with both moved', async () => {
+    it('in order, even if the trunk breaks, with both moved', async () => {
       const { client, trunk, visitor, stream, data, first, rest } = await moved('both');
       trunk.socket.drop();
       // By now the relay has seen it.
@@ -598,14 +599,14 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       ABORT: (id) => trunkFrame(Kind.abort, id, 1011),
     };
     for (const [what, frame] of Object.entries(BEHIND)) {
-      it(`${what} behind MOVED, and break`, async () => {
+      it(`${what} after MOVED, and break`, async () => {
         const { trunk, stream, rest } = await moved('the client alone');
         trunk.socket.send(frame(stream.id));
         assert.equal(await closeCode(trunk), 1002);
         await assertBroken(rest);
       });
 
-      it(`${what} when both have moved, and go on`, async () => {
+      it(`${what} when both have moved, and continue`, async () => {
         const { client, trunk, stream, first, rest } = await moved('both');
         const other = await downloading(client, trunk);
         trunk.socket.send(frame(stream.id));
@@ -620,7 +621,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
   });
 });
 
-/** Those that wait, all at once. */
+/** These tests wait, all of them at the same time. */
 describe('large streams, in time (docs/protocol.md section 10.3)', () => {
   const scope = suiteScope();
   const together = concurrentTests();
@@ -656,13 +657,13 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
     return { visitor, stream, first, rest, data };
   }
 
-  together('have an id that opens nothing after 10 s, and go on where they are', async () => {
+  together('have an id that opens nothing after 10 s, and continue where they are', async () => {
     const { relay, world, client, trunk } = await start();
     const [visitor, stream] = await world.connect(client, trunk);
     stream.send(UNTIL_END);
     const [first, last] = [await sendUntilMove(stream), randomBytes(500_000)];
     const id = await stream.mayMove();
-    // An announcement is good for as long, and this one comes later.
+    // An announcement is valid for the same time, and this one arrives later.
     const other = await ManualClient.start(scope, relay, new AccountPool(relay));
     const late = await world.visitor(other);
     assert.equal((await late.response()).status, 504);
@@ -672,7 +673,7 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
     assert.equal(checksum((await visitor.response()).body), checksum(Buffer.concat([first, last])));
   });
 
-  together('break when their client goes on over a data socket that does not come for 10 s', async () => {
+  together('break when their client moves to a data socket that does not open for 10 s', async () => {
     const { world, client, trunk } = await start();
     const [visitor, stream] = await world.connect(client, trunk);
     stream.send(UNTIL_END);
@@ -698,7 +699,7 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
     assert.deepEqual(await own.relay.child.exit(20_000), { code: 0, signal: null });
   });
 
-  together('go on when the control socket is replaced, which closes the trunk', async () => {
+  together('continue when the control socket is replaced, which closes the trunk', async () => {
     const own = await start();
     const { stream, first, rest } = await downloading(own);
     await own.client.reconnect();
@@ -709,7 +710,7 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
     assert.equal(await rest, checksum(Buffer.concat([first, last])));
   });
 
-  together('are asked for a sign of life when the control socket is lost, and cut without one', async () => {
+  together('are probed when the control socket is lost, and cut without an answer', async () => {
     const own = await start();
     const [mute, alive] = [await downloading(own), await downloading(own)];
     mute.data.answersPings = false;
@@ -725,8 +726,8 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
 });
 
 /**
- * Answers `/N` with N bytes and their length, `/end/N` with N bytes and the end of the connection, `/part/N` with N bytes of
- * twice as many; uploads with their checksum.
+ * Answers `/N` with N bytes and their length, `/end/N` with N bytes and the end of the connection, `/part/N` with N of
+ * twice as many announced bytes, and uploads with their checksum.
  */
 async function serve(socket: Socket): Promise<void> {
   const reader = new SocketReader(socket);
@@ -743,7 +744,7 @@ async function serve(socket: Socket): Promise<void> {
   }
 }
 
-/** `culvert`, whose connections to the relay are counted on their way. */
+/** Uses `culvert`, and counts the bytes of its connections to the relay on the way. */
 describe('large streams of culvert', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   /** a control socket and two trunks */
@@ -755,7 +756,7 @@ describe('large streams of culvert', () => {
   before(async () => {
     const service = await startRawService(scope, (socket) => void serve(socket));
     proxy = await FaultProxy.start(scope, relay.port);
-    // Far enough for streams to move.
+    // A distant client, so that streams move.
     proxy.shape.latencyMs = 5;
     const { key } = await pool.take();
     const { tunnel } = await Culvert.start(scope, proxy, key, service.port);
@@ -816,14 +817,14 @@ describe('large streams of culvert', () => {
     for (const visitor of visitors) visitor.reset();
   });
 
-  it('are whole, whatever their size is when the local service ends the connection', async () => {
-    // Around what has been carried when a stream moves.
+  it('are whole at any size when the local service ends the connection', async () => {
+    // Sizes around the threshold for moving a stream.
     proxy.shape.bytesPerSecond = 2_000_000;
     for (let size = LARGE; size < 5 * LARGE; size += 15_000) await assertDownload(`/end/${size}`, size);
     proxy.shape.bytesPerSecond = 0;
   });
 
-  it('stay on their trunk where nothing else gets through', async () => {
+  it('stay on their trunk if no data socket gets through', async () => {
     proxy.close();
     const visitor = await assertDownload(`/${SIZE}`, SIZE);
     assert.equal(proxy.connections, SHARED);

@@ -47,12 +47,12 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(await refusalOf(open(undefined, '')), [400, 'tunnel_id is required']);
     });
 
-    it('without an upgrade, before all else', async () => {
+    it('without an upgrade, before any other check', async () => {
       const answer = await visit(relay.port, { host: `localhost:${relay.port}`, target: '/ws/trunk' });
       assert.equal(answer.status, 426);
     });
 
-    it('for a tunnel that is unknown or somebody else’s', async () => {
+    it('for a tunnel that is unknown or belongs to another account', async () => {
       const { client } = await world.client();
       const stranger = await createAccount(relay);
       for (const id of [client.tunnel.id, '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47', 'nonsense'])
@@ -92,7 +92,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('many at once, each in a stream of its own, whose bytes mix nowhere', async () => {
+    it('in large numbers, each in a separate stream, whose bytes never mix', async () => {
       const { client, trunk } = await world.client();
       const COUNT = 8;
       const SIZE = 200_000;
@@ -131,7 +131,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       }
     });
 
-    it('whose bytes are counted, and no others', async () => {
+    it("and count exactly that visitor's bytes", async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk, { method: 'POST', body: 'counted' });
       const request = await stream.receivedUpTo('\r\n\r\ncounted');
@@ -144,7 +144,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       });
     });
 
-    it('who asks several times on one connection, in one stream', async () => {
+    it('who sends several requests on one connection, in one stream', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       for (const target of ['/first', '/second', '/third']) {
@@ -174,7 +174,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await endOf(stream), 1000);
     });
 
-    it('who gets each event of a stream as it comes', async () => {
+    it('who gets each event of a stream as it arrives', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       stream.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
@@ -194,7 +194,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await endOf(stream), 1000);
     });
 
-    it('who asks for a head only, and then for more', async () => {
+    it('who sends HEAD, and then further requests', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk, { method: 'HEAD' });
       stream.send('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
@@ -235,7 +235,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await endOf(stream), 1000);
     });
 
-    it('in order breaks a response of which bytes are missing', async () => {
+    it('in order breaks a response with missing bytes', async () => {
       const { client, trunk } = await world.client();
       const { stream, rest } = await world.halfway(client, trunk);
       stream.end();
@@ -243,7 +243,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
     });
 
     for (const code of [1001, 1011, 4999]) {
-      it(`with ${code} breaks a response, one that ends with its connection, too`, async () => {
+      it(`with ${code} breaks a response, even one that ends with its connection`, async () => {
         const { client, trunk } = await world.client();
         const { stream, rest } = await world.halfway(client, trunk);
         stream.abort(code);
@@ -269,7 +269,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(client.control.messages, []);
     });
 
-    it('between two requests makes for a new stream', async () => {
+    it('between two requests leads to a new stream', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       stream.send(ok('one'));
@@ -283,7 +283,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal((await visitor.response()).text, 'two');
     });
 
-    it('comes within a second of the visitor’s leaving, before a response and within one', async () => {
+    it('follows within a second of the visitor’s leaving, before and during a response', async () => {
       const { client, trunk } = await world.client();
       for (const sent of ['', HALF]) {
         const [visitor, stream] = await world.connect(client, trunk);
@@ -296,7 +296,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('may cross with the other side’s, and with bytes that mean nothing any more', async () => {
+    it('may cross with the other side’s, and with bytes that no longer matter', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       visitor.reset();
@@ -308,7 +308,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
   });
 
   describe('windows', () => {
-    it('of a stream that is gone mean nothing', async () => {
+    it('are ignored for a stream that is gone', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       stream.send(ok('done'));
@@ -319,18 +319,18 @@ describe('trunks (docs/protocol.md section 10)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('hold up nobody but a visitor who takes nothing, of whose no more than 64 KiB are in the relay', async () => {
+    it('hold up only a visitor who reads nothing, with at most 64 KiB of its data in the relay', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       visitor.socket.pause();
-      // Far more than the systems between take.
+      // Far more than the system buffers hold.
       const size = 32 * 1024 * 1024;
       const head = `HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`;
       const body = randomBytes(size);
       stream.send(Buffer.concat([Buffer.from(head), body]));
       await eventually(60_000, async () => {
         const before = stream.sent;
-        // More than one visitor needs, so that the relay has had its turns.
+        // More than one visitor needs, so that the relay gets time to read.
         for (let count = 0; count < 5; count += 1) await world.assertServes(client, trunk);
         assert.equal(stream.sent, before);
       });
@@ -340,7 +340,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(checksum((await visitor.response()).body), checksum(body));
     });
 
-    it('hold back an upload that the client lets go on no further, and nobody else', async () => {
+    it('hold back only an upload that the client grants no more bytes', async () => {
       const { client, trunk } = await world.client();
       trunk.grants = false;
       const body = randomBytes(4 * WINDOW);
@@ -365,7 +365,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal((await visitor.response()).text, 'taken');
     });
 
-    it('that are opened again let it be seen that the visitor has left', async () => {
+    it('reveal, when they are opened again, that the visitor has left', async () => {
       const { client, trunk } = await world.client();
       trunk.grants = false;
       const body = randomBytes(4 * WINDOW);
@@ -380,7 +380,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       await world.assertServes(client, trunk);
     });
 
-    it('that are empty keep no stream from ending', async () => {
+    it('do not keep a stream from ending when they are empty', async () => {
       const { client, trunk } = await world.client();
       trunk.grants = false;
       const body = randomBytes(4 * WINDOW);
@@ -395,7 +395,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
     });
   });
 
-  describe('are ended with 1002, and the others go on, for', () => {
+  describe('end with 1002, while the others continue, after', () => {
     let client: ManualClient;
     let steady: TrunkClient;
     let lasting: Halfway;
@@ -411,7 +411,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       await world.assertServes(client, steady);
     });
 
-    /** What is sent with a visitor's stream in the middle of a response. */
+    /** Sent while a visitor's stream is in the middle of a response. */
     const VIOLATIONS: Record<string, (trunk: TrunkClient, id: number) => void> = {
       'a frame of kind 7': (trunk, id) => trunk.send(7, id, 0),
       'a frame of kind 255': (trunk, id) => trunk.send(255, id, 0),
@@ -447,7 +447,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       'WINDOW of no bytes': (trunk, id) => trunk.send(Kind.window, id, 0),
       'WINDOW of 64 KiB and a byte': (trunk, id) => trunk.send(Kind.window, id, WINDOW + 1),
       'WINDOW of 2^32 - 1 bytes': (trunk, id) => trunk.send(Kind.window, id, 0xffff_ffff),
-      // What came was let go before.
+      // All received bytes were granted again before.
       'WINDOW of a byte that was not sent': (trunk, id) => trunk.send(Kind.window, id, 1),
     };
     for (const code of [0, 999, 1000, 1004, 1005, 1006, 1015, 2999, 5000, 65_536 + 1001])
@@ -481,7 +481,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       visitor.socket.pause();
       const piece = Buffer.alloc(WINDOW);
       bad.send(Kind.data, stream.id, 19, Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
-      // The relay and the system take some of it.
+      // The relay and the system buffer some of it.
       const state = { isOpen: true };
       void bad.closed.then(() => (state.isOpen = false));
       for (let count = 0; count < 64 && state.isOpen; count += 1) {
@@ -495,7 +495,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
   });
 
   describe('whose connection is lost', () => {
-    it('leave a request that can be repeated to an announcement', async () => {
+    it('leave a repeatable request to an announcement', async () => {
       const { client, trunk } = await world.client();
       const [visitor] = await world.connect(client, trunk, { target: '/again' });
       trunk.socket.drop();
@@ -519,7 +519,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(client.control.messages, []);
     });
 
-    it('have no request repeated that has a body and was handed over', async () => {
+    it('do not repeat a request with a body that was sent', async () => {
       const { client, trunk } = await world.client();
       const [visitor] = await world.connect(client, trunk, { method: 'POST', body: 'once' });
       trunk.socket.drop();
@@ -528,7 +528,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(client.control.messages, []);
     });
 
-    it('have none repeated for ever', async () => {
+    it('do not repeat a request indefinitely', async () => {
       const { client, trunk } = await world.client();
       const other = await client.trunk();
       const [visitor] = await world.connect(client, trunk);
@@ -539,7 +539,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(client.control.messages, []);
     });
 
-    it('leave the next request of a connection that rests to an announcement, whatever it is', async () => {
+    it('leave the next request of an idle connection to an announcement, whatever it is', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       stream.send(ok('first'));
@@ -560,7 +560,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.match(await rest, BROKEN);
     });
 
-    it('break them with a Close frame of the client, too', async () => {
+    it('also break one with a Close frame of the client', async () => {
       const { client, trunk } = await world.client();
       const { rest } = await world.halfway(client, trunk);
       trunk.socket.close(1000);
@@ -571,7 +571,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
   });
 
   describe('end with what they belong to:', () => {
-    it('the control socket, behind their last visitor, with 1000', async () => {
+    it('the control socket, after their last visitor, with 1000', async () => {
       const { client, trunk } = await world.client();
       const { visitor: early, stream, rest } = await world.halfway(client, trunk);
       const unused = await client.trunk();
@@ -588,7 +588,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await closeCode(trunk), 1000);
     });
 
-    it('the control socket, though a connection rests on them, whose next request is announced', async () => {
+    it('the control socket, despite an idle connection on them, whose next request is announced', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       stream.send(ok('first'));
@@ -602,7 +602,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal((await visitor.response()).text, 'announced');
     });
 
-    it('a control socket that its client closes, too', async () => {
+    it('a control socket that its client closes', async () => {
       const { client, trunk } = await world.client();
       const { stream, rest } = await world.halfway(client, trunk);
       client.control.socket.close(1000);
@@ -612,7 +612,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await closeCode(trunk), 1000);
     });
 
-    it('the tunnel, with 4001, and its visitors are cut', async () => {
+    it('the tunnel, with 4001, and its visitors are cut off', async () => {
       const { client, trunk } = await world.client();
       const { rest } = await world.halfway(client, trunk);
       await client.account.api.close(client.tunnel.id);
@@ -620,14 +620,14 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.match(await rest, BROKEN);
     });
 
-    it('the life of the tunnel, with 4002, and its visitors are cut', async () => {
+    it('the lifetime of the tunnel, with 4002, and its visitors are cut off', async () => {
       const { client, trunk } = await world.client({ ttl: '15s' });
       const { rest } = await world.halfway(client, trunk);
       assert.equal(await closeCode(trunk, 60_000), 4002);
       assert.match(await rest, BROKEN);
     });
 
-    it('the key, with 4003, and its visitors are cut; what was opened with another one stays', async () => {
+    it('the key, with 4003, and its visitors are cut off; connections opened with another key stay', async () => {
       const owner = await createAccount(relay);
       const other = await withNewKey(relay, owner);
       const tunnel = await owner.api.create({ local_port: 9 });
@@ -643,7 +643,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
   });
 });
 
-/** Those that wait, all at once. */
+/** These tests wait, all of them at the same time. */
 describe('trunks of a client or a relay that goes away (docs/protocol.md section 10)', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
@@ -661,7 +661,7 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
         visitors.push(await world.visitor(client, { target: `/${visitors.length}` }));
         assert.notDeepEqual(client.control.messages, []);
       });
-      // Those that went into the trunk are announced when it has ended.
+      // The requests that were sent on the trunk are announced when it has ended.
       for (const _ of visitors) {
         const data = await client.accept();
         const [, target = ''] = /^GET (\S+) /.exec(await data.receivedUpTo('\r\n\r\n')) ?? [];
@@ -676,13 +676,13 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
   );
 
   together(
-    'a client that answers pings keeps its visitors, and gets new ones, however long a response takes',
+    'a client that answers pings keeps its visitors, and gets new ones, no matter how long a response takes',
     async () => {
       const { client, trunk } = await world.client();
-      // A window would be a word, too.
+      // A window would also count as a sign of life.
       trunk.grants = false;
       const [visitor, stream] = await world.connect(client, trunk);
-      // The first came when the trunk was opened.
+      // The first one arrived when the trunk was opened.
       await eventually(60_000, () => assert.ok(trunk.pings > 1));
       await world.assertServes(client, trunk);
       stream.send(ok('late'));
@@ -709,21 +709,24 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
     },
   );
 
-  together('a connection that was there when the relay was told to stop may ask once', async () => {
-    const own = await Relay.start(scope, WITH_TRUNKS);
-    const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
-    const { client, trunk } = await itsWorld.client();
-    const quiet = await RawConnection.open(scope, own.port);
-    own.child.kill('SIGTERM');
-    await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
-    await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
-    const stream = await trunk.accept();
-    stream.send(ok('done'));
-    const { text, head } = await quiet.response();
-    assert.deepEqual([text, head.field('connection')], ['done', 'close']);
-    assert.equal(await closeCode(trunk), 1000);
-    assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
-  });
+  together(
+    'a connection that was open when the relay was told to stop may send one more request',
+    async () => {
+      const own = await Relay.start(scope, WITH_TRUNKS);
+      const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
+      const { client, trunk } = await itsWorld.client();
+      const quiet = await RawConnection.open(scope, own.port);
+      own.child.kill('SIGTERM');
+      await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
+      await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
+      const stream = await trunk.accept();
+      stream.send(ok('done'));
+      const { text, head } = await quiet.response();
+      assert.deepEqual([text, head.field('connection')], ['done', 'close']);
+      assert.equal(await closeCode(trunk), 1000);
+      assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
+    },
+  );
 
   for (const [setting, allowed, refusal] of [
     ['0', 0, [404, 'not found']],
@@ -738,15 +741,15 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
   }
 });
 
-/** `culvert`, which serves a tunnel of a relay that shows how many trunks there are. */
+/** `culvert`, serving a tunnel of a relay whose number of trunks is known. */
 describe('trunks of culvert', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 
   interface Served {
-    /** A visitor's upload arrives whole. */
+    /** Asserts that a visitor's upload arrives whole. */
     readonly visitOnce: () => Promise<void>;
-    /** Waits until the relay has so many. */
+    /** Waits until the relay has this many trunks. */
     readonly trunks: (count: number) => Promise<void>;
   }
 
@@ -765,7 +768,7 @@ describe('trunks of culvert', () => {
     };
   }
 
-  together('are one at first, and two when visitors come', async () => {
+  together('are one at first, and two when visitors arrive', async () => {
     const { visitOnce, trunks } = await start();
     await trunks(1);
     await visitOnce();
@@ -775,7 +778,7 @@ describe('trunks of culvert', () => {
   });
 
   for (const count of [0, 1]) {
-    together(`are ${count} where the relay takes no more, and visitors are served`, async () => {
+    together(`are ${count} if the relay accepts no more, and visitors are served`, async () => {
       const { visitOnce, trunks } = await start({ CULVERT_TRUNKS: String(count) });
       await trunks(count);
       for (let visitor = 0; visitor < 4; visitor += 1) await visitOnce();

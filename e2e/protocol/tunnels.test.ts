@@ -31,7 +31,7 @@ describe('tunnels through the REST interface', () => {
       assert.deepEqual(await account.api.list(), [second, first]);
     });
 
-    it("shows nobody else's", async () => {
+    it('does not show those of other accounts', async () => {
       await pool.tunnel();
       const stranger = await createAccount(relay);
       assert.deepEqual(await stranger.api.list(), []);
@@ -44,7 +44,7 @@ describe('tunnels through the REST interface', () => {
       assert.deepEqual(await account.api.get(tunnel.id), tunnel);
     });
 
-    it('responds to any key of the account', async () => {
+    it('accepts any key of the account', async () => {
       const { tunnel, account } = await pool.tunnel();
       const { key } = await administer(relay, 'key', 'create', '--account', account.name);
       assert.deepEqual(await new Api(relay, String(key)).get(tunnel.id), tunnel);
@@ -52,7 +52,7 @@ describe('tunnels through the REST interface', () => {
   });
 
   describe('DELETE /v1/tunnels/{id}', () => {
-    it('confirms that it is closed, and it is gone at once', async () => {
+    it('closes it immediately', async () => {
       const { tunnel, account } = await pool.tunnel({ name: 'short-lived' });
       const answer = await account.api.send('DELETE', `/v1/tunnels/${tunnel.id}`);
       assert.deepEqual([answer.status, answer.json], [200, { status: 'closed' }]);
@@ -63,14 +63,14 @@ describe('tunnels through the REST interface', () => {
       );
     });
 
-    it('frees the name at once', async () => {
+    it('frees the name immediately', async () => {
       const { tunnel, account } = await pool.tunnel({ name: 'used-again' });
       await account.api.close(tunnel.id);
       const { tunnel: next } = await pool.tunnel({ name: 'used-again' });
       assert.notEqual(next.id, tunnel.id);
     });
 
-    it('is not found a second time', async () => {
+    it('returns 404 the second time', async () => {
       const { tunnel, account } = await pool.tunnel();
       await account.api.close(tunnel.id);
       assertError(await account.api.send('DELETE', `/v1/tunnels/${tunnel.id}`), 404, 'tunnel not found');
@@ -87,7 +87,7 @@ describe('tunnels through the REST interface', () => {
     });
 
     for (const body of ['', '{}', '{"ttl":null}', '{"colour":"red"}']) {
-      it(`takes the tunnel's own ttl for ${JSON.stringify(body)}`, async () => {
+      it(`uses the tunnel's own ttl for ${JSON.stringify(body)}`, async () => {
         const { tunnel, account } = await pool.tunnel({ ttl: '2h' });
         const answer = await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/extend`, { body });
         assert.equal(answer.status, 200);
@@ -95,13 +95,13 @@ describe('tunnels through the REST interface', () => {
       });
     }
 
-    it('works without any body', async () => {
+    it('works without a body', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '2h' });
       const answer = await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/extend`);
       assert.equal(msLater(answer.json as Tunnel, tunnel), 2 * HOUR_MS);
     });
 
-    it('loses none of several at once', async () => {
+    it('applies all of several simultaneous requests', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '1h' });
       await Promise.all([1, 2, 3, 4].map(() => account.api.extend(tunnel.id, { ttl: '1m' })));
       assert.equal(msLater(await account.api.get(tunnel.id), tunnel), 240_000);
@@ -113,7 +113,7 @@ describe('tunnels through the REST interface', () => {
       ['{"ttl":5}', 'invalid ttl format'],
       ['{"ttl":"0s"}', 'invalid ttl format'],
       ['{"ttl":"169h"}', 'ttl must be at most 168h0m0s'],
-      // Alone it would fit, but not on top of the hour that is left.
+      // It would fit on its own, but not on top of the hour that is left.
       ['{"ttl":"168h"}', 'ttl must be at most 168h0m0s'],
       ['{', 'invalid request body'],
       ['[]', 'invalid request body'],
@@ -127,7 +127,7 @@ describe('tunnels through the REST interface', () => {
       });
     }
 
-    it('goes as far as now plus the maximum', async () => {
+    it('extends at most to now plus the maximum', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '1h' });
       assert.equal(msLater(await account.api.extend(tunnel.id, { ttl: '167h' }), tunnel), 167 * HOUR_MS);
     });
@@ -155,7 +155,7 @@ describe('tunnels through the REST interface', () => {
     });
 
     for (const which of ['unknown', 'closed', 'expired', "another account's", 'no UUID']) {
-      it(`is not found, indistinguishably: ${which}`, async () => {
+      it(`gets the same 404 in every case: ${which}`, async () => {
         const path = `/v1/tunnels/${paths.get(which) ?? ''}`;
         const answers = await Promise.all([
           owner.api.send('GET', path),

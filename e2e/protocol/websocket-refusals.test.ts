@@ -45,12 +45,12 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
     `/ws/control?tunnel_id=${UNKNOWN}`,
     `/ws/data?id=${UNKNOWN}`,
   ]) {
-    it(`426 before anything else: ${path} without an upgrade`, async () => {
+    it(`426 before any other check: ${path} without an upgrade`, async () => {
       assertRefused(await ask(path, []), 426);
     });
   }
 
-  it('426 leaves the connection to the requests after it', async () => {
+  it('426 keeps the connection open for further requests', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const host = `localhost:${relay.port}`;
     for (const [target, status] of [
@@ -76,7 +76,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       assertRefused(await ask(target, [...UPGRADE, bearer(newApiKey())]), 401, 'invalid api key');
     });
 
-    it('404 for a tunnel that is unknown, closed, expired, not a UUID or somebody else’s', async () => {
+    it('404 for a tunnel that is unknown, closed, expired, not a UUID or owned by another account', async () => {
       const account = await createAccount(relay);
       const closed = await account.api.create({ local_port: 1 });
       await account.api.close(closed.id);
@@ -110,7 +110,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       }
     });
 
-    it('404 for a tunnel_id, even of a tunnel whose client is there: data sockets can no longer be offered', async () => {
+    it('404 for a tunnel_id, even if its client is connected: data sockets can no longer be offered', async () => {
       const { tunnel, account } = await ManualClient.start(scope, relay, pool);
       const target = `/ws/data?tunnel_id=${tunnel.id}`;
       assertRefused(await ask(target, [...UPGRADE, bearer(account.key)]), 404, 'connection not found');
@@ -130,7 +130,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       assertRefused(await ask(`/ws/data?id=${data.id}`, UPGRADE), 404, 'connection not found');
     });
 
-    it('404 for somebody else’s id, and no refused attempt uses it up', async () => {
+    it('404 for another account’s id, and no refused attempt uses it up', async () => {
       const client = await ManualClient.start(scope, relay, pool);
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: client.host }));
