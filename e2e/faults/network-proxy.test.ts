@@ -52,7 +52,7 @@ describe('a client behind a proxy', function () {
     assert.deepEqual([...new Set(proxy.asked)], [`${NAME}:${relay.port}`]);
   });
 
-  together('speaks TLS to its relay through it, with an authority of CULVERT_CA', async () => {
+  together('uses TLS to its relay through it, with an authority of CULVERT_CA', async () => {
     const authority = new Authority(scope);
     const { cert, key: certKey } = authority.issue(NAME);
     const secure = await Relay.start(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: certKey });
@@ -82,7 +82,7 @@ describe('a client behind a proxy', function () {
     assert.match(untrusting.stderr, /not signed by a trusted authority/);
   });
 
-  together('says what is wrong with it', async () => {
+  together('reports what is wrong with the proxy', async () => {
     const { key } = await pool.take();
     const proxy = await ConnectProxy.start(scope, { credentials: 'user:pass' });
     const run = async (httpProxy: string): Promise<string> => {
@@ -97,7 +97,7 @@ describe('a client behind a proxy', function () {
     assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);
   });
 
-  together('gives up on one that does not answer after 10 s', async () => {
+  together('gives up after 10 s on a proxy that does not answer', async () => {
     const { key } = await pool.take();
     const proxy = await ConnectProxy.start(scope, { isHanging: true });
     const environment = { CULVERT_RELAY: address(), CULVERT_API_KEY: key, HTTP_PROXY: proxy.url() };

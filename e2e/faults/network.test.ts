@@ -121,7 +121,7 @@ describe('a client on a bad network', function () {
     assert.ok(ms > SILENCE_MS - 35_000 && ms < SILENCE_MS + 15_000, `after ${ms} ms`);
   });
 
-  together('leaves the tunnel to another client for good', async () => {
+  together('leaves the tunnel to another client permanently', async () => {
     const { key, culvert, network } = await start();
     const other = await ControlSocket.open(scope, relay, key, culvert.tunnel.id);
     assert.equal((await culvert.child.exit(20_000)).code, 5);

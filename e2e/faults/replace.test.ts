@@ -135,7 +135,7 @@ describe('serve --replace when something goes wrong', () => {
     await assertGoesOn(relay);
   });
 
-  concurrently('ends with code 1 when the other does not answer, which goes on when it can', async () => {
+  concurrently('ends with code 1 when the other does not answer, which continues when it can', async () => {
     const relay = await RelayProgram.start(scope);
     relay.child.kill('SIGSTOP');
     const begin = performance.now();
@@ -173,7 +173,7 @@ describe('serve --replace when something goes wrong', () => {
   }
 
   concurrently(
-    'lets visitors wait while the other is silent, and serves them when it has waited long enough',
+    'lets visitors wait while the other is silent, and serves them after the time limit',
     async () => {
       const relay = await RelayProgram.start(scope);
       const service = await startHttpService(scope, (_request, response) => response.end('served'));

@@ -267,7 +267,7 @@ describe('trunks on a bad network', function () {
   }
 
   together(
-    'one that goes silent is given up: all who come are served, and who was on it and can be sent again',
+    'that go silent are abandoned: new visitors are served, and repeatable requests on them are repeated',
     async () => {
       const world = await start();
       const [[silent, lost], [, kept]] = twoOf([...(await world.placeAll())]);
@@ -281,7 +281,7 @@ describe('trunks on a bad network', function () {
     },
   );
 
-  together('two that go silent are given up, and who comes is announced', async () => {
+  together('are both abandoned when they go silent, and new visitors are announced', async () => {
     const world = await start();
     const trios = await world.placeAll();
     for (const trunk of trios.keys()) trunk.swallow();
@@ -295,7 +295,7 @@ describe('trunks on a bad network', function () {
     await world.twoTrunks();
   });
 
-  together('one that is cut, or two, leave the others to each other, and come again', async () => {
+  together('are replaced when one or both are cut, and the other one serves in between', async () => {
     const world = await start();
     const [[cut, lost], [last, kept]] = twoOf([...(await world.placeAll())]);
     cut.reset();
@@ -307,7 +307,7 @@ describe('trunks on a bad network', function () {
     await world.twoTrunks();
   });
 
-  together('one that is held up for 2 s holds up nobody on the other, and loses nothing', async () => {
+  together('that are held up for 2 s do not delay the other one, and lose nothing', async () => {
     const world = await start();
     const [[held, late], [, free]] = twoOf([...(await world.placeAll())]);
     held.stall();
@@ -325,26 +325,23 @@ describe('trunks on a bad network', function () {
     await assertFinish(late);
   });
 
-  together(
-    'their control connection, when it is cut, leaves them to their visitors; then they close',
-    async () => {
-      const world = await start();
-      const trios = await world.placeAll();
-      const online = world.culvert.nextEvent('online', 60_000);
-      for (const control of world.network.connectionsTo('/ws/control')) control.reset();
-      await online;
-      await world.served();
-      for (const trio of trios.values()) {
-        await assertFinish(trio);
-        for (const { visitor } of Object.values(trio) as Placed[]) visitor.socket.destroy();
-      }
-      await eventually(60_000, () => {
-        const old = world.trunks.filter((trunk) => trios.has(trunk));
-        assert.deepEqual(old, [], 'a trunk of the control connection before');
-      });
-      await world.twoTrunks();
-    },
-  );
+  together('keep their visitors when the control connection is cut, and close afterwards', async () => {
+    const world = await start();
+    const trios = await world.placeAll();
+    const online = world.culvert.nextEvent('online', 60_000);
+    for (const control of world.network.connectionsTo('/ws/control')) control.reset();
+    await online;
+    await world.served();
+    for (const trio of trios.values()) {
+      await assertFinish(trio);
+      for (const { visitor } of Object.values(trio) as Placed[]) visitor.socket.destroy();
+    }
+    await eventually(60_000, () => {
+      const old = world.trunks.filter((trunk) => trios.has(trunk));
+      assert.deepEqual(old, [], 'a trunk of the control connection before');
+    });
+    await world.twoTrunks();
+  });
 
   for (const [what, hold] of [
     ['suspended for a moment, keeps its visitors', async () => await delay(1000)],
@@ -372,7 +369,7 @@ describe('trunks on a bad network', function () {
     });
   }
 
-  together('a client that is killed leaves no response that seems to be whole', async () => {
+  together('leave no response that looks complete when the client is killed', async () => {
     const world = await start();
     const trios = await world.placeAll();
     world.culvert.child.kill('SIGKILL');

@@ -121,7 +121,8 @@ export class Fuzzer {
       while (next < first + size) {
         const number = next;
         next += 1;
-        // Repeated batches must aim at the same server, so that depends on the number, and so does how the bytes are cut.
+        // Repeated batches must aim at the same server, so the target depends on the number, and so do the cuts of the
+        // bytes.
         const random = new Random(seed, number);
         const bytes = Buffer.from(mutatedRequest(random, target.address), 'latin1');
         const cut = random.below(4) === 0 ? random.below(bytes.length) : bytes.length;
@@ -131,7 +132,7 @@ export class Fuzzer {
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
   }
 
-  /** The counts once they no longer change: servers log when a request has ended. */
+  /** The counts once they are stable: servers log when a request has ended. */
   async #settledCounts(): Promise<Record<string, Counts>> {
     for (let last = '', since = performance.now(); ; await delay(10)) {
       const counts: Record<string, Counts> = {};
@@ -194,7 +195,7 @@ export interface Address {
 type Texts = readonly [string, ...string[]];
 type Mutation = (text: string, random: Random, address: Address) => string;
 
-/** What a mutation may put anywhere: characters whose meaning differs among parsers. */
+/** Characters that a mutation may insert anywhere, because parsers disagree about their meaning. */
 const CHARACTERS: Texts = [
   '\r',
   '\n',
@@ -386,7 +387,7 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   },
 ];
 
-/** The bytes of one mutated request, perhaps followed by others. */
+/** The bytes of one mutated request, possibly followed by others. */
 export function mutatedRequest(random: Random, address: Address): string {
   let text = random.pick(mutationsRequests(address));
   for (let left = 1 + random.below(3); left > 0; left -= 1) {
