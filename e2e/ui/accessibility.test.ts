@@ -12,7 +12,7 @@ const VIEWS = {
   dark: { colorScheme: 'dark', forcedColors: 'none' },
   'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
 } as const satisfies Record<string, Parameters<Page['emulateMedia']>[0]>;
-/** The narrowest window; the usual one at a zoom of 200 %, which leaves half of each side; a wide one. */
+/** The narrowest window, the usual one at a zoom of 200 % (half the width and height), and a wide one. */
 const SIZES = [
   { width: 360, height: 640 },
   { width: 360, height: 320 },
@@ -30,7 +30,7 @@ describe('accessibility of every screen', function () {
   });
 
   for (const scene of SCENES) {
-    it(`${scene.name}: no violation, nothing cut off, in light, dark and high contrast`, async () => {
+    it(`${scene.name}: no violation and nothing cut off in light, dark and high contrast`, async () => {
       const page = await openWindow(scope, browser, built, scene.main(), {
         reducedMotion: 'reduce',
         now: NOW,

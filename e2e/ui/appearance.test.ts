@@ -14,7 +14,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   '200 % zoom': ({ zoom }) => zoom(2),
 };
 
-scenarios('the main job, as people see it who need it', (fixture) => {
+scenarios('the main job with accessibility settings', (fixture) => {
   for (const [name, look] of Object.entries(LOOKS)) {
     it(`in ${name}`, async () => {
       const opened = await fixture.openSignedIn();
@@ -53,7 +53,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
     });
   }
 
-  it('in the theme of the system, or in the one that was chosen', async () => {
+  it('in the theme of the system, or in the chosen one', async () => {
     const { page } = await fixture.openSignedIn();
     await page.emulateMedia({ colorScheme: 'dark' });
     await eventually(20_000, async () => assert.equal(await isDark(page), true));

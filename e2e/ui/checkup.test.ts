@@ -1,4 +1,4 @@
-/** "Find out why": the way to the relay and back, checked hop by hop in the window. */
+/** Diagnostics: the path to the relay and back, checked hop by hop in the window. */
 import assert from 'node:assert/strict';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
@@ -8,8 +8,8 @@ import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios, speakGerman } from './support/fixture.ts';
 import { reads, visit } from './support/visit.ts';
 
-scenarios('finding out why', (fixture) => {
-  it('goes as far as the server of the tunnel that fails, and leaves nothing at the relay', async () => {
+scenarios('diagnostics', (fixture) => {
+  it('check as far as the server of the failing tunnel, and leave nothing at the relay', async () => {
     const { app, page, account } = await fixture.openSignedIn();
     const running = new Scope();
     fixture.scope.defer(() => running.end());
@@ -41,7 +41,7 @@ scenarios('finding out why', (fixture) => {
     await page.getByRole('region', { name: 'Opened elsewhere' }).waitFor({ state: 'detached' });
   });
 
-  it('says at the banner of an outage where it stops, and what to do', async () => {
+  it('show where the connection stops and what to do at the banner of an outage', async () => {
     const relay = await Relay.start(fixture.scope);
     const { page } = await fixture.openSignedIn({ relay });
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
@@ -57,7 +57,7 @@ scenarios('finding out why', (fixture) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('says all of it in German, and why there is no connection', async () => {
+  it('are in German, including the reason why there is no connection', async () => {
     const relay = await Relay.start(fixture.scope);
     const { page } = await fixture.openSignedIn({ relay });
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));

@@ -19,7 +19,7 @@ scenarios('creating a tunnel', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await app.opened(), [address]));
   });
 
-  it('exposes a port under a name, and says at the field that it is taken', async () => {
+  it('exposes a port under a name, and reports a taken one at the field', async () => {
     const { page } = await fixture.openSignedIn();
     const other = await createAccount(fixture.relay);
     await other.api.create({ local_port: 9, name: 'taken-name' });
@@ -38,14 +38,14 @@ scenarios('creating a tunnel', (fixture) => {
     await page.locator('.card[data-slug="free-name"]').waitFor();
   });
 
-  it('says that the plan allows no names, instead of showing a field', async () => {
+  it('explains that the plan allows no names, instead of showing a field', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByText('choosing one needs the Dev plan or above').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).count(), 0);
   });
 
-  it('says at the name that the plan no longer allows it', async () => {
+  it('reports at the name that the plan no longer allows it', async () => {
     const { page, account } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     const name = page.getByLabel('Name', { exact: true });
@@ -62,7 +62,7 @@ scenarios('creating a tunnel', (fixture) => {
     await page.locator('.card').waitFor();
   });
 
-  it('says when the relay takes no more creates', async () => {
+  it('reports that the relay accepts no more creates', async () => {
     const { page, account } = await fixture.openSignedIn();
     for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
     // One more is allowed every 6 s, and a slow machine may take that long.
@@ -77,7 +77,7 @@ scenarios('creating a tunnel', (fixture) => {
     assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');
   });
 
-  it('gives the local server the host name that it expects', async () => {
+  it('sends the local server the host name that it expects', async () => {
     const { page, app } = await fixture.openSignedIn();
     const { port } = await startHttpService(fixture.scope, (request, response) =>
       response.end(request.headers.host),
@@ -99,7 +99,7 @@ scenarios('creating a tunnel', (fixture) => {
     assert.equal((await visit((await app.tunnel()).url)).body, 'shop.test');
   });
 
-  it('says what is wrong with a port', async () => {
+  it('reports an invalid port', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByLabel('Port', { exact: true }).fill('70000');
     await page.getByRole('button', { name: 'Expose' }).click();

@@ -1,4 +1,4 @@
-/** An address of the user's own: added, entered in the DNS, checked, and served. */
+/** A custom domain: added, configured in the DNS, verified, and served. */
 import assert from 'node:assert/strict';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import { eventually } from '../support/deadline.ts';
@@ -7,8 +7,8 @@ import { visit } from '../support/raw-http.ts';
 import { startSite } from '../support/services/echo.ts';
 import { scenarios } from './support/fixture.ts';
 
-scenarios('an own address', (fixture) => {
-  it('is added, says what is missing until it is there, and has the tunnel', async () => {
+scenarios('a custom domain', (fixture) => {
+  it('is added, shows the missing records until they exist, and gets the tunnel', async () => {
     const dns = await DnsServer.start();
     fixture.scope.defer(() => dns.stop());
     const relay = await Relay.start(fixture.scope, { CULVERT_RESOLVER: dns.address });
@@ -75,7 +75,7 @@ scenarios('an own address', (fixture) => {
     );
   });
 
-  it('needs a plan that has domains', async () => {
+  it('requires a plan with domains', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByText('An address of your own needs the Dev plan or above').waitFor();

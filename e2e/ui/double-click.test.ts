@@ -34,10 +34,10 @@ describe('a double click', () => {
     );
   });
 
-  it('on Expose publishes one port, even if it is so slow that it is two clicks', async () => {
+  it('on Expose publishes one port, even if it is slow enough to be two clicks', async () => {
     const main = twoPorts();
     const page = await open(main);
-    // The second click comes with the card: from outside the page, it would come when the machine has time for it.
+    // The second click happens in the page as soon as the card appears: from outside, a busy machine might delay it.
     await page.evaluate(`
       new MutationObserver((_changes, observer) => {
         if (document.querySelector('.card') === null) return;
@@ -50,14 +50,14 @@ describe('a double click', () => {
     await page.locator('body[data-again]').waitFor();
     await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
     assert.equal(asked(main, 'tunnel:create').length, 1);
-    // Whoever chooses a port means it.
+    // A port that is chosen explicitly is exposed.
     await page.getByLabel('Port', { exact: true }).fill('8080');
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
     assert.equal(asked(main, 'tunnel:create').length, 2);
   });
 
-  it('on Stop does not remove what it has stopped, and does not start it again', async () => {
+  it('on Stop neither removes the stopped tunnel nor starts it again', async () => {
     const tunnel = exampleTunnel({ expiresAt: NOW + 3_600_000 });
     const main: ScriptedMain = new ScriptedMain(exampleSnapshot({ tunnels: [tunnel] }), {
       'tunnel:stop': () => void main.show({ tunnels: [{ ...tunnel, status: STOPPED }] }),
@@ -72,7 +72,7 @@ describe('a double click', () => {
     );
   });
 
-  it('on Replay repeats a request once, and so does a key that is held down', async () => {
+  it('on Replay repeats a request once, and so does a held key', async () => {
     const main = SCENES.find(({ name }) => name === 'request')?.main();
     assert.ok(main);
     const page = await open(main);
@@ -88,7 +88,7 @@ describe('a double click', () => {
   });
 });
 
-/** Presses where a button is, a second time as soon as what the first one did shows. */
+/** Clicks on a button, and again at the same position as soon as the effect of the first click shows. */
 async function doubleClick(page: Page, button: Locator, done: () => Promise<void>): Promise<void> {
   const box = await button.boundingBox();
   assert.ok(box);
@@ -98,7 +98,7 @@ async function doubleClick(page: Page, button: Locator, done: () => Promise<void
     await page.mouse.up({ clickCount });
     if (clickCount === 1) await done();
   }
-  // What the page calls is on its way before this has its result.
+  // The page's calls have been sent before this returns.
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
 }
 
@@ -106,7 +106,7 @@ function asked(main: ScriptedMain, channel: string): readonly unknown[] {
   return main.calls.filter((call) => call.channel === channel).map(({ payload }) => payload);
 }
 
-/** Two ports are suggested; the second is one that nobody chose. */
+/** Two suggested ports, of which nobody chose the second. */
 function twoPorts(): ScriptedMain {
   const main: ScriptedMain = new ScriptedMain(
     exampleSnapshot({

@@ -1,4 +1,4 @@
-/** What the window says while something is dragged over it. */
+/** The hint in the window while something is dragged over it. */
 import type { Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
@@ -23,17 +23,17 @@ function tunnelsScene(): Scene {
   return scene;
 }
 
-describe('something that is dragged over the window', () => {
+describe('the hint while something is dragged over the window', () => {
   const scope = testScope();
 
-  it('is told what dropping it does, until it leaves the window or is dropped', async () => {
+  it('describes the effect of dropping, until the drag leaves the window or ends', async () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
     await page.locator('main').waitFor();
     const words = page.getByText('Drop a folder to share it, or to open the project in it');
     await drag(page, 'dragover', 'null');
     await words.waitFor();
-    // Onto another part of the window.
+    // To another part of the window.
     await drag(page, 'dragleave', 'document.body');
     await drag(page, 'dragleave', 'null');
     await words.waitFor({ state: 'detached' });
@@ -43,7 +43,7 @@ describe('something that is dragged over the window', () => {
     await words.waitFor({ state: 'detached' });
   });
 
-  it('is seen from the moment that the window shows anything', async () => {
+  it('works from the first moment at which the window shows anything', async () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
     await page.addInitScript(`new MutationObserver((_changes, observer) => {

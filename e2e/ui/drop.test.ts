@@ -16,7 +16,7 @@ scenarios('a folder that is dropped', (fixture) => {
     return site;
   }
 
-  it('is shared for an hour once that is pressed, stopped, and back when that is undone', async () => {
+  it('is shared for an hour once confirmed, stopped, and restored by undo', async () => {
     const { app, page, drop } = await fixture.openSignedIn();
     await drop([makeSite()]);
     const dialog = page.getByRole('dialog', { name: 'Share the folder holiday pictures?' });
@@ -37,7 +37,7 @@ scenarios('a folder that is dropped', (fixture) => {
     assert.equal(await get('/hello.txt'), 'hello from a folder');
   });
 
-  it('may be chosen by the keyboard, in the palette and beside the port', async () => {
+  it('can be chosen with the keyboard, in the palette and beside the port', async () => {
     const { app, page } = await fixture.openSignedIn();
     await app.chooseNext(makeSite());
     const dialog = page.getByRole('dialog', { name: 'Share the folder holiday pictures?' });
@@ -66,7 +66,7 @@ scenarios('a folder that is dropped', (fixture) => {
     assert.equal(await page.locator('.card').count(), 0);
   });
 
-  it('says what is taken when it is a file, or several things', async () => {
+  it('is the only thing accepted: a file or several items get an explanation', async () => {
     const { page, drop } = await fixture.openSignedIn();
     const site = makeSite();
     for (const [paths, words] of [

@@ -1,4 +1,4 @@
-/** Requests that are edited in the window and sent again, on a real relay and a real service. */
+/** Requests that are edited in the window and sent again, to a real relay and a real service. */
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
@@ -19,7 +19,7 @@ interface Seen {
 const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true }).click();
 const until = (page: Page) => page.getByRole('button', { name: 'Send until 2xx' }).click();
 const said = (page: Page, text: string | RegExp) => page.locator('.sender-words', { hasText: text });
-/** Once, or more often before a slow machine comes to look. */
+/** Sent once, or more often if a slow machine looks late. */
 const SENT_AGAIN = /^500\. Sent \d+ times?\.$/;
 scenarios('an edited request', (fixture) => {
   /** Opens the editor on a webhook that the service has refused with 500. */
@@ -44,7 +44,7 @@ scenarios('an edited request', (fixture) => {
         response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
       });
     };
-    // Nobody else gets its port while it is stopped.
+    // The port stays reserved while the service is stopped.
     const service = await startHttpService(fixture.scope, listener, await closedPort());
     const { page, app } = await fixture.openSignedIn();
     await expose(page, service.port);
@@ -60,7 +60,7 @@ scenarios('an edited request', (fixture) => {
     return { page, seen, service, succeed: () => (status = 200) };
   }
 
-  it('is sent with what was changed and the secrets that the page never had, and both answers are compared', async () => {
+  it('is sent with the changes and the secrets that the page never had, and both answers are compared', async () => {
     const { page, seen } = await openEdit();
     assert.doesNotMatch(await page.content(), /s3cret/);
     assert.equal(await page.getByLabel('Path').inputValue(), '/hook?token=[redacted]');
@@ -84,7 +84,7 @@ scenarios('an edited request', (fixture) => {
     await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
     await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
     const body = page.getByRole('region', { name: 'Body, before and now' });
-    // What a service sends is text, and cannot hide.
+    // What a service sends is shown as text, and cannot hide.
     await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
     assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
     await assertReadable(page, 'compared responses');
@@ -92,7 +92,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByText('Repeats request 1.').waitFor();
   });
 
-  it('is not sent while something is wrong with it, which is said at the field', async () => {
+  it('is not sent while a field is invalid, and the field shows why', async () => {
     const { page, seen } = await openEdit();
     await page.getByLabel('Path').fill('no path');
     await page.getByRole('button', { name: 'Add a header' }).click();
@@ -126,7 +126,7 @@ scenarios('an edited request', (fixture) => {
     await said(page, SENT_AGAIN).waitFor();
     succeed();
     await said(page, /^200 after \d+ tries\.$/).waitFor();
-    // All but the first, however many a slow machine had sent until one might succeed.
+    // All but the first, and however many a slow machine sent before one could succeed.
     await said(page, `200 after ${seen.length - 1} tries.`).waitFor();
     await page.locator('.response-status', { hasText: '200 OK' }).waitFor();
   });
@@ -161,11 +161,11 @@ scenarios('an edited request', (fixture) => {
   });
 });
 
-/** Asserts that nothing comes any more, once what was on its way has come. */
+/** Asserts that nothing more is sent, once requests in flight have arrived. */
 async function assertQuiet(seen: readonly Seen[]): Promise<void> {
   await delay(1000);
   const before = seen.length;
-  // Longer than until a second try.
+  // Longer than the wait before a second attempt.
   await delay(3000);
   assert.equal(seen.length, before);
 }

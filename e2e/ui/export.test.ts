@@ -25,7 +25,7 @@ scenarios('an export', (fixture) => {
     return { page, path, exported };
   }
 
-  it('is a HAR of what the log shows, without secrets, and says where', async () => {
+  it('is a HAR of the shown requests, without secrets, and its path is shown', async () => {
     const { page, path, exported } = await openLog();
     await page.getByRole('button', { name: 'Export', exact: true }).click();
     await page.locator('.file-words', { hasText: `2 requests are in ${path}, without secrets.` }).waitFor();
@@ -37,7 +37,7 @@ scenarios('an export', (fixture) => {
     assert.deepEqual(await exported(), ['/two']);
   });
 
-  it('that cannot be written says why', async () => {
+  it('shows why it cannot be written', async () => {
     const { page, path } = await openLog();
     await mkdir(path);
     await page.getByRole('button', { name: 'Export', exact: true }).click();
@@ -47,7 +47,7 @@ scenarios('an export', (fixture) => {
       .waitFor();
   });
 
-  it('of one request has its secrets once they are shown', async () => {
+  it('of one request contains its secrets once they are shown', async () => {
     const { page, exported } = await openLog();
     await page.getByRole('button', { name: /GET \/one/ }).click();
     await page.getByRole('button', { name: 'Export as HAR' }).click();

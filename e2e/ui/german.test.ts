@@ -1,4 +1,4 @@
-/** What is refused, in a window in German: by the window, by the relay, and by the engine. */
+/** Refusals in a German window, by the window itself, by the relay, and by the engine. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { expose, scenarios, speakGerman } from './support/fixture.ts';
 import { reads, visit } from './support/visit.ts';
 
 scenarios('in German', (fixture) => {
-  it('a tunnel that is refused says why, at the field', async () => {
+  it('a refused tunnel shows the reason at the field', async () => {
     const { page } = await fixture.openSignedIn();
     const other = await createAccount(fixture.relay);
     await other.api.create({ local_port: 9, name: 'taken-in-german' });
@@ -29,7 +29,7 @@ scenarios('in German', (fixture) => {
     await page.locator('#name:focus').waitFor();
   });
 
-  it('an edited request says what is wrong with it', async () => {
+  it('an invalid edited request shows its problems', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     await expose(page, site.port);
@@ -45,7 +45,7 @@ scenarios('in German', (fixture) => {
     await reads(form, /Im Pfad steht \[redacted\], und Anfrage \d+ hat dort kein Geheimnis/);
   });
 
-  it('an import says why it is refused', async () => {
+  it('a refused import shows the reason', async () => {
     const { page } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     const slug = await expose(page, site.port);
@@ -62,7 +62,7 @@ scenarios('in German', (fixture) => {
     );
   });
 
-  it('a project says what is wrong with its file, line by line', async () => {
+  it('a project shows the problems of its file, line by line', async () => {
     const { app, page } = await fixture.openSignedIn();
     const folder = temporaryDirectory(fixture.scope);
     const file = join(folder, 'culvert.yml');

@@ -29,7 +29,7 @@ scenarios('an import', (fixture) => {
     return { page, app, slug, seen, har: join(directory, 'import.har') };
   }
 
-  it('of a curl command is not sent before it is edited and sent, and is no visitor', async () => {
+  it('of a curl command is not sent before it is edited and sent, and does not count as a visitor', async () => {
     const { page, app, slug, seen } = await openLog();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(`import ${slug}`);
@@ -51,7 +51,7 @@ scenarios('an import', (fixture) => {
     assert.deepEqual(seen, ['POST /other']);
   });
 
-  it('of a HAR says what is left out, and leads to the log', async () => {
+  it('of a HAR reports what was left out, and opens the log', async () => {
     const { page, slug, har } = await openLog();
     await writeFile(
       har,

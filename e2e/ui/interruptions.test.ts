@@ -8,8 +8,8 @@ import { Scope } from '../support/scope.ts';
 import { card, expose, scenarios, signIn } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('what comes back by itself', (fixture) => {
-  /** A relay of the test's own, and a port that is exposed through it. */
+scenarios('recovery without intervention', (fixture) => {
+  /** A relay for this test, and a port that is exposed through it. */
   async function exposed() {
     const relay = await Relay.start(fixture.scope);
     const opened = await fixture.openSignedIn({ relay });
@@ -24,7 +24,7 @@ scenarios('what comes back by itself', (fixture) => {
     return { slug, url };
   }
 
-  it('a relay that was killed', async () => {
+  it('after a relay was killed', async () => {
     const { relay, page, url, slug } = await exposed();
     await relay.stop('SIGKILL');
     await card(page, slug).getByText('Reconnecting').waitFor();
@@ -34,7 +34,7 @@ scenarios('what comes back by itself', (fixture) => {
         /^The relay at .* cannot be reached: .* Culvert keeps trying\. Trying again (now|in \d+ s)\.$/,
       )
       .waitFor();
-    // It is said once, not on every card.
+    // It is shown once, not on every card.
     assert.equal(await card(page, slug).getByText('Trying again').count(), 0);
     await page.getByRole('button', { name: 'Try now' }).click();
     await relay.restart();
@@ -42,7 +42,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('a relay that was shut down in order', async () => {
+  it('after a relay was shut down in order', async () => {
     const { relay, page, app, url, slug } = await exposed();
     await relay.stop();
     await card(page, slug).getByText('Reconnecting').waitFor();
@@ -52,7 +52,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('a relay that is down when the app starts', async () => {
+  it('when a relay is down at the start of the app', async () => {
     const { relay, page, directory, account, slug, url } = await exposed();
     await page.getByText(`${account.name} · Dev plan`).waitFor();
     await relay.stop('SIGKILL');
@@ -64,7 +64,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('the app, with its tunnels at the same addresses', async () => {
+  it('of tunnels at the same addresses after a restart of the app', async () => {
     const opened = await fixture.openSignedIn();
     const { slug, url } = await exposeService(opened);
     const { page } = await fixture.open(opened.directory);
@@ -72,7 +72,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('a local server that was stopped', async () => {
+  it('after a local server was stopped', async () => {
     const { page, app } = await fixture.openSignedIn();
     const running = new Scope();
     fixture.scope.defer(() => running.end());
@@ -92,7 +92,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'after');
   });
 
-  it('after a sleep, for a visitor who came meanwhile too', async () => {
+  it('after a sleep, including a visitor who arrived during it', async () => {
     const opened = await fixture.openSignedIn();
     const { page, app } = opened;
     const { slug, url } = await exposeService(opened);
@@ -105,13 +105,13 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('after a sleep in which every connection was lost without a word', async () => {
+  it('after a sleep in which every connection was lost silently', async () => {
     const relay = await Relay.start(fixture.scope);
     const network = await FaultProxy.start(fixture.scope, relay.port);
     const opened = await fixture.openSignedIn({ relay, address: network.url });
     const { slug, url } = await exposeService(opened);
     network.swallow();
-    // Nobody has noticed: for the relay and for the app the tunnel is online.
+    // Nothing has been noticed: for the relay and for the app the tunnel is online.
     await card(opened.page, slug).getByText('Online').waitFor();
     await opened.app.wake();
     // Without the wake-up, the app would notice after 75 s.
@@ -119,7 +119,7 @@ scenarios('what comes back by itself', (fixture) => {
     await card(opened.page, slug).getByText('Online').waitFor();
   });
 
-  it('a tunnel whose key was revoked while it was online, with another key', async () => {
+  it('of a tunnel whose key was revoked while it was online, with another key', async () => {
     const opened = await fixture.openSignedIn();
     const { page, account } = opened;
     const { slug, url } = await exposeService(opened);
@@ -132,7 +132,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('nothing of another account, after a sign-in with its key', async () => {
+  it('of nothing that belongs to another account, after a sign-in with its key', async () => {
     const opened = await fixture.openSignedIn();
     const { page, account } = opened;
     await exposeService(opened);

@@ -1,4 +1,4 @@
-/** From the address that somebody was sent to the first tunnel, without a key in anybody's hands. */
+/** From an invitation link to the first tunnel, without anyone handling a key. */
 import assert from 'node:assert/strict';
 import { signInLink } from '../../shared/invitations.ts';
 import { administer, createAccount } from '../support/accounts.ts';
@@ -6,7 +6,7 @@ import type { Relay } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios } from './support/fixture.ts';
 
-/** @returns the address of an invitation to an account of its own */
+/** @returns the address of an invitation to a new account */
 async function invite(relay: Relay, account?: string): Promise<{ account: string; address: string }> {
   const name = account ?? (await createAccount(relay)).name;
   const made = (await administer(relay, 'invite', 'create', '--account', name)) as {
@@ -21,7 +21,7 @@ scenarios('an invitation', (fixture) => {
     const { account, address } = await invite(fixture.relay);
     const { app, page } = await fixture.open();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    // The page's own link, as a browser hands it over.
+    // The page's own link, as a browser opens it.
     const html = await (await fetch(address, { headers: { accept: 'text/html' } })).text();
     const [, link = ''] = /href="(culvert:[^"]+)"/.exec(html) ?? [];
     assert.equal(link, signInLink(address));
@@ -40,7 +40,7 @@ scenarios('an invitation', (fixture) => {
     await expose(page, site.port);
   });
 
-  it('that is pasted where the relay or the key belongs asks the same', async () => {
+  it('that is pasted into the field for the relay or the key asks the same question', async () => {
     for (const field of ['Relay', 'API key']) {
       const { account, address } = await invite(fixture.relay);
       const { page } = await fixture.open();
@@ -52,7 +52,7 @@ scenarios('an invitation', (fixture) => {
     }
   });
 
-  it('is not taken by a press of Enter or Esc, and stays good', async () => {
+  it('is not accepted by Enter or Esc, and stays valid', async () => {
     const { account, address } = await invite(fixture.relay);
     const { app, page } = await fixture.open();
     for (const key of ['Enter', 'Escape']) {
@@ -71,7 +71,7 @@ scenarios('an invitation', (fixture) => {
     await page.getByText(`${account} · Dev plan`).waitFor();
   });
 
-  it('leaves another account, which can be undone with its tunnels', async () => {
+  it('signs out of another account, which can be undone with its tunnels', async () => {
     const { app, page, account } = await fixture.openSignedIn();
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
     const slug = await expose(page, site.port);

@@ -7,7 +7,7 @@ import { scenarios } from './support/fixture.ts';
 import { focused, focusedName, tabTo, tabToId, visit } from './support/visit.ts';
 
 scenarios('the main job without a mouse', (fixture) => {
-  /** Signs in and exposes a shop that takes orders; afterwards the button that copies its address has the focus. */
+  /** Signs in and exposes a shop that accepts orders. Afterwards the button that copies its address has the focus. */
   async function signInAndExpose() {
     const account = await createAccount(fixture.relay);
     const orders: string[] = [];
@@ -32,7 +32,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.type(String(port));
     await keys.press('Escape');
     await keys.press('Enter');
-    // The next thing people want is the address.
+    // The address is what people need next.
     await focusedName(page, /^Copy the address/);
     await page.locator('.card').getByText('Online').waitFor();
     return { page, app, orders };
@@ -91,7 +91,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await focused(page, 'port');
   });
 
-  it('finds a request in the log, reads it, sends it again, and comes back step by step', async () => {
+  it('finds a request in the log, reads it, sends it again, and returns step by step', async () => {
     const { page, app, orders } = await signInAndExpose();
     const keys = page.keyboard;
     const { url, slug } = await app.tunnel();
@@ -123,14 +123,14 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Escape');
     await page.getByText('Repeats request 2.').waitFor({ state: 'detached' });
     await keys.press('Escape');
-    // What was searched for is there again, and the request that was read has the focus.
+    // The search is restored, and the request that was read has the focus.
     await focusedName(page, /^POST \/order/);
     assert.equal(await page.getByLabel('Search requests').inputValue(), 'POST order');
     await keys.press('Escape');
     await focusedName(page, /^All requests to /);
   });
 
-  it('folds what is unfolded with Escape, and goes back to where that was opened', async () => {
+  it('collapses expanded parts with Escape, and then returns to where the screen was opened', async () => {
     const { page } = await signInAndExpose();
     const keys = page.keyboard;
     for (const name of [/^QR /, /^Extend /, /^Who may come in/]) {

@@ -1,4 +1,4 @@
-/** Visitors who wait, as the window shows them and answers (main is scripted). */
+/** Approval requests, as the window shows and answers them (main is scripted). */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { ApprovalRequestView } from '../../desktop/app/ipc/tunnel-views.ts';
@@ -24,12 +24,12 @@ const TUNNEL = exampleTunnel({
   lock: { kind: 'knock' },
 });
 
-/** Those who wait from now on. */
+/** Sets the visitors who wait from now on. */
 async function knocking(main: ScriptedMain, ...knocks: ApprovalRequestView[]): Promise<void> {
   await main.show({ tunnels: [{ ...TUNNEL, knocks }] });
 }
 
-/** What main was asked for, once it is that much. */
+/** The calls that main received, once there are this many. */
 function asked(main: ScriptedMain, count: number): Promise<ScriptedMain['calls']> {
   return eventually(20_000, async () => {
     assert.equal(main.calls.length, count);
@@ -37,7 +37,7 @@ function asked(main: ScriptedMain, count: number): Promise<ScriptedMain['calls']
   });
 }
 
-describe('visitors who knock', () => {
+describe('approval requests', () => {
   const scope = testScope();
 
   async function open(...knocks: ApprovalRequestView[]): Promise<{ page: Page; main: ScriptedMain }> {
@@ -48,7 +48,7 @@ describe('visitors who knock', () => {
     return { page, main };
   }
 
-  it('appear with who they are, are told to screen readers, and are answered each by itself', async () => {
+  it('show who asks, are announced to screen readers, and are answered individually', async () => {
     const { page, main } = await open();
     await knocking(main, ANN);
     await page.getByText('Firefox on Linux wants to come in from 203.0.113.7').waitFor();
@@ -67,7 +67,7 @@ describe('visitors who knock', () => {
     await page.getByText('wants to come in from').waitFor({ state: 'detached' });
   });
 
-  it('are found by their notification, wherever the user is, and answered with the keyboard', async () => {
+  it('are reached from their notification, from any screen, and answered with the keyboard', async () => {
     const { page, main } = await open(ANN, BEN);
     const keys = page.keyboard;
     await page.getByRole('button', { name: 'Settings' }).click();
@@ -76,7 +76,7 @@ describe('visitors who knock', () => {
     await focusedName(page, /^Admit Firefox/);
     await keys.press('Enter');
     assert.deepEqual((await asked(main, 1))[0]?.payload, { key: 'shop', id: 'n1', ttl: '1h' });
-    // The next one has the focus once this one is gone, and what is near it after the last.
+    // When one is answered, the focus moves to the next one, and after the last one to a nearby element.
     await knocking(main, BEN);
     await focusedName(page, /^Admit curl/);
     await keys.press('Enter');
@@ -85,7 +85,7 @@ describe('visitors who knock', () => {
     await focused(page, 'lock-shop');
   });
 
-  it('leave the focus where it is when they come', async () => {
+  it('do not move the focus when they arrive', async () => {
     const { page, main } = await open();
     await page.getByLabel('Port', { exact: true }).focus();
     await knocking(main, ANN);

@@ -9,12 +9,12 @@ import { assertNothingCutOff, untranslated, violations } from './support/readabl
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { inLanguage, Stage } from './support/visit.ts';
 
-/** The narrowest window; the usual one at a zoom of 200 %. */
+/** The narrowest window, and the usual one at a zoom of 200 %. */
 const SIZES = [
   { width: 360, height: 640 },
   { width: 200, height: 320 },
 ] as const;
-/** Judged by axe-core, too, which takes a while. */
+/** Screens that are also checked by axe-core, which takes a while. */
 const JUDGED = new Set(['sign-in', 'tunnels', 'create', 'request', 'settings']);
 
 const VIEWS = {
@@ -47,7 +47,7 @@ for (const [language, { choice, look }] of Object.entries(VIEWS))
     const stage = new Stage();
     let page: Page;
 
-    // One page shows all of them, one after the other.
+    // One page shows all of them in turn.
     before(async () => {
       const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
       page = await openWindow(scope, browser, built, stage, { reducedMotion: 'reduce', now: NOW });

@@ -1,4 +1,4 @@
-/** Who may come in, chosen in the app: a visitor without it stays outside, one with it comes in. */
+/** Access to a tunnel, chosen in the app: visitors without it are refused, visitors with it are admitted. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
@@ -6,8 +6,8 @@ import { startSite } from '../support/services/echo.ts';
 import { expose, type Fixture, scenarios } from './support/fixture.ts';
 import { focused, focusedName, tabTo, visit } from './support/visit.ts';
 
-scenarios('who may come in', (fixture) => {
-  it('a password: three words made up, copied with the address, and still known after a restart', async () => {
+scenarios('access to a tunnel', (fixture) => {
+  it('by password: three generated words, copied with the address, and still known after a restart', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     await page.getByLabel('Port', { exact: true }).fill(String(site.port));
@@ -40,7 +40,7 @@ scenarios('who may come in', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await again.app.copied(), [sentence]));
   });
 
-  it('links: made for a note, copied, listed, and revoked one by one', async () => {
+  it('by links: created with a note, copied, listed, and revoked individually', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();
     assert.equal((await visit(url)).status, 200);
@@ -70,14 +70,14 @@ scenarios('who may come in', (fixture) => {
         [401, 200],
       ),
     );
-    // They are the relay's, and there when the panel is opened again.
+    // The relay stores them, so they are listed when the panel is opened again.
     await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
     await page.getByRole('button', { name: `Make a link to ${slug}` }).click();
     await links.filter({ hasText: 'for Ben' }).getByText('6 d 23 h left').waitFor();
     assert.equal(await links.count(), 1);
   });
 
-  it('addresses: says what is none, and turns others away', async () => {
+  it('by addresses: reports invalid ones, and refuses other visitors', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();
     await choose(page, slug, 'These addresses');
@@ -99,7 +99,7 @@ scenarios('who may come in', (fixture) => {
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
   });
 
-  it('anyone again, and what was set elsewhere is shown', async () => {
+  it('can be public again, and shows changes made elsewhere', async () => {
     const { page, app, account } = await online(fixture);
     const { url, slug } = await app.tunnel();
     await lock(page, slug, 'Password');
@@ -115,7 +115,7 @@ scenarios('who may come in', (fixture) => {
     await page.getByText('Addresses · Users, set by a project or another program').waitFor();
   });
 
-  it('whom you let in: asked for each, admitted for a while, sent out again, or refused', async () => {
+  it('by approval: asked individually, admitted for a while, removed, or refused', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();
     await lock(page, slug, 'Ask me');
@@ -136,7 +136,7 @@ scenarios('who may come in', (fixture) => {
     await page.getByRole('button', { name: 'Admit Firefox on Windows' }).click();
     await page.getByText('wants to come in from').waitFor({ state: 'detached' });
     await comesIn(ann, 200);
-    // The log says how the visitor has come.
+    // The log shows how the visitor got access.
     await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
     await page.getByText('Admitted by you.').waitFor();
     await page.keyboard.press('Escape');
@@ -156,7 +156,7 @@ scenarios('who may come in', (fixture) => {
     await comesIn(ann, 401);
   });
 
-  it('is chosen with the keyboard alone', async () => {
+  it('can be chosen with the keyboard alone', async () => {
     const { page, app } = await online(fixture);
     const { slug } = await app.tunnel();
     const keys = page.keyboard;
@@ -172,10 +172,10 @@ scenarios('who may come in', (fixture) => {
     const words = await field.inputValue();
     await keys.press('Tab');
     await focusedName(page, /^Password$/, 'textbox');
-    // Nothing has changed so far: arrow keys lead past every choice.
+    // Nothing has changed so far: the arrow keys move over every choice.
     assert.equal((await app.tunnel()).lock.kind, 'anyone');
     await keys.press('Enter');
-    // The next thing people want is what to send.
+    // The address and the password are what people need next.
     await focusedName(page, /^Copy link and password/);
     assert.deepEqual((await app.tunnel()).lock, { kind: 'password', password: words });
     await keys.press('Enter');
@@ -210,12 +210,13 @@ async function lock(page: Page, slug: string, choice: string): Promise<void> {
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: `Who may come in to ${slug}: ${choice}` }).waitFor();
   await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
-  // Links are made in the form. Otherwise it goes, but after the name has changed, and its button would close it until then.
+  // Links are created in the form. Otherwise it closes, but only after the name has changed, and until then its button
+  // would close it.
   if (choice !== 'Only with a link')
     await page.getByRole('form', { name: `Who may come in to ${slug}` }).waitFor({ state: 'detached' });
 }
 
-/** What the form of the password page sends. */
+/** Submits the form of the password page. */
 function typePassword(url: string, password: string): ReturnType<typeof visit> {
   return visit(`${url}/?culvert_gate`, {
     method: 'POST',
@@ -225,7 +226,7 @@ function typePassword(url: string, password: string): ReturnType<typeof visit> {
   });
 }
 
-/** @returns the cookie of whoever has opened a link */
+/** @returns the cookie of a visitor who opens a link */
 async function follow(link: string): Promise<string | undefined> {
   const { status, cookie } = await visit(link);
   assert.equal(status, 303);

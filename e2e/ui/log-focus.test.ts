@@ -8,7 +8,7 @@ import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 describe('the focus in the request log', () => {
   const scope = testScope();
 
-  it('shows all around the row: nothing clips its ring', async () => {
+  it('is visible all around the row: nothing clips its ring', async () => {
     const scene = SCENES.find(({ name }) => name === 'log');
     assert.ok(scene);
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);

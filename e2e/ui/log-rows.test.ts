@@ -9,7 +9,7 @@ import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedLog, ScriptedMain } from './support/scripted-main.ts';
 
 const COUNT = 10_000;
-/** Rows that fit into the highest window, and some around them. */
+/** Rows that fit into the tallest window, and a few around them. */
 const MOST_ROWS = 80;
 
 describe('a log of ten thousand requests', () => {
@@ -37,7 +37,7 @@ describe('a log of ten thousand requests', () => {
     return { page, come };
   }
 
-  it('has few rows in the page, each with its place, wherever it is scrolled to', async () => {
+  it('has few rows in the page, each in its position, wherever it is scrolled to', async () => {
     const { page } = await open();
     await page.locator('main').hover();
     for (const [by, place] of [
@@ -52,9 +52,9 @@ describe('a log of ten thousand requests', () => {
     }
   });
 
-  it('keeps no request in memory that is no longer in it', async () => {
+  it('keeps no request in memory that was removed from it', async () => {
     const { page, come } = await open();
-    // What waits for another search must not keep what was there at the last one.
+    // The prepared search must not keep the requests of the previous one.
     await page.getByLabel('Search requests').fill('/');
     await come(COUNT);
     await page
@@ -64,14 +64,14 @@ describe('a log of ten thousand requests', () => {
     await eventually(60_000, async () => assert.ok((await requestsInMemory(page)) < 1.1 * COUNT));
   });
 
-  it('can be read by everybody', async () => {
+  it('has no accessibility violation', async () => {
     const { page } = await open();
     await page.keyboard.press('PageDown');
     await page.keyboard.press('PageDown');
     await assertReadable(page, 'scrolled');
   });
 
-  it('is walked through by the keys of a list, which is one stop of Tab', async () => {
+  it('supports the keys of a list, and is a single stop of Tab', async () => {
     const { page } = await open();
     const { keyboard: keys } = page;
     await keys.press('ArrowDown');
@@ -95,7 +95,7 @@ describe('a log of ten thousand requests', () => {
     await isAt(page, COUNT - 1);
   });
 
-  it('leaves what is read where it is when new requests come, and shows them at its top', async () => {
+  it('keeps the scroll position when new requests arrive, and shows them at its top', async () => {
     const { page, come } = await open();
     await come(3);
     await page
@@ -113,7 +113,7 @@ describe('a log of ten thousand requests', () => {
     assert.deepEqual(await rested(page.locator(`#${id}`)), before);
   });
 
-  it('keeps the focus in its row, also out of view, and goes on from there', async () => {
+  it('keeps the focus in its row, even out of view, and continues from there', async () => {
     const { page, come } = await open();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
@@ -129,7 +129,7 @@ describe('a log of ten thousand requests', () => {
     assert.equal(await page.evaluate<boolean>(IN_VIEW), true);
   });
 
-  it('gives the focus to a neighbour of a row that is filtered out', async () => {
+  it('moves the focus to a neighbour of a row that is filtered out', async () => {
     const { page } = await open();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
@@ -140,7 +140,7 @@ describe('a log of ten thousand requests', () => {
     await isAt(page, COUNT - 10);
   });
 
-  it('comes back to the request that was looked at, however far down', async () => {
+  it('returns to the request that was open, however far down', async () => {
     const { page } = await open();
     await page.keyboard.press('End');
     await page.keyboard.press('k');
@@ -152,7 +152,7 @@ describe('a log of ten thousand requests', () => {
     assert.equal(await page.evaluate<boolean>(IN_VIEW), true);
   });
 
-  it('is searched where a browser would find nothing, also with Ctrl+F', async () => {
+  it('can be searched beyond the rendered rows, also with Ctrl+F', async () => {
     const { page } = await open();
     await page.keyboard.press('Control+f');
     await page.keyboard.type('/4321');
@@ -161,7 +161,7 @@ describe('a log of ten thousand requests', () => {
     await isAt(page, 4321);
   });
 
-  it('pulses where a response still comes, and stands still for those who want that', async () => {
+  it('animates rows whose response is still arriving, unless reduced motion is preferred', async () => {
     for (const [reducedMotion, name] of [
       ['no-preference', 'pulse'],
       ['reduce', 'none'],
@@ -179,7 +179,7 @@ describe('a log of ten thousand requests', () => {
 const FOCUSED = `Number(document.activeElement.id.replace('request-k-', ''))`;
 /** The animation of a row that is live. */
 const PULSE = `getComputedStyle(document.querySelector('.row-live .took'), '::before').animationName`;
-/** Whether all of what has the focus is in view. */
+/** Whether the focused element is entirely in view. */
 const IN_VIEW = `(() => {
   const { top, bottom } = document.activeElement.getBoundingClientRect();
   return top >= 0 && bottom <= innerHeight;
@@ -189,7 +189,7 @@ async function isAt(page: Page, id: number): Promise<void> {
   await page.locator(`#request-k-${id}`).and(page.locator(':focus')).waitFor();
 }
 
-/** Where an element is once it no longer moves: what a wheel scrolls may go there step by step. */
+/** Where an element is once it no longer moves: smooth scrolling may take several steps. */
 async function rested(element: Locator): ReturnType<Locator['boundingBox']> {
   let last: Awaited<ReturnType<Locator['boundingBox']>> | undefined;
   return await eventually(20_000, async () => {
@@ -200,7 +200,7 @@ async function rested(element: Locator): ReturnType<Locator['boundingBox']> {
   });
 }
 
-/** Requests that the page keeps, wherever, once what it does not need is collected. */
+/** Requests that the page holds anywhere, after a garbage collection. */
 async function requestsInMemory(page: Page): Promise<number> {
   const tab = await page.context().newCDPSession(page);
   try {

@@ -9,7 +9,7 @@ import { assertReadable } from './support/readable.ts';
 import { reads, visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
-  /** A tunnel to a shop that counts its orders, after three requests; its log is shown. */
+  /** Opens the log of a tunnel to a shop that counts its orders, after three requests. */
   async function openLog() {
     const orders: string[] = [];
     const shop = await startHttpService(fixture.scope, (request, response) => {
@@ -33,7 +33,7 @@ scenarios('the request log', (fixture) => {
     return { page, app, address, orders, directory };
   }
 
-  it('lists requests, newest first, and takes in new ones', async () => {
+  it('lists requests, newest first, and adds new ones', async () => {
     const { page, address } = await openLog();
     const names = await page.locator('.log .target').allInnerTexts();
     assert.deepEqual(names, ['/order', '/missing', '/first?a=1']);
@@ -54,7 +54,7 @@ scenarios('the request log', (fixture) => {
     await page.getByText('No request matches').waitFor();
   });
 
-  it('shows a request in full, with bodies as a tree, laid out, as sent and as bytes', async () => {
+  it('shows a request in full, with bodies as a tree, formatted, raw and as bytes', async () => {
     const { page } = await openLog();
     await row(page, 'POST /order 200').click();
     const request = page.getByRole('region', { name: 'Request', exact: true });
@@ -71,7 +71,7 @@ scenarios('the request log', (fixture) => {
     await reads(page.getByRole('region', { name: 'Response body' }), /"orders": 1/);
   });
 
-  it('shows the parameters of an address decoded, and runs nothing of them', async () => {
+  it('shows the parameters of an address decoded, and executes none of them', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/find?q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E`);
     await row(page, /^GET \/find/).click();
@@ -95,7 +95,7 @@ scenarios('the request log', (fixture) => {
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
   });
 
-  it('says when requests came, which repeats another, and reads addresses as people do', async () => {
+  it('shows times, repetitions and readable addresses', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/caf%C3%A9`);
     await row(page, 'GET /café 200').waitFor();
@@ -124,7 +124,7 @@ scenarios('the request log', (fixture) => {
     await row(page, /GET \/events 200 \d+/).waitFor();
   });
 
-  it('offers no replay of a body that is not kept', async () => {
+  it('offers no replay of a request whose body was not kept', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
     await row(page, 'POST /large 200').click();
@@ -132,7 +132,7 @@ scenarios('the request log', (fixture) => {
     assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true);
   });
 
-  it('copies a request without its secrets, says so, and with them once they are shown', async () => {
+  it('copies a request without its secrets, with a notice, and with them once they are shown', async () => {
     const { page, app, address } = await openLog();
     await visit(`${address}/secret?token=hush`, { headers: { authorization: 'Bearer s3cret' } });
     await row(page, 'GET /secret').click();
@@ -151,7 +151,7 @@ scenarios('the request log', (fixture) => {
     await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
   });
 
-  it('shows the part that was chosen, with counts, and the same the next time', async () => {
+  it('shows the chosen part, with counts, and the same one the next time', async () => {
     const { page, app } = await openLog();
     const { slug } = await app.tunnel();
     await page.getByRole('button', { name: 'Errors 1' }).click();
@@ -167,7 +167,7 @@ scenarios('the request log', (fixture) => {
     );
   });
 
-  it('remembers the part and the search of a tunnel, when the page is loaded again and after a restart', async () => {
+  it('remembers the part and the search of a tunnel, across reloads and restarts', async () => {
     const { page, app, address, directory } = await openLog();
     const { slug } = await app.tunnel();
     await page.getByRole('button', { name: 'Errors 1' }).click();
@@ -195,7 +195,7 @@ scenarios('the request log', (fixture) => {
     );
   });
 
-  it('shows who sent a webhook, and the webhooks alone', async () => {
+  it('shows who sent a webhook, and can filter for webhooks', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/hook`, { method: 'POST', body: '{}', headers: { 'x-github-event': 'push' } });
     await row(page, /^POST GitHub \/hook 200/).waitFor();
@@ -203,7 +203,7 @@ scenarios('the request log', (fixture) => {
     await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
   });
 
-  it('stands still while it is paused, and says how many have come', async () => {
+  it('stands still while it is paused, and counts new requests', async () => {
     const { page, address } = await openLog();
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await visit(`${address}/late`);
@@ -213,7 +213,7 @@ scenarios('the request log', (fixture) => {
     await row(page, 'GET /late 200').waitFor();
   });
 
-  it('is walked through with the arrows, and with j and k', async () => {
+  it('can be navigated with the arrows, and with j and k', async () => {
     const { page } = await openLog();
     const keys = page.keyboard;
     const isAt = (name: string) => row(page, name).and(page.locator(':focus')).waitFor();
@@ -230,7 +230,7 @@ scenarios('the request log', (fixture) => {
     await page.getByRole('heading', { name: 'GET /missing' }).waitFor();
   });
 
-  it('empties the search at the first Escape, and leaves at the second', async () => {
+  it('clears the search at the first Escape, and closes at the second', async () => {
     const { page } = await openLog();
     await page.keyboard.press('/');
     await page.keyboard.type('missing');
@@ -242,7 +242,7 @@ scenarios('the request log', (fixture) => {
     await page.getByRole('button', { name: 'Expose' }).waitFor();
   });
 
-  it('has the keys of the whole window', async () => {
+  it('supports the shortcuts of the whole window', async () => {
     const { page } = await openLog();
     await page.keyboard.press('Control+,');
     await page.getByRole('heading', { name: 'Settings' }).waitFor();
@@ -259,13 +259,13 @@ scenarios('the request log', (fixture) => {
     );
   });
 
-  it('can be emptied', async () => {
+  it('can be cleared', async () => {
     const { page } = await openLog();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('No request yet').waitFor();
   });
 
-  it('gives the focus back to the request that was looked at', async () => {
+  it('returns the focus to the request that was open', async () => {
     const { page } = await openLog();
     await row(page, 'GET /missing 404').click();
     await page.getByRole('heading', { name: 'GET /missing' }).waitFor();

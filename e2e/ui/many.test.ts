@@ -13,7 +13,7 @@ import { visit } from './support/visit.ts';
 const TUNNELS = 50;
 
 scenarios('fifty tunnels', (fixture) => {
-  /** The app of somebody who has created fifty tunnels, after a restart of relay and app. */
+  /** The app of a user with fifty tunnels, after a restart of relay and app. */
   async function openFifty() {
     const relay = await Relay.start(fixture.scope);
     const { account, directory } = await fixture.openSignedIn({ relay, plan: 'team' });
@@ -59,12 +59,12 @@ scenarios('fifty tunnels', (fixture) => {
     await page.getByText('No tunnel matches “nothing like it”.').waitFor();
   });
 
-  it('let the window respond at once, and draw only the card that changed', async () => {
+  it('do not slow the window down, and only the changed card is drawn', async () => {
     const { page, account, port } = await openFifty();
     const busy = (await account.api.list()).find(({ slug }) => slug === 'service-50');
     assert.ok(busy);
     await allOnline(page);
-    // Each card says what runs on its port, once somebody has looked.
+    // Each card shows what runs on its port, once that was checked.
     await page.getByLabel('Port', { exact: true }).fill(String(port));
     await page.getByText(/ is here$/).waitFor();
     await watchCards(page);
@@ -86,7 +86,7 @@ async function allOnline(page: Page): Promise<void> {
     .waitFor({ state: 'attached' });
 }
 
-/** Writes what the app would have written if it had created the account's tunnels itself. */
+/** Writes the state that the app would have stored if it had created the account's tunnels itself. */
 async function remember(directory: string, account: TestAccount): Promise<void> {
   const path = join(directory, 'culvert.json');
   const file = JSON.parse(readFileSync(path, 'utf8')) as { data: { tunnels: SavedTunnel[] } };
@@ -104,7 +104,7 @@ async function isInView(page: Page, slug: string): Promise<boolean> {
   return box !== null && box.y < (await page.evaluate<number>('innerHeight'));
 }
 
-/** Records from now on which cards have changed, other than by passing time. */
+/** Records from now on which cards change, other than by passing time. */
 async function watchCards(page: Page): Promise<void> {
   await page.evaluate(`
     globalThis.changedCards = new Set();
@@ -123,7 +123,7 @@ async function changedCards(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>('[...changedCards]');
 }
 
-/** @returns how many cards the frame after a text in the search field shows: a key takes effect at once */
+/** @returns how many cards the next frame shows after typing into the search field: a key takes effect immediately */
 async function searched(page: Page, text: string): Promise<number> {
   return await page.evaluate<number>(`(async () => {
     const field = document.querySelector('input[type=search]');

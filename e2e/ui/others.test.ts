@@ -6,7 +6,7 @@ import { startHttpService } from '../support/services/listen.ts';
 import { card, scenarios } from './support/fixture.ts';
 
 scenarios('tunnels of the command', (fixture) => {
-  it('are shown with where they are from, copied, extended and stopped, and their client is told', async () => {
+  it('are shown with their origin, copied, extended and stopped, and their client is notified', async () => {
     const { app, page, account } = await fixture.openSignedIn();
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
     const command = await Culvert.start(fixture.scope, fixture.relay, account.key, site.port);

@@ -14,7 +14,7 @@ import { focused, focusedName, visit } from './support/visit.ts';
 const palette = (page: Page): Locator => page.getByRole('dialog', { name: 'Commands' });
 const chosen = (page: Page): Locator => page.getByRole('option', { selected: true });
 
-/** Opens the palette, types, and waits until Enter chooses what is named so. */
+/** Opens the palette, types, and waits until Enter would choose the entry with this name. */
 async function find(page: Page, typed: string, name: string | RegExp): Promise<void> {
   await page.keyboard.press('Control+k');
   await palette(page).waitFor();
@@ -23,7 +23,7 @@ async function find(page: Page, typed: string, name: string | RegExp): Promise<v
 }
 
 scenarios('the command palette', (fixture) => {
-  /** Two tunnels to one server, of which the older one has had a request. */
+  /** Two tunnels to one server. The older one has had a request. */
   async function openWithTunnels() {
     const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
     const { page, app } = await fixture.openSignedIn();
@@ -72,7 +72,7 @@ scenarios('the command palette', (fixture) => {
   it('fills in the port of a new tunnel, and exposes nothing by itself', async () => {
     const { page } = await openWithTunnels();
     const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
-    // Opened again until the app has seen the port.
+    // Opened again until the app has detected the port.
     await eventually(20_000, async () => {
       await page.keyboard.press('Control+k');
       await palette(page).waitFor();
@@ -90,7 +90,7 @@ scenarios('the command palette', (fixture) => {
   });
 });
 
-describe('the command palette, as people see it', () => {
+describe('the command palette for keyboard and assistive technology', () => {
   const scope = testScope();
 
   async function open(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
@@ -108,7 +108,7 @@ describe('the command palette, as people see it', () => {
     return page;
   }
 
-  it('goes through what it found by arrows, around its ends, and gives the focus back', async () => {
+  it('moves through its results with the arrows, wraps around, and returns the focus', async () => {
     const page = await open(360, 'light');
     const opener = page.getByRole('button', { name: 'Settings' });
     await opener.focus();
@@ -130,7 +130,7 @@ describe('the command palette, as people see it', () => {
     await palette(page).waitFor({ state: 'detached' });
   });
 
-  it('closes for a key that leads elsewhere, and leaves the focus there', async () => {
+  it('closes for a shortcut to another place, and leaves the focus there', async () => {
     const page = await open(360, 'light');
     await page.keyboard.press('Control+k');
     await palette(page).waitFor();
@@ -144,7 +144,7 @@ describe('the command palette, as people see it', () => {
     await focused(page, 'port');
   });
 
-  it('opens for a key that is pressed the moment another place shows', async () => {
+  it('opens for a shortcut that is pressed the moment another screen shows', async () => {
     const page = await open(360, 'light');
     await page.evaluate(`new Promise((resolve) => {
       const press = (key) => document.body.dispatchEvent(
@@ -163,7 +163,7 @@ describe('the command palette, as people see it', () => {
   });
 
   for (const theme of ['light', 'dark'] as const) {
-    it(`can be read by everybody in ${theme}, narrow and wide`, async () => {
+    it(`has no accessibility violation in ${theme}, narrow and wide`, async () => {
       for (const width of [360, 1000]) {
         const page = await open(width, theme);
         await page.keyboard.press('Control+k');

@@ -20,7 +20,7 @@ describe('a wide window', () => {
     return await openWindow(scope, browser, built, scene.main(), { now: NOW, viewport });
   }
 
-  it('has the tunnels left, and beside them what was opened', async () => {
+  it('shows the tunnels on the left, and the opened screen beside them', async () => {
     const page = await open(1000);
     await assertReadable(page, 'nothing opened');
     await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
@@ -42,7 +42,7 @@ describe('a wide window', () => {
     assert.equal(await expose(page).isVisible(), true);
   });
 
-  it('has three panes when it is wider still: tunnels, requests, and one of them, with a way through by keys', async () => {
+  it('has three panes when it is even wider: tunnels, requests, and one request, reachable by keys', async () => {
     const page = await open(1200);
     const keys = page.keyboard;
     const focused = page.locator(':focus');
@@ -80,7 +80,7 @@ describe('a wide window', () => {
     await page.locator('#log-shop').and(focused).waitFor();
   });
 
-  it('shows beside the requests where the keys stop among them, but leaves one that is being edited alone', async () => {
+  it('shows the request at which the keys stop beside the list, but leaves one that is being edited alone', async () => {
     const page = await open(1200);
     const keys = page.keyboard;
     const focused = page.locator(':focus');
@@ -100,7 +100,7 @@ describe('a wide window', () => {
     await keys.press('j');
     await page.locator('.log [aria-current]').and(row(94)).waitFor();
     await row(94).and(focused).waitFor();
-    // One step back, however many were shown.
+    // One step back, no matter how many were shown.
     await keys.press('Escape');
     await page.getByText('Choose a request').waitFor();
     await row(94).and(focused).waitFor();
@@ -116,7 +116,7 @@ describe('a wide window', () => {
     assert.equal(await page.getByLabel('Body').inputValue(), 'mine');
   });
 
-  it('is one column again when it is made narrow, at the same place', async () => {
+  it('becomes one column again when it is narrowed, at the same place', async () => {
     const page = await open(720);
     await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
     await page.getByRole('heading', { name: 'Requests to shop-demo' }).waitFor();

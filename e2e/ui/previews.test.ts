@@ -15,12 +15,12 @@ import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 
-/** What the policies say of a page that tries to load, run or style something. */
+/** Messages of the policies about a page that tries to load, run or style something. */
 const BLOCKED = /Content Security Policy|Unsafe attempt to load URL/;
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What could run, load, lead somewhere or take the focus. */
+/** Elements that could run, load, navigate or take the focus. */
 const ACTIVE =
   'script, link, base, iframe, object, embed, form, svg, math, template, style, dialog, [href], [onclick], [onerror], [autofocus]';
 /** Colour and border of a paragraph, colour of the page, width of the picture. */
@@ -68,12 +68,12 @@ describe('previews of bodies', () => {
     await assertReadable(page, 'a page');
   });
 
-  it('let nothing of a hostile page run, load, connect, lead anywhere or take the focus', async () => {
+  it('prevent a hostile page from running, loading, connecting, navigating or taking the focus', async () => {
     const calls: string[] = [];
     const canary = await startRawService(scope, (socket) => socket.destroy());
     const page = await open('text/html', hostilePage(`http://127.0.0.1:${canary.port}`));
     const address = page.url();
-    // What would reach the network is an error of its own (openWindow).
+    // Anything that would reach the network is also an error (openWindow).
     page.on('requestfinished', (request) => calls.push(request.url()));
     page.on('framenavigated', (frame) => calls.push(`to ${frame.url()}`));
     page.on('popup', () => calls.push('a window'));
@@ -82,25 +82,25 @@ describe('previews of bodies', () => {
     await way(page, 'Page');
     const frame = page.frameLocator('iframe');
     await frame.getByText('the end').waitFor();
-    // Clicks where the links are, and the key that opens them.
+    // Clicks where the links are, and presses the key that opens them.
     const box = await page.locator('iframe').boundingBox();
     assert.ok(box);
     for (let y = 5; y < box.height; y += 12) await page.mouse.click(box.x + 20, box.y + y);
     await page.locator('iframe').focus();
     await page.keyboard.press('Enter');
     assert.equal(await page.frames().at(-1)?.evaluate<string>('document.activeElement.localName'), 'body');
-    // What a page does by itself it does once it is drawn.
+    // Anything that a page does by itself happens once it is drawn.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.equal(page.url(), address);
     assert.equal(canary.accepted, 0);
     assert.equal(page.frames().length, 2);
     assert.equal(await frame.locator(ACTIVE).count(), 0);
-    // The frame itself, and no other place.
+    // Only the frame itself.
     assert.deepEqual(calls, ['to about:blank']);
     await assertReadable(page, 'a hostile page');
   });
 
-  it('show a picture with its size, and say what it is', async () => {
+  it('show a picture with its size and type', async () => {
     const page = await open('text/html', Buffer.from(PIXEL, 'base64'));
     await page.getByText('PNG, 1 × 1').waitFor();
     await page.getByRole('img', { name: 'PNG picture' }).waitFor();
@@ -113,9 +113,9 @@ describe('previews of bodies', () => {
     await assertReadable(page, 'a picture that stands still');
   });
 
-  it('draw no picture that would fill the memory, and none that is broken', async () => {
+  it('draw no picture that would exhaust the memory, and none that is broken', async () => {
     const bomb = Buffer.from(PIXEL, 'base64');
-    // Width and height of the header; its checksum is made anew.
+    // Width and height of the header, and a new checksum for it.
     bomb.writeUInt32BE(8000, 16);
     bomb.writeUInt32BE(8000, 20);
     bomb.writeUInt32BE(crc32(bomb.subarray(12, 29)), 29);
@@ -129,7 +129,7 @@ describe('previews of bodies', () => {
     await broken.getByText('cannot be read').waitFor();
   });
 
-  it('show a drawing as a picture, in which nothing runs or loads', async () => {
+  it('show an SVG as a picture in which nothing runs or loads', async () => {
     const svg =
       '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><script>alert(1)</script>' +
       '<image href="http://127.0.0.1:9/x.png" width="9" height="9"/><rect width="40" height="30" fill="teal"/></svg>';
@@ -158,7 +158,7 @@ describe('previews of bodies', () => {
   });
 });
 
-/** Whatever a page can try, to an address that would hear of it. */
+/** Everything that a page can try, directed at an address that would notice. */
 function hostilePage(to: string): string {
   const page = encodeURIComponent(`<script>fetch('${to}')</script>`);
   return `<!doctype html><html manifest="${to}/m"><head><base href="${to}/" target="_top">

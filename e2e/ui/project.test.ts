@@ -1,4 +1,4 @@
-/** The tunnels of a project, opened in the window: shown with everything, started when that is said, each with its lock. */
+/** The tunnels of a project, opened in the window: shown in detail, started on request, each with its access. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ scenarios('a project that is opened', (fixture) => {
     return folder;
   }
 
-  it('shows what would be opened, and starts what is chosen, with its lock', async () => {
+  it('shows its tunnels, and starts the chosen ones with their access', async () => {
     const { port } = await startHttpService(fixture.scope, (_, response) =>
       response.end('hello from a port'),
     );
@@ -51,10 +51,10 @@ scenarios('a project that is opened', (fixture) => {
     const web = page.locator('.card', { hasText: `localhost:${port}` });
     await web.getByText('Online').waitFor();
     await web.getByText('mild-oak-tree').waitFor();
-    // What was pressed is gone with the empty list.
+    // The pressed button is gone with the empty list.
     await web.locator('button:focus').waitFor();
     assert.ok(!(await visit((await app.tunnel()).url)).body.includes('hello'), 'its password is asked for');
-    // It is offered again, by its name.
+    // The palette offers it again, by its name.
     await page.keyboard.press('ControlOrMeta+k');
     await page.keyboard.type('project web shop');
     await page.keyboard.press('Enter');
@@ -67,7 +67,7 @@ scenarios('a project that is opened', (fixture) => {
     assert.equal((await visit(hello)).status, 401);
     const authorization = `Basic ${Buffer.from('ann:secret-word-1').toString('base64')}`;
     assert.equal((await visit(hello, { headers: { authorization } })).body, 'hello from a project');
-    // Its other lock lets in by links, which are made here.
+    // The other tunnel admits visitors by links, which are created here.
     const docs = page.locator('.card', { hasText: 'folder public' });
     await docs.getByText('Users · Links, set by a project or another program').waitFor();
     await docs.getByRole('button', { name: /^Make a link to/ }).click();
@@ -75,7 +75,7 @@ scenarios('a project that is opened', (fixture) => {
     await eventually(10_000, async () => assert.match((await app.copied()).join(), /culvert_pass/));
   });
 
-  it('is offered with a folder that is dropped, and keeps a tunnel that could not be started, with why', async () => {
+  it('is offered with a dropped folder, and keeps a tunnel that could not be started, with the reason', async () => {
     const { app, page, drop } = await fixture.openSignedIn();
     await drop([makeProject('tunnels: {web: {port: 3000, name: web-shop}, long: {port: 3001, ttl: 1000h}}')]);
     const question = page.getByRole('dialog', { name: 'Share the folder web shop?' });
@@ -90,14 +90,14 @@ scenarios('a project that is opened', (fixture) => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await app.tunnel()).slug, 'web-shop');
-    // Once more: it knows what is there.
+    // Once more: it knows which tunnels exist.
     await page.keyboard.press('ControlOrMeta+k');
     await page.keyboard.type('project web shop');
     await page.keyboard.press('Enter');
     await dialog.getByText('Online already').waitFor();
   });
 
-  it('is not started by Enter or Esc, and not opened with mistakes, whose lines it says', async () => {
+  it('is not started by Enter or Esc, and not opened with mistakes, which are shown with their lines', async () => {
     const { app, page } = await fixture.openSignedIn();
     const folder = makeProject('tunnels: {web: {port: 3000}}');
     await app.chooseNext(folder);

@@ -4,7 +4,7 @@ import { card, expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('the pulse of a tunnel', (fixture) => {
+scenarios('the sparkline of a tunnel', (fixture) => {
   it('shows the requests of the last minute, and in words how many failed', async () => {
     const { page, app } = await fixture.openSignedIn();
     const service = await startHttpService(fixture.scope, (request, response) => {

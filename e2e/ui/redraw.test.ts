@@ -8,7 +8,7 @@ import { openWindow } from './support/app-window.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { Refusal, ScriptedMain } from './support/scripted-main.ts';
 
-/** A card asks for the time a few times when it is drawn, and then only at a tick; a hidden window has no ticks. */
+/** A card asks for the time a few times when it is drawn, and then only at a tick. A hidden window has no ticks. */
 const COUNT_QUESTIONS = `
   Object.defineProperty(document, 'hidden', { get: () => true });
   const { now } = Date;
@@ -19,7 +19,7 @@ const COUNT_QUESTIONS = `
 describe('a snapshot in which one of fifty tunnels has changed', () => {
   const scope = testScope();
 
-  it('redraws only the card of that one', async () => {
+  it('redraws only the card of that tunnel', async () => {
     const scene = SCENES.find(({ name }) => name === 'many');
     assert.ok(scene);
     const main = scene.main();
@@ -40,10 +40,10 @@ describe('a snapshot in which one of fifty tunnels has changed', () => {
   });
 });
 
-describe('the field of the port', () => {
+describe('the port field', () => {
   const scope = testScope();
 
-  it('takes no suggestion once it has the focus: what is typed next would go behind it', async () => {
+  it('accepts no suggestion while it has the focus, because that would end up in front of what is typed', async () => {
     const scene = SCENES.find(({ name }) => name === 'ports');
     assert.ok(scene);
     const main = scene.main();
@@ -62,7 +62,7 @@ describe('the field of the port', () => {
     assert.equal(await field.inputValue(), '39');
   });
 
-  it('exposes the port that was typed, whatever starts to listen between the steps of that', async () => {
+  it('exposes the typed port, whatever starts to listen in between', async () => {
     const refused = { code: 'none', text: 'Only what was asked for matters.' };
     const main = new ScriptedMain(exampleSnapshot(), {
       'tunnel:create': () => {
@@ -93,7 +93,7 @@ describe('the field of the port', () => {
     );
   });
 
-  it('keeps the port that was chosen when another one comes before it in the list', async () => {
+  it('keeps the chosen port when another one is listed before it', async () => {
     const scene = SCENES.find(({ name }) => name === 'ports');
     assert.ok(scene);
     const main = scene.main();

@@ -31,7 +31,7 @@ scenarios('one request in full', (fixture) => {
     return { page, app, show };
   }
 
-  it('shows compressed bodies unpacked, and says so', async () => {
+  it('shows compressed bodies unpacked, with a notice', async () => {
     const text = Buffer.from('{"mugs":2}');
     const { page, show } = await openRequest({
       '/gzip': [{ 'content-encoding': 'gzip' }, gzipSync(text)],
@@ -46,7 +46,7 @@ scenarios('one request in full', (fixture) => {
     }
   });
 
-  it('leaves a bomb packed, and says so', async () => {
+  it('leaves a decompression bomb packed, with a notice', async () => {
     const bomb = Array.from({ length: 3 }).reduce<Buffer>((body) => gzipSync(body), Buffer.alloc(50_000_000));
     const { page, show } = await openRequest({
       '/bomb': [{ 'content-encoding': 'gzip, gzip, gzip' }, bomb],
@@ -58,7 +58,7 @@ scenarios('one request in full', (fixture) => {
     await assertReadable(page, 'a bomb');
   });
 
-  it('says what a request has spent its time on', async () => {
+  it('shows how a request spent its time', async () => {
     const { page, show } = await openRequest({});
     await show('/');
     const table = page.getByRole('table', { name: 'Time' });
@@ -73,7 +73,7 @@ scenarios('one request in full', (fixture) => {
     await assertReadable(page, 'the waterfall');
   });
 
-  it('shows JSON as a tree for keys alone, and copies a value and its path', async () => {
+  it('shows JSON as a tree for the keyboard, and copies a value and its path', async () => {
     const json = '{"big":12345678901234567890,"a":1.0,"a":2,"cart":[{"it\'s":"caf\\u00e9"}]}';
     const { page, app, show } = await openRequest({ '/json': [JSON_TYPE, Buffer.from(json)] });
     await show('/json');
@@ -111,7 +111,7 @@ scenarios('one request in full', (fixture) => {
     await assertReadable(page, 'a tree');
   });
 
-  it('shows large, deep and hostile JSON bit by bit', async () => {
+  it('shows large, deep and hostile JSON in parts', async () => {
     const long = JSON.stringify({ list: Array.from({ length: 250 }, (_, n) => n), text: 'x'.repeat(5000) });
     const hostile = JSON.stringify({ '<img src=x onerror=alert(1)>': '\u202egpj.exe', __proto__: null });
     const { page, show } = await openRequest({
@@ -124,7 +124,7 @@ scenarios('one request in full', (fixture) => {
     await show('/long');
     const focused = (name: string) => item(name).and(page.locator(':focus'));
     await item('"list"').click();
-    // What is far from what is in view is not in the page.
+    // Parts far out of view are not in the page.
     assert.equal(await item('Show 100 more of 250').count(), 0);
     for (const key of ['End', 'ArrowUp']) await page.keyboard.press(key);
     await focused('Show 100 more of 250').click();
@@ -167,7 +167,7 @@ scenarios('one request in full', (fixture) => {
     await page.keyboard.press('Control+f');
     await page.keyboard.type('mug');
     const bar = answer(page).getByRole('search');
-    // They come and go once the rest is shown.
+    // They disappear and return once the rest is shown.
     const marks = (count: number): Promise<void> =>
       eventually(20_000, async () =>
         assert.equal(await page.evaluate('CSS.highlights.get("found").size'), count),
@@ -195,7 +195,7 @@ scenarios('one request in full', (fixture) => {
     await bar.getByText('Not found').waitFor();
   });
 
-  it('selects and finds long texts whole, which are laid out as they come into view', async () => {
+  it('selects and finds long texts completely, although they are laid out as they scroll into view', async () => {
     // The word begins in one piece of the long line and ends in the next.
     const long = `${'x'.repeat(3997)}heron😀${'y '.repeat(4000)}`;
     const text = `${'line\n\n'.repeat(2000)}${long}\nlast`;
@@ -215,7 +215,7 @@ scenarios('one request in full', (fixture) => {
     }
   });
 
-  it('stays where it was left while more of the response comes', async () => {
+  it('keeps its scroll position while more of the response arrives', async () => {
     const { promise: asked, resolve: go } = Promise.withResolvers<void>();
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const service = await startHttpService(fixture.scope, (_, response) => {
@@ -240,14 +240,14 @@ scenarios('one request in full', (fixture) => {
     await request.getByText('2 of 2').waitFor();
     go();
     await answer(page).getByText('two').waitFor();
-    // Whatever follows from it has happened two frames later.
+    // All effects have happened two frames later.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.equal(await request.getByText('2 of 2').count(), 1);
     end();
     assert.equal((await visitor).body, 'one\ntwo\n');
   });
 
-  it('wraps long lines or not, and keeps that', async () => {
+  it('wraps long lines or not, and remembers that', async () => {
     const { page, show } = await openRequest({
       '/long': [{ 'content-type': 'text/plain' }, Buffer.from('word '.repeat(500))],
       '/other': [{ 'content-type': 'text/plain' }, Buffer.from('x'.repeat(3000))],
@@ -291,7 +291,7 @@ const SELECTED = `(() => {
   return String(getSelection());
 })()`;
 
-/** Whether what is looked at of what was found is in view of its body. */
+/** Whether the current search result is in view of its body. */
 const IS_MARK_IN_VIEW = `(() => {
   const [mark] = CSS.highlights.get('found-current');
   if (mark === undefined) return false;

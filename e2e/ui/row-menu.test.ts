@@ -23,7 +23,7 @@ scenarios('the menu of a row of the log', (fixture) => {
     return { page, app, address, asked };
   }
 
-  it('sends a request again, copies it, and shows only its path, by the mouse', async () => {
+  it('sends a request again, copies it, and filters by its path, with the mouse', async () => {
     const { page, app, address, asked } = await openLog();
     await choose(page, /^POST \/order/, 'Replay');
     await eventually(20_000, () => assert.equal(asked.filter((each) => each === 'POST /order').length, 2));
@@ -39,7 +39,7 @@ scenarios('the menu of a row of the log', (fixture) => {
     assert.equal(await page.getByLabel('Search requests').inputValue(), '/first');
   });
 
-  it('is reached by the keyboard, goes round, and gives the focus back', async () => {
+  it('is reachable by keyboard, wraps around, and returns the focus', async () => {
     const { page } = await openLog();
     await row(page, /^GET \/first/).focus();
     await page.keyboard.press('Shift+F10');

@@ -4,8 +4,8 @@ import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('what was done by mistake', (fixture) => {
-  /** A tunnel that a visitor has come through. */
+scenarios('undo', (fixture) => {
+  /** A tunnel that a visitor has used. */
   async function exposed() {
     const opened = await fixture.openSignedIn();
     const { port } = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
@@ -16,7 +16,7 @@ scenarios('what was done by mistake', (fixture) => {
     return { ...opened, slug, url };
   }
 
-  it('a stop is taken back, with the address', async () => {
+  it('restores a stopped tunnel, with its address', async () => {
     const { page, slug, url } = await exposed();
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await card(page, slug).getByText('Stopped', { exact: true }).waitFor();
@@ -31,12 +31,12 @@ scenarios('what was done by mistake', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('a stop and a removal are taken back with the keyboard', async () => {
+  it('restores stopped and removed tunnels with the keyboard', async () => {
     const { page, slug, url } = await exposed();
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await page.getByRole('button', { name: `Remove ${slug}` }).click();
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
-    // In the field, the key is the field's own; the heading is no field.
+    // A field handles the key itself. The heading is not a field.
     await page.getByRole('heading', { name: 'Nothing is exposed' }).click();
     await page.keyboard.press('Control+z');
     await card(page, slug).waitFor();
@@ -45,7 +45,7 @@ scenarios('what was done by mistake', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('an emptied log is taken back, with what came meanwhile', async () => {
+  it('restores a cleared log, including new requests', async () => {
     const { page, slug, url } = await exposed();
     await page.getByRole('button', { name: `All requests to ${slug}` }).click();
     const rows = page.locator('.log .target');
@@ -57,7 +57,7 @@ scenarios('what was done by mistake', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await rows.allInnerTexts(), ['/late', '/seen']));
   });
 
-  it('a sign-out is taken back, with key, tunnels and addresses', async () => {
+  it('restores a sign-out, with key, tunnels and addresses', async () => {
     const { page, slug, url } = await exposed();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -67,7 +67,7 @@ scenarios('what was done by mistake', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('is final after 8 s: nothing is offered any more, and the relay no longer has the tunnel', async () => {
+  it('is offered for 8 s: then the relay no longer has the tunnel', async () => {
     const { page, slug, account } = await exposed();
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     const undo = page.getByRole('button', { name: `Undo: ${slug} is stopped.` });

@@ -12,10 +12,10 @@ import { inLanguage } from './support/visit.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const THEMES = ['light', 'dark'] as const;
-/** Screens of which a wide window shows several beside each other. */
+/** Screens of which a wide window shows several side by side. */
 const WIDE = new Set(['tunnels', 'log', 'request']);
 const WIDE_SIZE = { width: 1200, height: 720 };
-/** Screens that are also shown in other languages: German, and one that is written from right to left. */
+/** Screens that are also shown in other languages: German, and a right-to-left one. */
 const TRANSLATED = new Set(['tunnels', 'request']);
 const LANGUAGES: readonly LanguageChoice[] = ['de', PSEUDO_LANGUAGE];
 

@@ -9,8 +9,8 @@ import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { focused, focusedName, reads, visit } from './support/visit.ts';
 
-scenarios('requests that are kept by name', (fixture) => {
-  /** A tunnel to a service that takes orders by token, in its log an order and a payment that it has refused. */
+scenarios('saved requests', (fixture) => {
+  /** A tunnel to a service that accepts orders with a token. Its log has an order and a payment that was refused. */
   async function openShop() {
     const asked: string[] = [];
     const service = new Scope();
@@ -45,7 +45,7 @@ scenarios('requests that are kept by name', (fixture) => {
     return { page, directory, slug, asked, service, held };
   }
 
-  it('are sent tomorrow, all of them, with their secrets', async () => {
+  it('can all be sent the next day, with their secrets', async () => {
     const { page, directory, slug, asked } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await reads(page.getByRole('complementary', { name: 'Just now' }), /POST \/order is kept in Orders\./);
@@ -74,7 +74,7 @@ scenarios('requests that are kept by name', (fixture) => {
     await tomorrow.getByRole('button', { name: /^201: show what came of POST \/order/ }).waitFor();
   });
 
-  it('are edited, sent one by one, renamed and removed by the keyboard, and come back', async () => {
+  it('are edited, sent individually, renamed and removed by keyboard, and restored', async () => {
     const { page, asked } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await keepInNew(page, /^POST \/pay/, 'Payments');
@@ -113,7 +113,7 @@ scenarios('requests that are kept by name', (fixture) => {
     await focusedName(page, /^Orders 0 requests$/);
   });
 
-  it('are left unsent once nothing listens, and where somebody stops', async () => {
+  it('are not sent when nothing listens, or after a stop', async () => {
     const { page, service, asked, held } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click();
@@ -146,7 +146,7 @@ scenarios('requests that are kept by name', (fixture) => {
     assert.equal(await page.getByRole('button', { name: /show what came of/ }).count(), 0);
   });
 
-  it('stand beside the log in a wide window, where what is sent comes in, and what is undone on the left comes back', async () => {
+  it('are beside the log in a wide window, which shows sent requests, and undo on the left restores them', async () => {
     const { page } = await openShop();
     await page.setViewportSize({ width: 1200, height: 800 });
     await keepInNew(page, /^POST \/order/, 'Orders');
@@ -169,7 +169,7 @@ scenarios('requests that are kept by name', (fixture) => {
     await page.getByText('Choose a request').waitFor();
   });
 
-  it('ask for a name, and for another one where it is taken', async () => {
+  it('ask for a name, and for another one if it is taken', async () => {
     const { page } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click({ button: 'right' });
@@ -212,7 +212,7 @@ async function palette(page: Page, words: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** No file of the app has the text in plain. */
+/** Asserts that no file of the app contains the text in plain. */
 function assertNowhere(directory: string, text: string): void {
   for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
     const path = join(directory, name);

@@ -7,7 +7,7 @@ import { assertReadable } from './support/readable.ts';
 import { scenarios } from './support/fixture.ts';
 
 scenarios('settings', (fixture) => {
-  it('take effect at once, and stay after the next start', async () => {
+  it('take effect immediately, and survive a restart', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Notifications').uncheck();
@@ -27,7 +27,7 @@ scenarios('settings', (fixture) => {
     assert.equal(await again.getByLabel('Tunnels when Culvert quits').inputValue(), 'leave');
   });
 
-  it('speak German at once, also after the next start, and English again', async () => {
+  it('switch to German immediately, also after a restart, and back to English', async () => {
     const { page, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Language').selectOption('de');
@@ -35,7 +35,7 @@ scenarios('settings', (fixture) => {
     await page.locator('html[lang="de"]').waitFor();
     await page.getByRole('button', { name: 'Zurück' }).click();
     await page.getByRole('heading', { name: 'Nichts ist freigegeben' }).waitFor();
-    // What main says is German, too.
+    // Texts of main are also in German.
     await page.getByRole('button', { name: 'Einstellungen' }).click();
     await page.getByRole('button', { name: 'Abmelden' }).click();
     await page.getByText('Sie sind abgemeldet.').waitFor();
@@ -51,7 +51,7 @@ scenarios('settings', (fixture) => {
     await again.locator('html[lang="en"]').waitFor();
   });
 
-  it('say that the system does not give a shortcut, and keep the one before', async () => {
+  it('report that the system refuses a shortcut, and keep the previous one', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     const shortcut = page.getByLabel('Shortcut from anywhere');
@@ -76,7 +76,7 @@ scenarios('settings', (fixture) => {
     await eventually(20_000, () => assert.equal(existsSync(entry), false));
   });
 
-  it('show the relay, the account, how the key is stored, versions and licences', async () => {
+  it('show the relay, the account, the storage of the key, versions and licences', async () => {
     const { page, app, account } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByText(fixture.relay.url).waitFor();

@@ -8,12 +8,12 @@ import { scenarios, signIn } from './support/fixture.ts';
 import { reads } from './support/visit.ts';
 
 scenarios('signing in', (fixture) => {
-  it('takes a relay and a key, and shows whose account it is', async () => {
+  it('accepts a relay and a key, and shows the account', async () => {
     const { page, account } = await fixture.openSignedIn();
     await page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
-  it('stores the key encrypted, never in the page, and is signed in after the next start', async () => {
+  it('stores the key encrypted, never in the page, and is signed in after a restart', async () => {
     const { page, account, directory } = await fixture.openSignedIn();
     assert.equal((await page.content()).includes(account.key), false);
     for (const file of ['culvert.json', 'key.json']) {
@@ -34,7 +34,7 @@ scenarios('signing in', (fixture) => {
     assert.equal(await again.page.getByLabel('Relay').inputValue(), fixture.relay.url);
   });
 
-  it('says at the key that the relay does not know it, and lets the user try again', async () => {
+  it('reports at the key that the relay does not know it, and allows another attempt', async () => {
     const { page } = await fixture.open();
     await signIn(page, fixture.relay.url, newApiKey());
     await page.getByText('The relay does not know this key').waitFor();
@@ -47,7 +47,7 @@ scenarios('signing in', (fixture) => {
     await page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
-  it('says what is not a key and not an address before it asks anybody', async () => {
+  it('reports an invalid key or address without a request', async () => {
     const { page } = await fixture.open();
     await signIn(page, 'my relay', 'cvt_short');
     await page.getByText("This is not a relay's address").waitFor();
@@ -55,14 +55,14 @@ scenarios('signing in', (fixture) => {
     await page.locator('#relay:focus').waitFor();
   });
 
-  it('says at the address that nothing answers there', async () => {
+  it('reports at the address that nothing answers there', async () => {
     const { page } = await fixture.open();
     await signIn(page, `http://localhost:${await closedPort()}`, newApiKey());
     await page.getByText('Check the address and your network').waitFor();
     assert.equal(await page.getByLabel('Relay').getAttribute('aria-invalid'), 'true');
   });
 
-  it('says at the address that what answers there is not a relay', async () => {
+  it('reports at the address that the answering server is not a relay', async () => {
     const site = await startHttpService(fixture.scope, (_, response) => response.end('<h1>Hello</h1>'));
     const { page } = await fixture.open();
     await signIn(page, `http://localhost:${site.port}`, newApiKey());
@@ -70,7 +70,7 @@ scenarios('signing in', (fixture) => {
     await reads(page.locator('#relay-note'), /Check the address/);
   });
 
-  it('is cancelled while the relay says nothing', async () => {
+  it('can be cancelled while the relay does not answer', async () => {
     const silent = await startRawService(fixture.scope, () => {});
     const account = await createAccount(fixture.relay);
     const { page } = await fixture.open();
@@ -83,7 +83,7 @@ scenarios('signing in', (fixture) => {
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
   });
 
-  it('signs out, and forgets the key', async () => {
+  it('signs out, and deletes the key', async () => {
     const { page, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();

@@ -12,13 +12,13 @@ const SECRET = 'whsec_4eC39HqLyjWDarjtT1zdp7dc';
 const BODY = '{"id":"evt_1","type":"invoice.paid"}';
 const DAY_S = 86_400;
 
-/** As Stripe writes it, and its own libraries read it. */
+/** Signs like Stripe, so that its own libraries accept it. */
 function stripeSignature(time: number, body: string): string {
   return `t=${time},v1=${createHmac('sha256', SECRET).update(`${time}.${body}`).digest('hex')}`;
 }
 
 scenarios('signatures of webhooks', (fixture) => {
-  /** A tunnel to a service that takes webhooks of Stripe, and refuses others, and its log after two of them. */
+  /** A tunnel to a service that accepts only webhooks of Stripe, and its log after two of them. */
   async function openHooks() {
     const answers: number[] = [];
     const service = await startHttpService(fixture.scope, (request, response) => {
@@ -47,7 +47,7 @@ scenarios('signatures of webhooks', (fixture) => {
     return { page, directory, answers };
   }
 
-  it('are checked once the secret is there, by keyboard alone, and the log says what they are', async () => {
+  it('are checked once the secret is entered, by keyboard alone, and the log shows the result', async () => {
     const { page } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
     await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
@@ -61,7 +61,7 @@ scenarios('signatures of webhooks', (fixture) => {
     await row(page, /POST Stripe too old \/yesterday 400/).waitFor();
   });
 
-  it('that are too old are made anew, so that the service takes the request', async () => {
+  it('that are too old are renewed, so that the service accepts the request', async () => {
     const { page, answers } = await openHooks();
     assert.deepEqual(answers, [400, 200]);
     await row(page, /POST Stripe \/yesterday 400/).click();
@@ -76,7 +76,7 @@ scenarios('signatures of webhooks', (fixture) => {
     assert.deepEqual(answers, [400, 200, 400, 200]);
   });
 
-  it('are made for an edited request, unless that is not wanted', async () => {
+  it('are created for an edited request, unless that is disabled', async () => {
     const { page, answers } = await openHooks();
     await row(page, /POST Stripe \/yesterday 400/).click();
     await setSecret(page, SECRET);
@@ -116,7 +116,7 @@ scenarios('signatures of webhooks', (fixture) => {
     await focused(page, 'signing-secret');
   });
 
-  it('have secrets that come back neither to the page nor to a file', async () => {
+  it('use secrets that never return to the page or to a file', async () => {
     const { page, directory } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
     await setSecret(page, 'not a secret');
@@ -131,12 +131,12 @@ scenarios('signatures of webhooks', (fixture) => {
   });
 });
 
-/** A line of the log. */
+/** A row of the log. */
 function row(page: Page, name: RegExp) {
   return page.locator('.log').getByRole('button', { name });
 }
 
-/** What the editor says of what it has sent. */
+/** The editor's report on the sent request. */
 function sent(page: Page, status: number) {
   return page.locator('.sender-words', { hasText: `Sent: ${status}.` });
 }

@@ -1,4 +1,7 @@
-/** The window is summoned from anywhere: what the page does then. The keys are of the system, and tested beside their code. */
+/**
+ * The window after the global shortcut: what the page does then. The keys belong to the system, and are tested beside
+ * their code.
+ */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
@@ -10,7 +13,7 @@ import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 import { focused } from './support/visit.ts';
 
-describe('the window that is summoned', function () {
+describe('the window after the global shortcut', function () {
   const scope = testScope();
   let browser: Browser;
   let built: BuiltWindow;
@@ -28,7 +31,7 @@ describe('the window that is summoned', function () {
     return { page, main, copies };
   }
 
-  it('is at the newest address, from wherever it was, and copies it the second time', async () => {
+  it('focuses the newest address from any screen, and copies it the second time', async () => {
     const { page, main, copies } = await open();
     await main.push('address:show', { key: 'shop', copies: false });
     await focused(page, 'copy-shop');
@@ -38,7 +41,7 @@ describe('the window that is summoned', function () {
     assert.equal(copies(), 1);
   });
 
-  it('copies also an address that is not in view', async () => {
+  it('also copies an address that is not in view', async () => {
     const { main, copies } = await open();
     await main.push('address:show', { key: 'shop', copies: true });
     await eventually(20_000, () => assert.equal(copies(), 1));

@@ -7,7 +7,7 @@ import { card, expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('tunnels', (fixture) => {
-  it('shows requests and traffic as they come', async () => {
+  it('shows requests and traffic as they arrive', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     await expose(page, site.port);
@@ -23,7 +23,7 @@ scenarios('tunnels', (fixture) => {
     await page.getByText(/^20\.\d kB$/).waitFor();
   });
 
-  it('extends by one click and by a time that is typed', async () => {
+  it('extends by one click and by a typed duration', async () => {
     const { page, app } = await fixture.openSignedIn();
     const slug = await expose(page, await listeningPort());
     const expiry = async () => (await app.tunnel()).expiresAt;
@@ -59,7 +59,7 @@ scenarios('tunnels', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await account.api.list(), []));
   });
 
-  it('says that a tunnel has expired', async () => {
+  it('reports that a tunnel has expired', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');
@@ -71,7 +71,7 @@ scenarios('tunnels', (fixture) => {
     await page.getByText('Expired', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('keeps an idle tunnel for as long as visitors come, and no longer', async () => {
+  it('keeps an idle tunnel as long as visitors arrive, and no longer', async () => {
     const { page, app } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');

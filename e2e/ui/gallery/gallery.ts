@@ -1,4 +1,4 @@
-/** Every screen of the window, in each of its states: axe judges them and the screenshots show them. */
+/** Every screen of the window in each of its states, for axe-core and for the screenshots. */
 import { DROP_SCENES, PROJECT_SCENES, SETTINGS_SCENES, SIGN_IN_SCENES } from './app-scenes.ts';
 import { BENCH_SCENES, LOG_SCENES, SETS_SCENES, TRANSFER_SCENES } from './request-scenes.ts';
 import type { Scene } from './scripted.ts';

@@ -160,8 +160,6 @@ export const LOG_SCENES: readonly Scene[] = [
   },
 ];
 
-/* Requests that are brought from elsewhere. */
-
 async function openImport(page: Page): Promise<void> {
   await page.locator('#log-shop').click();
   await page.locator('#import-requests').click();

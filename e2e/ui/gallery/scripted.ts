@@ -39,7 +39,10 @@ const ABOUT: About = {
   ],
 };
 
-/** Where the window shows a signed-in user with `changes`, and everything that is asked is answered, by `handlers` first. */
+/**
+ * A main process with a signed-in user and `changes` to the snapshot, where every call is answered, by `handlers`
+ * first.
+ */
 export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers = {}): () => ScriptedMain {
   return () =>
     new ScriptedMain(exampleSnapshot({ ports: PORTS, ...changes }), {
@@ -59,22 +62,22 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
     });
 }
 
-/** Where these tunnels are there. */
+/** The same with these tunnels. */
 export function live(...tunnels: TunnelView[]): () => ScriptedMain {
   return scripted({ tunnels });
 }
 
-/** The time on every screen, so that the pictures are always the same. */
+/** A fixed time for every screen, so that the pictures are always the same. */
 export const NOW = Date.UTC(2026, 10, 21, 10, 30);
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
 export interface Scene {
   readonly name: string;
-  /** what the picture shows, for people who cannot see it */
+  /** description of the picture for people who cannot see it */
   readonly alt: string;
   readonly main: () => ScriptedMain;
-  /** leads from the main list to the screen */
+  /** navigates from the main list to the screen */
   readonly go?: (page: Page) => Promise<void>;
 }
 
@@ -120,7 +123,7 @@ export const REQUESTS = [
   }),
   exampleRequest({ id: 91, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
 ];
-/** What the log has besides the last few. */
+/** Older requests of the log. */
 export const EARLIER = [
   exampleRequest({ id: 90, startedAt: NOW - 44_000, target: '/live', durationMs: undefined }),
   exampleRequest({
@@ -177,7 +180,7 @@ export const EDITED: EditView = {
   isCut: false,
   signer: undefined,
 };
-/** What came to it once it was edited. */
+/** The result of sending the edited request. */
 export const SENT = { id: 96, status: 201 };
 export const EDIT_PROBLEMS = [
   { part: 'method', text: 'The method takes 1 to 32 letters, digits and hyphens, such as POST.' },
@@ -208,7 +211,7 @@ export function detail(id: number): RequestDetail {
   };
 }
 
-/** A log in which nothing changes. */
+/** A log that does not change. */
 export function logOf(requests: readonly RequestSummary[]): NonNullable<ScriptedHandlers['log:changes']> {
   return ({ since }) => ({
     at: { epoch: 0, revision: 1 },
@@ -219,7 +222,7 @@ export function logOf(requests: readonly RequestSummary[]): NonNullable<Scripted
   });
 }
 
-/** A minute of traffic that has had better moments. */
+/** A minute of traffic with ups and downs. */
 export const PULSE = Array.from({ length: 42 }, (_none, index) => ({
   id: NOW / 1000 - 58 + index + Math.floor(index / 3),
   requests: 1 + ((index * 7) % 11) * (index % 4),
@@ -283,7 +286,7 @@ export const ENDED = exampleTunnel({
   requests: 3,
 });
 
-/** One of each kind, without requests. */
+/** One tunnel of each kind, without requests. */
 export const QUIET_SHOP: TunnelView = { ...SHOP, recent: [], requests: 0 };
 export const LOST: TunnelView['status'] = {
   name: 'reconnecting',

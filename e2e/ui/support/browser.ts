@@ -6,16 +6,16 @@ import { buildPage, buildPreload } from '../../../desktop/build/build.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
-/** Opens a window with a seventh of the work of the whole browser. */
+/** Uses a seventh of the CPU time of the full browser to open a window. */
 const SHELL = '/usr/bin/chromium-headless-shell';
-/** Debian's; the same major version as the Chromium in Electron. */
+/** Debian's Chromium. It has the same major version as the one in Electron. */
 const CHROMIUM = process.env['CULVERT_CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
 
-/** A real Chromium without a window; ends with the scope. */
+/** Starts a real Chromium without a window; ends with the scope. */
 export async function startBrowser(scope: Scope): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
-    // The sandbox of Chromium needs privileges that containers do not give; the pages here are our own.
+    // The sandbox of Chromium needs privileges that containers do not have. The pages are our own.
     chromiumSandbox: false,
   });
   scope.defer(() => browser.close());

@@ -1,4 +1,4 @@
-/** The app without its window: its real core and handlers, on the parts of Electron that are missing here. */
+/** The app without its window: its real core and handlers, on a fake of the Electron parts that are missing here. */
 import type { EventEmitter } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const ABOUT: About = {
 
 type Listener = (event: Electron.IpcMainInvokeEvent, payload: unknown) => unknown;
 
-/** What the user would see outside the window. */
+/** Effects that the user would see outside the window. */
 export interface Outside {
   readonly copied: string[];
   readonly opened: string[];
@@ -66,9 +66,9 @@ export class DesktopApp implements MainSide, RunningApp {
   }
 
   /**
-   * Starts the app as its composition root does; ends with the scope, without asking the relay for anything.
+   * Starts the app as its composition root does; ends with the scope, without calls to the relay.
    *
-   * @param directory of the app's own files: the same one is the same app, started again
+   * @param directory of the app's own files; starting with the same directory restarts the same app
    */
   static async start(scope: Scope, directory: string): Promise<DesktopApp> {
     mkdirSync(directory, { recursive: true });
@@ -101,7 +101,7 @@ export class DesktopApp implements MainSide, RunningApp {
       clock: {
         ...systemClock,
         setTimeout(callback: () => void, ms: number): Timer {
-          // Otherwise, work that is under way at the end would go on forever.
+          // Otherwise, work in progress at the end would continue forever.
           if (isOver) return { cancel: () => undefined };
           const timer = systemClock.setTimeout(() => {
             timers.delete(timer);
@@ -116,11 +116,11 @@ export class DesktopApp implements MainSide, RunningApp {
     const core = await createCore(platform);
     core.notices.listen(({ title }) => outside.notices.push(title));
     scope.defer(() => {
-      // Not as stopped ones: a look at the relay that is under way would close them there.
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('signed-out', 'The test is over.');
+      // Not by stopping them: a status check in progress would close them at the relay.
+      for (const tunnel of core.desk.tunnels) tunnel.end('signed-out', 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
-      // After a restart the app finds what it has written.
+      // After a restart the app finds its stored state.
       return core.store.change({});
     });
     const listeners = new Map<string, Listener>();
@@ -179,14 +179,14 @@ export class DesktopApp implements MainSide, RunningApp {
   connect(push: (name: string, value: unknown) => Promise<void>): void {
     this.core.snapshots.listen((snapshot) => {
       push('snapshot:changed', snapshot).catch((error: unknown) => {
-        // The window closes while a push is on its way.
+        // The window closes while a push is in progress.
         if (!/closed|destroyed/i.test(String(error))) this.outside.reports.push(String(error));
       });
     });
   }
 }
 
-/** Where the system reports what happens. */
+/** The event sources of the system. */
 interface SystemEvents {
   readonly system: EventEmitter;
   readonly power: EventEmitter;
@@ -211,7 +211,7 @@ function systemEvents(core: Core): SystemEvents {
   return { system, power };
 }
 
-/** A system with a key store, a clipboard, a browser and a network, all of them ours. */
+/** A system with a fake key store, clipboard, browser and network. */
 function fakeElectron(directory: string, outside: Outside): ElectronPlatformOptions['electron'] {
   const electron = {
     app: {
@@ -222,7 +222,7 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
     },
     clipboard: { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) },
     globalShortcut: {
-      // Another program has one of them.
+      // Another program has registered one of them.
       register: (accelerator: string) => accelerator !== 'Alt+Shift+C',
       unregister: () => undefined,
     },
@@ -249,6 +249,6 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
     safeStorage: FAKE_KEY_STORE,
     shell: { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) },
   };
-  // As much of Electron as platform.ts touches; its own types are checked by the tests of desktop/main.
+  // Only the parts of Electron that platform.ts uses. Its types are checked by the tests of desktop/main.
   return electron as unknown as ElectronPlatformOptions['electron'];
 }

@@ -16,7 +16,7 @@ import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './e
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
 
-/** The built app, and what runs before its main file. */
+/** The built app, and the script that runs before its main file. */
 const sharedEntry = sharedByAll(async (run) => {
   await buildApp();
   const entry = join(temporaryDirectory(run), 'entry.cjs');
@@ -51,7 +51,7 @@ export function electronDriver(program: string): Driver {
 }
 
 /**
- * Bundles what runs before the app's main file, and then that file.
+ * Bundles the script that runs before the app's main file, together with that file.
  *
  * @param file to write
  */
@@ -76,7 +76,7 @@ function environment(directory: string): Record<string, string> {
   return {
     ...Object.fromEntries(given),
     [DIRECTORY_VARIABLE]: directory,
-    // Start at login writes there.
+    // Start at login writes to this directory.
     XDG_CONFIG_HOME: join(directory, 'config'),
   };
 }
@@ -88,7 +88,7 @@ async function openedWindow(app: ElectronApplication, scope: Scope): Promise<Pag
   return page;
 }
 
-/** A file that a page makes has no path; what is dragged into it has. */
+/** A file that a page creates has no path, but a dragged one does. */
 async function dropOnWindow(page: Page, paths: readonly string[]): Promise<void> {
   const session = await page.context().newCDPSession(page);
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
@@ -112,7 +112,7 @@ async function endApp(app: ElectronApplication): Promise<void> {
   try {
     await within(END_TIMEOUT_MS, 'the end of the app', app.close());
   } finally {
-    // Nothing that a test has started outlives it.
+    // Nothing that a test started outlives it.
     program.kill('SIGKILL');
   }
 }
@@ -154,7 +154,7 @@ class ElectronApp implements RunningApp {
   }
 
   async openLink(link: string): Promise<void> {
-    // The way that it comes on Linux and Windows: the system starts the app a second time.
+    // As on Linux and Windows: the system starts the app a second time.
     await this.#app.evaluate(
       ({ app }, given) => void app.emit('second-instance', {}, ['culvert', given]),
       link,
@@ -174,7 +174,7 @@ class ElectronApp implements RunningApp {
   }
 }
 
-/** What the preload exposes. */
+/** The globals that the preload exposes. */
 interface PageGlobals {
   readonly culvert: { call(channel: 'snapshot:get'): Promise<Answer<Snapshot>> };
 }

@@ -1,6 +1,6 @@
 /**
- * Runs in Electron's main process before the app's own main file: it keeps the app away from what belongs to whoever runs the
- * tests (files, key store, clipboard, browser, links), and answers every question at once.
+ * Runs in Electron's main process before the app's main file: it isolates the app from the user who runs the tests
+ * (files, key store, clipboard, browser, links), and answers every dialog immediately.
  */
 import { join } from 'node:path';
 import type * as Electron from 'electron';

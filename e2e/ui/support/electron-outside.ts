@@ -1,4 +1,4 @@
-/** What the app meets outside its window in tests. Bundled into the file with which Electron starts, so it imports nothing. */
+/** The app's environment outside its window in tests. Bundled into Electron's start file, so it has no imports. */
 
 /** The environment variable that names the directory of the app's own files. */
 export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
@@ -17,7 +17,8 @@ export interface EntryGlobals {
 }
 
 /**
- * A key store of the system, just enough to show that something was encrypted: every letter is shifted by half the alphabet.
+ * A fake key store of the system that only shows that something was encrypted: every letter is shifted by half the
+ * alphabet.
  */
 export const FAKE_KEY_STORE = {
   isAsyncEncryptionAvailable: () => Promise.resolve(true),

@@ -1,4 +1,4 @@
-/** What of rung 5 can be proven without Electron's program: what it is started with. */
+/** The parts of rung 5 that can be tested without Electron's binary: its start file. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { buildEntry } from './electron-driver.ts';
 import { DIRECTORY_VARIABLE, type EntryGlobals } from './electron-outside.ts';
 import { notRun } from './fixture.ts';
 
-describe('what Electron is started with', () => {
+describe('the start file of Electron', () => {
   const scope = testScope();
 
-  it('keeps the app away from what belongs to the user, and then runs it', async () => {
+  it("isolates the app from the user's data, and then runs it", async () => {
     const directory = temporaryDirectory(scope);
     const entry = join(directory, 'entry.cjs');
     const main = join(directory, 'main.cjs');
@@ -55,7 +55,7 @@ describe('what Electron is started with', () => {
 });
 
 describe('scenarios that rung 5 does not run', () => {
-  it('are named', () => {
+  it('are listed by name', () => {
     assert.equal(
       notRun('settings', 'start the app at login'),
       "not run here, Electron's binary is missing: settings: start the app at login",

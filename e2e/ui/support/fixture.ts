@@ -1,4 +1,4 @@
-/** What the scenarios share: a relay, and the app in its window. */
+/** Shared by the scenarios: a relay, and the app in its window. */
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { findElectron } from '../../../desktop/build/electron-program.ts';
@@ -11,7 +11,7 @@ import { electronDriver } from './electron-driver.ts';
 import { type Driver, sharedRelay, type StartApp, type StartedApp } from './running-app.ts';
 
 export interface OpenApp extends StartedApp {
-  /** The app's own files, for starting it again. */
+  /** The directory of the app's files, for restarting it. */
   readonly directory: string;
 }
 
@@ -19,25 +19,28 @@ export interface Fixture {
   /** ends after each test */
   readonly scope: Scope;
   readonly relay: Relay;
-  /** Starts the app and opens its window. @param directory of an app that ran before; that one ends first if it still runs */
+  /**
+   * Starts the app and opens its window. @param directory of an earlier app, which is ended first if it is still
+   * running
+   */
   open(directory?: string): Promise<OpenApp>;
-  /** Ends the app that runs on a directory; its tunnels stay at the relay. */
+  /** Ends the app that runs on a directory. Its tunnels stay at the relay. */
   end(directory: string): Promise<void>;
-  /** The same, signed in through the form, with an account of its own. */
+  /** Also signs in through the form, with a new account. */
   openSignedIn(options?: SignedInOptions): Promise<OpenApp & { account: TestAccount }>;
 }
 
 export interface SignedInOptions {
   readonly plan?: Plan;
-  /** one that only this test uses, if it does more than send requests to it */
+  /** a relay for this test alone, if the test does more than send requests to it */
   readonly relay?: Relay;
-  /** where the app finds the relay, for example behind a fault proxy */
+  /** the address under which the app reaches the relay, for example behind a fault proxy */
   readonly address?: string;
 }
 
 /**
- * Declares scenarios once for rung 4 and once for rung 5. Where Electron's program is missing, those of rung 5 are
- * listed by name, and neither run nor counted.
+ * Declares scenarios once for rung 4 and once for rung 5. If Electron's binary is missing, those of rung 5 are listed
+ * by name, but neither run nor counted.
  */
 export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
   const program = findElectron();
@@ -58,7 +61,7 @@ export function notRun(suite: string, scenario: string): string {
   return `not run here, Electron's binary is missing: ${suite}: ${scenario}`;
 }
 
-/** Declares the hooks of a suite. Its members exist once the tests run. */
+/** Declares the hooks of a suite. Its properties are available once the tests run. */
 function uiFixture(driver: Driver): Fixture {
   const scope = testScope();
   const running = new Map<string, Scope>();
@@ -100,14 +103,14 @@ function uiFixture(driver: Driver): Fixture {
   };
 }
 
-/** Fills in the sign-in form and sends it. */
+/** Fills in and submits the sign-in form. */
 export async function signIn(page: Page, relay: string, key: string): Promise<void> {
   await page.getByLabel('Relay').fill(relay);
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Chooses German in the settings of a window that is in English. */
+/** Switches an English window to German in the settings. */
 export async function speakGerman(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click();
   await page.getByLabel('Language').selectOption('de');

@@ -6,13 +6,13 @@ import { LANGUAGE_NAMES } from '../../../desktop/app/messages/locale.ts';
 import { PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
 import { eventually } from '../../support/deadline.ts';
 
-/** This many pixels of a text that has no room show what it is about: some five letters. */
+/** The number of visible pixels that a squeezed text needs to be recognizable: about five letters. */
 const SEEN_PX = 40;
-/** A page is drawn again for another size or theme a moment after it has that. */
+/** A page is redrawn shortly after a change of size or theme. */
 const SETTLE_MS = 20_000;
 
 /**
- * Asserts that everybody can read and use what the page shows: axe-core finds nothing, and nothing is cut off.
+ * Asserts that the page is accessible: axe-core finds nothing, and nothing is cut off.
  *
  * @param view named in the error
  */
@@ -22,8 +22,8 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
 }
 
 /**
- * Asserts that nothing sticks out sideways of the window or its card if that does not scroll, and that no text is squeezed
- * away.
+ * Asserts that nothing overflows the window or its card horizontally if that does not scroll, and that no text is
+ * squeezed to nothing.
  */
 export async function assertNothingCutOff(page: Page, view: string): Promise<void> {
   await eventually(SETTLE_MS, async () => assert.deepEqual(await overflowing(page), [], view));
@@ -58,19 +58,21 @@ export async function violations(page: Page): Promise<readonly string[]> {
   })()`);
 }
 
-/** What is not the window's own words: code, addresses, names, and what else says that it is not to be translated. */
+/** Content that is not the window's own text: code, addresses, names, and anything marked as not translatable. */
 const FROM_OTHERS = 'bdi, code, kbd, pre, [dir=ltr], [translate=no], script, style';
 
-/** What `Intl` writes in the language of the region: units, and halves of the day. */
+/** Output of `Intl` in the language of the region: units, and AM/PM. */
 const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
 
-/** Of languages and addresses, and what is left of a shortcut without the keys that languages name: nobody translates them. */
+/**
+ * Names of languages and addresses, and the rest of a shortcut without its localized keys: these are not translated.
+ */
 const NAMES = String.raw`/^(?:(?:\+|Alt|[A-Z](?!\w))+|https?:\/\/.*|${Object.values(LANGUAGE_NAMES).join('|')})$/u`;
 
 /**
- * What a page in the pseudo-language shows, or says to screen readers, that is in no catalogue.
+ * Texts of a page in the pseudo-language, visible or for screen readers, that are in no catalogue.
  *
- * @returns texts, each with the element that it is in; words of the catalogue are marked, and values in them isolated
+ * @returns texts, each with its element; words of the catalogue are marked, and values in them isolated
  */
 export async function untranslated(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`{

@@ -5,19 +5,19 @@ import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { buildWindow, startBrowser } from './browser.ts';
 
-/** What a scenario sees of the app besides its page, and does to it: the same on every rung (docs/testing.md). */
+/** What a scenario sees and does outside the app's page. The same on every rung (docs/testing.md). */
 export interface RunningApp {
-  /** The newest tunnel, as the window is told about it. @throws while there is none */
+  /** The newest tunnel, as reported to the window. @throws if there is none */
   tunnel(): Promise<TunnelView>;
   /** what was copied, in order */
   copied(): Promise<readonly string[]>;
   /** addresses that were opened in the user's browser, in order */
   opened(): Promise<readonly string[]>;
-  /** the theme that the system was asked for */
+  /** the theme that was requested from the system */
   theme(): Promise<string>;
-  /** What the user answers when the system asks for a folder; `undefined`: wants none. */
+  /** The user's answer when the system asks for a folder; `undefined` to cancel. */
   chooseNext(folder: string | undefined): Promise<void>;
-  /** Somebody opens a `culvert://` link, for example in a browser. */
+  /** Opens a `culvert://` link, for example from a browser. */
   openLink(link: string): Promise<void>;
   /** The machine is going to sleep. */
   suspend(): Promise<void>;
@@ -28,15 +28,15 @@ export interface RunningApp {
 export interface StartedApp {
   readonly app: RunningApp;
   readonly page: Page;
-  /** Drops files or folders on the window, as the system does. @param paths theirs */
+  /** Drops files or folders on the window, as the system does. @param paths of the dropped files */
   readonly drop: (paths: readonly string[]) => Promise<void>;
   /** Zooms the page, as the user can. @param factor 1 is 100 % */
   readonly zoom: (factor: number) => Promise<void>;
 }
 
 /**
- * Starts the app on a directory of its own files: the same directory is the same app, started again, once the scope of the
- * previous one has ended.
+ * Starts the app on a directory with its files. Once the scope of the previous app has ended, the same directory restarts
+ * that app.
  */
 export type StartApp = (scope: Scope, directory: string) => Promise<StartedApp>;
 
@@ -54,15 +54,16 @@ export function newest(tunnels: readonly TunnelView[]): TunnelView {
 }
 
 /*
- * What suites share: created when the first of them asks for it, ended after the last one of the run. Loaded with
- * `mocha --require`, which is how the end is told here. With `mocha --parallel` each worker has its own, for all of its files:
- * there each file counts as a run, and a browser, a relay and a build of the window for each file cost more than its tests.
+ * Resources that suites share: created on first use, released after the last suite of the run. Loaded with
+ * `mocha --require`, which reports the end of the run. With `mocha --parallel` each worker has its own, for all of its
+ * files: each file counts as a run there, and a browser, a relay and a build of the window for each file cost more than
+ * its tests.
  */
 
-/** Whether this process runs some files of a run. What they share ends with the process (reaper.ts). */
+/** Whether this is a worker that runs only some files. Its shared resources end with the process (reaper.ts). */
 const isWorker = process.env['MOCHA_WORKER_ID'] !== undefined;
 let run = new Scope();
-/** what was created before does not belong to the next run */
+/** functions that drop what belongs to the previous run */
 const forgetters: (() => void)[] = [];
 
 export const mochaHooks: RootHookObject = {
@@ -75,7 +76,7 @@ export const mochaHooks: RootHookObject = {
   },
 };
 
-/** @returns a function that gives everybody in a run the same one */
+/** @returns a function that returns the same value to all callers in a run */
 export function sharedByAll<T>(make: (run: Scope) => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   forgetters.push(() => (made = undefined));
@@ -84,5 +85,5 @@ export function sharedByAll<T>(make: (run: Scope) => Promise<T>): () => Promise<
 
 export const sharedBrowser = sharedByAll(startBrowser);
 export const sharedWindow = sharedByAll(buildWindow);
-/** For scenarios that leave it running, each with an account of its own. */
+/** A relay for scenarios that do not restart it, each with its own account. */
 export const sharedRelay = sharedByAll((scope) => Relay.start(scope));

@@ -10,7 +10,7 @@ import type { ScriptedMain } from './scripted-main.ts';
 interface VisitOptions {
   readonly method?: string;
   readonly body?: string;
-  /** of the body */
+  /** content type of the body */
   readonly type?: string;
   readonly ms?: number;
   readonly cookie?: string | undefined;
@@ -18,9 +18,10 @@ interface VisitOptions {
 }
 
 /**
- * Sends a tunnel a request as a visitor does. Names below `localhost` are loopback whatever the resolver says (RFC 6761).
+ * Sends a request to a tunnel as a visitor. Names below `localhost` resolve to loopback without the resolver (RFC
+ * 6761).
  *
- * @param options what to send, and the ms to wait for the whole response
+ * @param options the request, and the ms to wait for the whole response
  * @returns status and body, and the cookie that it sets, as it is sent back
  */
 export async function visit(
@@ -65,23 +66,23 @@ export async function visit(
   );
 }
 
-/** Says to a page what the main process says that is there at the time, so that one page can show several. */
+/** Forwards calls to the current main process, so that one page can show several in turn. */
 export class Stage implements MainSide {
-  /** the one that answers from now on, until the page has one */
+  /** the main process that answers from now on, until the page has been switched */
   main: MainSide | undefined;
 
   invoke(channel: string, payload: unknown): unknown {
     return this.main?.invoke(channel, payload) ?? { ok: false, error: { code: 'none', text: '' } };
   }
 
-  /** What it shows does not change by itself. */
+  /** Its content does not change by itself. */
   connect(): void {}
 }
 
-/** Sentences of main have these names, wherever they are. */
+/** Names of fields that contain sentences of main. */
 const SAID_BY_MAIN = new Set(['text', 'why', 'detail', 'fix']);
 
-/** A main process in another language; what it says itself is translated only to the pseudo-language. */
+/** A main process in another language. Its own sentences are only translated to the pseudo-language. */
 export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
   const translated = (value: unknown, name: string): unknown => {
     if (typeof value === 'string') return SAID_BY_MAIN.has(name) ? pseudoText(value) : value;
@@ -100,8 +101,6 @@ export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
     connect: () => undefined,
   };
 }
-
-/* Where the focus is, and the way there by the Tab key. */
 
 type Role = 'button' | 'menuitem' | 'radio' | 'textbox';
 
@@ -134,8 +133,8 @@ async function tabToLocator(page: Page, target: Locator, what: string): Promise<
 }
 
 /**
- * Brings `part` into view, as a reader would (what is out of view may not be drawn), and waits, at most 20 s, until its
- * text matches `text`; fails with what it shows instead.
+ * Scrolls `part` into view, because parts out of view may not be drawn, and waits at most 20 s until its text matches
+ * `text`. Fails with the text that it shows instead.
  */
 export async function reads(part: Locator, text: RegExp): Promise<void> {
   await part.scrollIntoViewIfNeeded();

@@ -1,4 +1,4 @@
-/** Who comes into a tunnel that is not open to everybody, in a browser (docs/access.md). */
+/** Access to a protected tunnel, in a browser (docs/access.md). */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { WebSocketServer } from 'ws';
@@ -18,7 +18,7 @@ const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   'account subdomain': ({ urls }) => `${urls.account}/`,
 };
 const PASSWORD = 'mild oak fern';
-/** As the header is for the password page. */
+/** The browser logs the status of the password page as an error. */
 const NOT_A_PROBLEM = /the server responded with a status of 4(?:01|29)/;
 
 const PAGE = `<!doctype html><title>Shop</title><link rel="icon" href="data:,">
@@ -29,7 +29,7 @@ const PAGE = `<!doctype html><title>Shop</title><link rel="icon" href="data:,">
   ws.onclose = () => (socket.textContent = 'closed');
 </script>`;
 
-describe('a tunnel that is not open to everybody, in a browser', () => {
+describe('a protected tunnel in a browser', () => {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;
@@ -73,7 +73,7 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     return tunnel;
   }
 
-  /** Types a wrong password, as a program. */
+  /** Submits a wrong password, as a program. */
   async function tryWrong({ slug }: Tunnel): Promise<void> {
     await visit(relay.port, {
       host: `${slug}.localhost:${relay.port}`,
@@ -89,13 +89,13 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
   }
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`asks for its password once, with the keyboard alone, and cuts who is inside when it changes (${form})`, async () => {
+    it(`asks for its password once, with the keyboard alone, and cuts open connections when it changes (${form})`, async () => {
       const tunnel = await start({ password: PASSWORD });
       const address = `${addressOf(tunnel)}?a=b`;
       const { page, answer } = await open(address);
       assert.equal(answer.status(), 401);
       assert.equal(await page.title(), 'Not open to everybody');
-      // A browser gives the focus once it has drawn the page.
+      // The browser sets the focus once it has drawn the page.
       await page.locator('#word:focus').waitFor();
       await page.keyboard.type('wrong');
       await page.keyboard.press('Enter');
@@ -114,7 +114,7 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
       assert.equal((await page.reload())?.status(), 401);
     });
 
-    it(`takes a user and a password in the browser's own dialog, for WebSockets too (${form})`, async () => {
+    it(`accepts a user and a password in the browser's own dialog, including for WebSockets (${form})`, async () => {
       const tunnel = await start({ basic: [{ user: 'ann', password: PASSWORD }] });
       const { page } = await open(addressOf(tunnel), {
         httpCredentials: { username: 'ann', password: PASSWORD },
@@ -131,7 +131,7 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     const context = await browser.newContext();
     scope.defer(() => context.close());
     const page = await context.newPage();
-    /** What the page reads from a WebSocket to the shop. */
+    /** The page's result of reading from a WebSocket to the shop. */
     const read = async (): Promise<unknown> =>
       await page.evaluate(`new Promise((resolve) => {
         const socket = new WebSocket(${JSON.stringify(address.replace('http', 'ws'))});
@@ -144,12 +144,12 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     assert.equal(await read(), 'hello basic:ann');
     await page.goto(FORMS['account subdomain']?.(sibling) ?? '');
     assert.equal(await read(), 'closed');
-    // Without the cookie the browser would still add the password.
+    // Without the cookie the browser would still send the password.
     await context.clearCookies();
     assert.equal(await read(), 'closed');
   });
 
-  it('has a page that is readable in every view and width, also with a complaint', async () => {
+  it('has a page that is readable in every view and width, also with an error', async () => {
     const tunnel = await start({ password: PASSWORD, links: true });
     const { page, requests, errors } = await open(tunnel.public_url);
     await assertReadable(page);
@@ -164,11 +164,11 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
     );
   });
 
-  it('tells whose network is not one of those, and who tries too often, so in every view', async () => {
+  it('has readable pages for a refused address and for too many attempts', async () => {
     const tunnel = await start({ password: PASSWORD });
     const { page } = await open(tunnel.public_url);
     await eventually(60_000, async () => {
-      // Somebody else at the same address has tried; while a browser does, another try grows back.
+      // Another visitor at the same address has tried. Attempts are regained while the browser loads the page.
       await Promise.all(Array.from({ length: 12 }, () => tryWrong(tunnel)));
       await page.getByLabel('Password').fill('wrong');
       const answered = page.waitForResponse((response) => response.request().method() === 'POST');
@@ -176,7 +176,7 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
       assert.equal((await answered).status(), 429);
     });
     assert.equal(await page.title(), 'Too many wrong tries');
-    // Whoever waits a minute can go on from here.
+    // A visitor who waits a minute can continue from here.
     assert.equal(await page.getByLabel('Password').isVisible(), true);
     await assertReadable(page);
     await replace(tunnel, { allow: ['192.0.2.0/24'] });

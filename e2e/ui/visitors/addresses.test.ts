@@ -1,4 +1,4 @@
-/** A site in a browser at each of the addresses of its tunnel (docs/protocol.md section 4.1). */
+/** A site in a browser, at each address of its tunnel (docs/protocol.md section 4.1). */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser } from 'playwright-core';
@@ -11,14 +11,14 @@ import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
 import { openAddress } from './support/readable.ts';
 
-/** The address of a page, which ends in a slash, so that everything it asks for is below it. */
+/** The address of a page, which ends in a slash, so that everything it requests is below it. */
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
   path: ({ urls }) => `${urls.path}/`,
   'account subdomain': ({ urls }) => `${urls.account}/`,
 };
 
-/** Without an icon of its own, browsers ask the root of the host for one. */
+/** Without an icon of its own, a browser requests one from the root of the host. */
 const HEAD = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">';
 
 const PAGE = `${HEAD}<link rel="stylesheet" href="style.css"><img src="picture.svg" alt="">
@@ -41,7 +41,9 @@ const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/data.json': ['application/json', '{"price":12}'],
 };
 
-/** The files, a page that shows the cookie it got, and one that takes an order, sets a cookie and redirects there. */
+/**
+ * Serves the files, a page that shows its cookies, and one that accepts an order, sets a cookie and redirects there.
+ */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { url = '', method, headers } = request;
   const [type, body] = FILES[url] ?? ['text/html', `${HEAD}<p id="cookie">${headers.cookie}</p>`];

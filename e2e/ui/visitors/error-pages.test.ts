@@ -1,4 +1,7 @@
-/** What a visitor reads if a site cannot respond: the relay's own pages, and the client's (docs/protocol.md section 4.5). */
+/**
+ * What a visitor reads if a site cannot respond: the pages of the relay and of the client (docs/protocol.md section
+ * 4.5).
+ */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
@@ -14,18 +17,18 @@ interface ErrorPage {
   readonly code: string;
   /** heading and title */
   readonly title: string;
-  /** what it says to do, or why */
+  /** the advice or the reason on the page */
   readonly says: RegExp;
-  /** Causes it. */
+  /** causes the error */
   readonly prepare: () => Promise<Situation>;
 }
 
 interface Situation {
-  /** what to open */
+  /** address to open */
   readonly address: string;
   /** of the browser */
   readonly options?: BrowserContextOptions;
-  /** further text, known only now */
+  /** further text that is known only at run time */
   readonly detail?: string;
 }
 
@@ -48,7 +51,7 @@ describe('error pages in a browser', () => {
     return await ManualClient.start(scope, relay, onlyAccount(account));
   }
 
-  /** The address of a tunnel that `culvert` serves. */
+  /** Starts `culvert`. @returns the address of its tunnel */
   async function culvert(localPort: number): Promise<string> {
     return (await Culvert.start(scope, relay, account.key, localPort)).tunnel.public_url;
   }
@@ -124,7 +127,7 @@ describe('error pages in a browser', () => {
       says: /delete those of this site, and try again/,
       prepare: async () => {
         const address = await culvert(await closedPort());
-        // What usually makes heads large.
+        // Large cookies are the usual cause of large heads.
         const cookies = Array.from({ length: 5 }, (_, n) => ({
           name: `part-${n}`,
           value: 'x'.repeat(4000),
@@ -143,7 +146,7 @@ describe('error pages in a browser', () => {
       code: 'bad-request',
       title: 'Bad request',
       says: /malformed or ambiguous/,
-      // A browser that uses the relay as its proxy sends it whatever host it is told.
+      // A browser that uses the relay as its proxy sends it requests for any host.
       prepare: () =>
         Promise.resolve({
           address: 'http://a+b.example/',
@@ -153,7 +156,7 @@ describe('error pages in a browser', () => {
   ];
 
   for (const { status, code, title, says, prepare } of PAGES) {
-    it(`${status} ${code}: readable in every view, alone, without a script`, async () => {
+    it(`${status} ${code}: readable in every view, self-contained, without a script`, async () => {
       const { address, options, detail = '' } = await prepare();
       const { page, answer, requests, errors } = await openAddress(scope, browser, address, options);
       assert.deepEqual([answer.status(), answer.headers()['culvert-error']], [status, code]);

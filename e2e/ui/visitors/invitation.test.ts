@@ -1,4 +1,4 @@
-/** What somebody sees who was invited, and at the relay's own address (docs/protocol.md section 13). */
+/** The page of an invitation, and the relay's address (docs/protocol.md section 13). */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { signInLink } from '../../../shared/invitations.ts';
@@ -8,7 +8,7 @@ import { suiteScope, testScope } from '../../support/scope.ts';
 import { sharedBrowser } from '../support/running-app.ts';
 import { assertReadable, openAddress } from './support/readable.ts';
 
-describe('pages of the relay itself', () => {
+describe('builtin pages of the relay:', () => {
   const suite = suiteScope();
   const scope = testScope();
   let relay: Relay;
@@ -20,12 +20,12 @@ describe('pages of the relay itself', () => {
 
   async function invitation(at = relay): Promise<string> {
     const made = await administer(at, 'invite', 'create', '--account', 'A team with a <b>long</b> name');
-    // The command does not know the port that this relay has found free.
+    // The command does not know on which free port this relay listens.
     const { pathname } = new URL((made as { invites: { url: string }[] }).invites[0]?.url ?? '');
     return at.url + pathname;
   }
 
-  it('an invitation can be read by everybody, and says what to do', async () => {
+  it('an invitation is readable in every view, and explains what to do', async () => {
     const address = await invitation();
     const { page } = await openAddress(scope, browser, address);
     assert.equal(await page.title(), 'You are invited');
@@ -43,7 +43,7 @@ describe('pages of the relay itself', () => {
     await page.getByText('Whoever sent you this address knows where to get it.').waitFor();
   });
 
-  it('an invitation says where to get Culvert, if the relay was told', async () => {
+  it('an invitation links to a download of Culvert if that is configured', async () => {
     const downloads = 'https://downloads.example.com/culvert?for="us"&x=1';
     const other = await Relay.start(scope, { CULVERT_DOWNLOAD_PAGE: downloads });
     const { page } = await openAddress(scope, browser, await invitation(other));
@@ -54,7 +54,7 @@ describe('pages of the relay itself', () => {
     await assertReadable(page);
   });
 
-  it('an invitation that was used says so', async () => {
+  it('an invitation shows that it was used', async () => {
     const address = await invitation();
     await fetch(address.replace('/invite/', '/v1/invites/'), { method: 'POST' });
     const { page } = await openAddress(scope, browser, address);
@@ -62,7 +62,7 @@ describe('pages of the relay itself', () => {
     await assertReadable(page);
   });
 
-  it("the relay's own address says what it is", async () => {
+  it("the relay's address shows what it is", async () => {
     const { page } = await openAddress(scope, browser, `${relay.url}/`);
     assert.equal(await page.title(), 'A Culvert relay');
     await assertReadable(page);

@@ -1,4 +1,4 @@
-/** How somebody knocks at a tunnel and waits to be let in, in a browser (docs/protocol.md section 11.3). */
+/** An approval request and the wait for the decision, in a browser (docs/protocol.md section 11.3). */
 import assert from 'node:assert/strict';
 import type { Browser, Page, Request } from 'playwright-core';
 import type { Tunnel } from '../../../shared/tunnel.ts';
@@ -16,14 +16,14 @@ const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   path: ({ urls }) => `${urls.path}/`,
 };
 /**
- * Whether a request is that of the page that waits. While it is under way, the browser shows the page, but its debugger says
- * nothing about it.
+ * Whether a request is the poll of the waiting page. While it is in progress, the browser shows the page, but its
+ * debugger reports nothing about it.
  */
 function isWait(request: Request): boolean {
   return request.url().endsWith('culvert_gate=wait');
 }
 
-/** Has nothing asked for by the page that waits: it stays as it is. */
+/** Blocks all requests of the waiting page, so that it does not change. */
 async function freeze(page: Page): Promise<void> {
   await page.route(/culvert_gate=wait$/, (route) => route.fulfill({ status: 204 }));
 }
@@ -32,7 +32,7 @@ async function heading(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name }).waitFor();
 }
 
-describe('knocking, in a browser', () => {
+describe('an approval request in a browser', () => {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;
@@ -62,7 +62,7 @@ describe('knocking, in a browser', () => {
     owner.serve(scope, relay, service.port);
   });
 
-  /** Opens the address, presses the button, and waits until the page that waits has asked for the next one. */
+  /** Opens the address, presses the button, and waits until the waiting page has sent its first poll. */
   async function knock(address: string): Promise<OpenAddress> {
     const opened = await openAddress(scope, browser, address);
     assert.equal(opened.answer.status(), 401);
@@ -75,7 +75,7 @@ describe('knocking, in a browser', () => {
   }
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`shows a page that waits, and moves on to what was asked for at once (${form})`, async () => {
+    it(`shows a waiting page, and opens the requested page immediately after approval (${form})`, async () => {
       const address = `${addressOf(tunnel)}page?q=1`;
       const { page, requests } = await knock(address);
       const { id } = await owner.hears();
@@ -83,7 +83,7 @@ describe('knocking, in a browser', () => {
       const begin = performance.now();
       await owner.answer(id, true);
       await page.getByText('asked for /page?q=1').waitFor();
-      // Long before the page would ask again by itself.
+      // Long before the page would poll again by itself.
       assert.ok(performance.now() - begin < 15_000, `${performance.now() - begin} ms`);
       assert.equal(page.url(), address);
       assert.deepEqual(
@@ -93,7 +93,7 @@ describe('knocking, in a browser', () => {
     });
   }
 
-  it('says so when the answer is no, and offers nothing that was refused', async () => {
+  it('shows a denial, and offers nothing that was refused', async () => {
     const { page } = await knock(FORMS['subdomain']?.(tunnel) ?? '');
     await owner.answer((await owner.hears()).id, false);
     await heading(page, 'Not this time');
@@ -114,7 +114,7 @@ describe('knocking, in a browser', () => {
     await assertReadable(page);
   });
 
-  it('goes on waiting after somebody has loaded it again, and in two tabs', async () => {
+  it('keeps waiting after a reload, and in two tabs', async () => {
     const address = FORMS['subdomain']?.(tunnel) ?? '';
     const { page } = await knock(address);
     const again = page.waitForRequest(isWait);

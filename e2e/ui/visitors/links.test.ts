@@ -1,4 +1,4 @@
-/** Who comes into a tunnel with a signed link, in a browser (docs/protocol.md section 11.2). */
+/** Access with a signed link, in a browser (docs/protocol.md section 11.2). */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { WebSocketServer } from 'ws';
@@ -25,14 +25,14 @@ const PAGE = `<!doctype html><title>Shop</title><link rel="icon" href="data:,">
   ws.onclose = () => (socket.textContent = 'closed');
 </script>`;
 
-describe('a signed link, in a browser', () => {
+describe('a signed link in a browser', () => {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;
   let relay: Relay;
   let service: HttpService;
   let account: TestAccount;
-  /** addresses and referrers that the local service was told */
+  /** addresses and referrers that the local service received */
   let told: string;
 
   before(async () => {
@@ -59,7 +59,7 @@ describe('a signed link, in a browser', () => {
   let accounts = 0;
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`lets in whoever opens it, leaves no trace of itself, and cuts him when it is revoked (${form})`, async () => {
+    it(`admits anyone who opens it, leaves no trace of itself, and cuts off its visitors when it is revoked (${form})`, async () => {
       const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
       await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { links: true } });
       const links = `/v1/tunnels/${tunnel.id}/links`;

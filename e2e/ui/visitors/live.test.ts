@@ -1,4 +1,4 @@
-/** Pages that stay in touch with their server, and one that sends it a lot, in a browser. */
+/** Pages with a live connection to their server, and one with a large upload, in a browser. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,9 +13,9 @@ import { openAddress } from './support/readable.ts';
 
 const MIB = 1024 * 1024;
 const UPLOAD_BYTES = 64 * MIB;
-/** How much the service takes at a time. */
+/** How much the service reads at a time. */
 const UPLOAD_STEP_BYTES = 8 * MIB;
-/** More than sockets and programs between page and service hold; about 16 MiB, measured. */
+/** More than the buffers between page and service hold: about 16 MiB, measured. */
 const ON_THE_WAY_BYTES = 32 * MIB;
 
 const UPLOAD_PAGE = `<script>
@@ -35,7 +35,7 @@ const UPLOAD_PAGE = `<script>
   }
 </script>`;
 
-/** What a page has seen, in order; each entry is one line. */
+/** What a page has logged, in order, one line per entry. */
 async function logOf(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>('log');
 }
@@ -44,7 +44,7 @@ async function waitForLog(page: Page, expected: readonly string[]): Promise<void
   await eventually(20_000, async () => assert.deepEqual(await logOf(page), expected));
 }
 
-describe('a page in touch with its server', () => {
+describe('a live page', () => {
   const suite = suiteScope();
   const scope = testScope();
   let relay: Relay;
@@ -54,7 +54,7 @@ describe('a page in touch with its server', () => {
     [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
   });
 
-  /** Puts a service behind a tunnel of its own and opens its page, which is at `/`. */
+  /** Puts a service behind a new tunnel and opens its page at `/`. */
   async function openPage(html: string, serve: (request: IncomingMessage, response: ServerResponse) => void) {
     const service = await startHttpService(scope, (request, response) => {
       if (request.url !== '/') return serve(request, response);
@@ -155,7 +155,7 @@ describe('a page in touch with its server', () => {
     };
     const expected = ['open'];
     await waitForLog(page, expected);
-    // The next one is sent when the previous one has arrived: nothing waits for more to come.
+    // Each is sent when the previous one has arrived: nothing may wait for more data.
     for (const [sent, seen] of [
       ['data: first\n\n', 'message  first'],
       ['id: 7\ndata: two\ndata: lines\n\n', 'message 7 two\nlines'],
@@ -177,7 +177,7 @@ describe('a page in touch with its server', () => {
     await eventually(20_000, async () => assert.equal((await logOf(page)).at(-1), 'message 8 back'));
   });
 
-  it('by an upload whose progress follows what the service takes', async () => {
+  it('by an upload whose progress follows the reads of the service', async () => {
     const { page } = await openPage(UPLOAD_PAGE, (request, response) => {
       takeUpload(request).then(
         (sha256) => response.end(sha256),
@@ -185,7 +185,7 @@ describe('a page in touch with its server', () => {
       );
     });
     const tap = { taken: 0, allowed: 0, more: deferred() };
-    /** Takes as much as is allowed, then waits until more is. @returns the checksum of everything */
+    /** Reads as much as is allowed, then waits until more is. @returns the checksum of everything */
     async function takeUpload(request: AsyncIterable<Buffer>): Promise<string> {
       const hash = createHash('sha256');
       for await (const chunk of request) {

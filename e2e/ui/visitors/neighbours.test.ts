@@ -1,6 +1,6 @@
 /**
  * What a hostile tunnel in the path form can get from its neighbours, with which it shares an origin in the browser of
- * whoever visits both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
+ * a visitor of both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
  */
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ const WORKER = `
   self.addEventListener('fetch', (event) => event.respondWith(
     new Response('<title>Evil</title>', { headers: { 'Content-Type': 'text/html' } })));`;
 
-/** A page for people, the worker for everybody else: both may come from the same path. */
+/** A page for people, and the worker for all other requests: both may have the same path. */
 function serveEvil(request: IncomingMessage, response: ServerResponse): void {
   const isPage = request.headers['sec-fetch-dest'] === 'document';
   response.setHeader('Content-Type', isPage ? 'text/html' : 'text/javascript');
@@ -37,7 +37,7 @@ describe('a hostile neighbour in the path form', () => {
   let relay: Relay;
   let shop: HttpService;
   let evil: HttpService;
-  /** Responds for the hostile tunnel. */
+  /** the response of the hostile tunnel */
   let serve: (request: IncomingMessage, response: ServerResponse) => void = serveEvil;
 
   before(async function () {
@@ -110,7 +110,7 @@ describe('a hostile neighbour in the path form', () => {
     });
   }
 
-  /** What the request of a page of the shop carries. */
+  /** The headers of a page's request to the shop. */
   async function headersToShop(
     context: BrowserContext,
     host = 'localhost',
@@ -121,7 +121,7 @@ describe('a hostile neighbour in the path form', () => {
     return JSON.parse(await page.locator('pre').innerText()) as IncomingHttpHeaders;
   }
 
-  /** What follows the name, and where it is set. */
+  /** The part after the cookie's name, and where it is set. */
   const COOKIES: [cookie: string, target: string][] = [
     ['=1', '/t/evil'],
     ['=1', '/t/evil?u=/t/evil/'],
@@ -145,7 +145,7 @@ describe('a hostile neighbour in the path form', () => {
     ['=1', '/t/evil/x;Path=/t/shop/y'],
   ];
 
-  it('sets no cookie for others, whatever its Set-Cookie', async () => {
+  it('sets no cookie for others, whatever its Set-Cookie contains', async () => {
     const { context, page } = await visitEvil();
     const tricks = COOKIES.flatMap(([cookie, target], index): [string, string][] => [
       [`trick-${index}${cookie}`, target],

@@ -1,4 +1,4 @@
-/** What people read before they first see a page of a tunnel on the free plan, in a browser (docs/operating.md). */
+/** The notice before the first visit to a tunnel on the free plan, in a browser (docs/operating.md). */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser } from 'playwright-core';
@@ -14,7 +14,7 @@ const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
   path: ({ urls }) => `${urls.path}/`,
 };
-/** A page that asks for everything a page may ask for, and shows which cookies the service got. */
+/** A page that requests everything a page may request, and shows which cookies the service got. */
 function serve({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
   if (url !== '/page?q=1') {
     response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`asked for ${url}`);
@@ -27,7 +27,7 @@ function serve({ url = '', headers }: IncomingMessage, response: ServerResponse)
     <script>fetch('data').then((answer) => answer.text()).then((text) => (data.textContent = text));</script>`);
 }
 
-describe('the notice of a tunnel on the free plan, in a browser', () => {
+describe('the notice of a tunnel on the free plan in a browser', () => {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;
@@ -47,7 +47,7 @@ describe('the notice of a tunnel on the free plan, in a browser', () => {
   });
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`is left with one key, and not seen again (${form})`, async () => {
+    it(`is dismissed with one key, and not shown again (${form})`, async () => {
       const address = `${addressOf(tunnel)}page?q=1`;
       const { page, answer } = await openAddress(scope, browser, address);
       assert.equal(answer.status(), 403);
@@ -86,7 +86,7 @@ describe('the notice of a tunnel on the free plan, in a browser', () => {
     assert.ok(!texts.join().includes('Continue') && !texts.join().includes('asked for'), texts.join());
   });
 
-  it('is readable in every view and at every width, names the address and where to complain', async () => {
+  it('is readable in every view and at every width, and names the address and where to complain', async () => {
     const { page, requests, errors } = await openAddress(scope, browser, `${tunnel.urls.path}/`);
     const text = await page.getByRole('main').innerText();
     assert.ok(text.includes(String(tunnel.urls.path).replace('http://', '')), text);

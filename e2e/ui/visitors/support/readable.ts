@@ -3,19 +3,19 @@ import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-
 import type { Scope } from '../../../support/scope.ts';
 import { violations } from '../../support/readable.ts';
 
-/** How people may look at a page. */
+/** The ways in which people may view a page. */
 export const VIEWS = {
   light: { colorScheme: 'light', forcedColors: 'none' },
   dark: { colorScheme: 'dark', forcedColors: 'none' },
   'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
 } as const;
 
-/** A small phone, a window at a zoom of 200 %, a wide one. */
+/** A small phone, a window at a zoom of 200 %, and a wide one. */
 const WIDTHS_PX = [320, 640, 1280];
-/** The font with which browsers show text by default. */
+/** The default font size of browsers. */
 const READABLE_PX = 16;
 
-/** A page of the relay can be read in every view and width, and loads and runs nothing. */
+/** Asserts that a page of the relay is readable in every view and width, and loads and runs nothing. */
 export async function assertReadable(page: Page): Promise<void> {
   assert.equal(await page.locator('script, link, img, iframe, object').count(), 0);
   const papers = new Set<string>();
@@ -34,10 +34,10 @@ export async function assertReadable(page: Page): Promise<void> {
   assert.ok(Number.parseFloat(size) >= READABLE_PX, size);
 }
 
-/** A page at an address that a visitor has opened. */
+/** A page that a visitor has opened. */
 export interface OpenAddress {
   readonly page: Page;
-  /** to the address itself */
+  /** the response to the address itself */
   readonly answer: Response;
   /** addresses of all requests, in order */
   readonly requests: readonly string[];
@@ -45,7 +45,7 @@ export interface OpenAddress {
   readonly errors: readonly string[];
 }
 
-/** Opens an address in a browser without stored or cached data except what the options give it. Ends with the scope. */
+/** Opens an address in a browser that stores only what the options contain. Ends with the scope. */
 export async function openAddress(
   scope: Scope,
   browser: Browser,
