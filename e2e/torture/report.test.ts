@@ -38,7 +38,7 @@ describe('the report on reliability', () => {
     assert.match(text, /0 of 1 rows passed/);
   });
 
-  it('says for each row what was done, when, at which commit, and how to repeat it', () => {
+  it('describes for each row what was done, when, at which commit, and how to repeat it', () => {
     const text = page([record()]);
     assert.match(
       text,
@@ -48,14 +48,14 @@ describe('the report on reliability', () => {
     assert.match(text, /SEED=7 npm run torture -- --grep example\n/);
   });
 
-  it('shows what went wrong first, and the error of a row that did not finish', () => {
+  it('shows failures first, and the error of a row that did not finish', () => {
     assert.match(page([recordOf(outcome({ lost: 1, served: 100 }, ['lost']), 7, TREE)]), /the third one/);
     const text = page([recordOf(outcome(undefined, ['Error: broke off']), 7, TREE)]);
     assert.match(text, /Error: broke off/);
     assert.match(text, /\| lost \\\| gone \| ≤ 0 \| none \| \*\*failed\*\* \|/);
   });
 
-  it('keeps rows that have not run again in their order, adds new ones, and drops those that no longer exist', () => {
+  it('keeps rows that were not repeated in their order, adds new ones, and drops those that no longer exist', () => {
     const before = [record({ name: 'gone' }), record({ name: 'second', seed: 1 }), record({ name: 'first' })];
     assert.deepEqual(seeds(merged(before, record({ name: 'second', seed: 2 }), exists)), [
       'second 2',
@@ -92,20 +92,20 @@ function brokenBy(figures: Record<string, number>, short = false): string[] {
 }
 
 describe('thresholds of a row', () => {
-  it('include what they name', () => {
+  it('include their own value', () => {
     assert.deepEqual(brokenBy({ few: 2, many: 5 }), []);
   });
 
-  it('are broken by more than the most and by less than the least', () => {
+  it('are violated by a value above the maximum or below the minimum', () => {
     assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }), ['few', 'many']);
   });
 
-  it('do not judge a figure in a short run that only a whole one can tell, if it was measured', () => {
+  it('apply only in a whole run if marked so, as long as the figure was measured', () => {
     assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }, true), ['few']);
     assert.deepEqual(brokenBy({ few: 2 }, true), ['many']);
   });
 
-  it('are broken by a figure that was not measured', () => {
+  it('are violated by a figure that was not measured', () => {
     assert.deepEqual(brokenBy({ few: Number.NaN }), ['few', 'many']);
   });
 });

@@ -1,53 +1,56 @@
-/** Rows of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and how much would be too much. */
+/** Rows of docs/reliability.md: what is done to Culvert, what is counted during that, and the acceptable limits. */
 import { arch, cpus, release, totalmem, type } from 'node:os';
 import type { TreeState } from '../support/tree-state.ts';
 import type { Scope } from '../support/scope.ts';
 
-/** The threshold of a figure; fixed in the source, so before any run. */
+/** The threshold of a figure, fixed in the source and therefore before any run. */
 export interface Threshold {
-  /** what is counted or measured, as the report says it, with its unit */
+  /** description of the figure in the report, with its unit */
   readonly meaning: string;
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** The figure is a time that a busy machine makes longer: a short run shows it, but only checks that it was measured. */
+  /**
+   * Whether the figure is a time that a busy machine prolongs. A short run shows it, but only checks that it was
+   * measured.
+   */
   readonly onlyWhole?: boolean;
 }
 
 export interface RunOptions {
   /** Whether this is the run of a few minutes that CI does. */
   readonly short: boolean;
-  /** The seed of all random choices: the same seed repeats them. */
+  /** The seed of all random choices, which repeats them. */
   readonly seed: number;
-  /** Ends what the row starts. */
+  /** Ends whatever the row starts. */
   readonly scope: Scope;
   /** Reports progress on the terminal. */
   readonly say: (line: string) => void;
 }
 
-/** What a row has measured. */
+/** The measurements of a row. */
 export interface RowResult<Name extends string = string> {
   readonly figures: Readonly<Record<Name, number>>;
-  /** how much was done, as the report says it: `1,768 requests, each straight and behind three proxies` */
+  /** the amount of work, as worded in the report: `1,768 requests, each straight and behind three proxies` */
   readonly done: string;
-  /** the first few things that went wrong, so that they can be repeated; empty when nothing did */
+  /** the first failures, so that they can be reproduced; empty if there were none */
   readonly faults: readonly string[];
 }
 
 export interface Row<Name extends string = string> {
-  /** kebab-case; that of its file */
+  /** kebab-case, the same as its file name */
   readonly name: string;
-  /** what is done, as the report says it */
+  /** description in the report */
   readonly title: string;
   readonly thresholds: Readonly<Record<Name, Threshold>>;
   /**
-   * Whether a short run leaves it out: it compares times, which need a machine that does nothing else, or repeats at length
-   * what suites cover.
+   * Whether a short run leaves it out: it compares times, which need an idle machine, or repeats at length what other
+   * suites cover.
    */
   readonly onlyWhole?: boolean;
   run(options: RunOptions): Promise<RowResult<Name>>;
 }
 
-/** The figures of a result that break their thresholds; a figure that is not a number breaks any. */
+/** The figures of a result that violate their thresholds. A figure that is not a number violates any. */
 export function broken(row: Row, result: RowResult, short: boolean): string[] {
   return Object.entries(row.thresholds).flatMap(([name, threshold]) => {
     const { atMost = Infinity, atLeast = -Infinity, onlyWhole = false } = threshold;
@@ -62,12 +65,12 @@ export interface Outcome {
   readonly row: Row;
   /** `undefined` for a row that did not finish */
   readonly result: RowResult | undefined;
-  /** figures that break their thresholds, and the error of a row that did not finish */
+  /** figures that violate their thresholds, and the error of a row that did not finish */
   readonly problems: readonly string[];
   readonly seconds: number;
 }
 
-/* docs/reliability.md, made from docs/reliability.json. */
+/* docs/reliability.md, generated from docs/reliability.json. */
 
 const PREFACE = `# Reliability
 
@@ -125,7 +128,7 @@ function figureLine(name: string, figure: FigureRecord): string {
   return `| ${[...cells, figure.passed ? 'passed' : '**failed**'].map(cell).join(' | ')} |`;
 }
 
-/** What the terminal shows about a row that has just run: its figures, and what went wrong. */
+/** The terminal output for a row that has just run: its figures and failures. */
 export function summary(outcome: Outcome): string {
   const figures = figuresOf(outcome).map((figure) => {
     const mark = figure.passed ? '✔' : '✖';
@@ -147,12 +150,10 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
-/* What docs/reliability.json keeps of each row's last whole run. */
-
 /** One figure, with the threshold that applied when it was measured. */
 export interface FigureRecord {
   readonly meaning: string;
-  /** as people read it: `≤ 0` */
+  /** in readable form: `≤ 0` */
   readonly threshold: string;
   /** `undefined` if the row did not get that far */
   readonly value?: number;
@@ -174,7 +175,7 @@ export interface RowRecord extends TreeState {
 
 const GIBIBYTE = 1024 ** 3;
 
-/** What is kept from a row that has just run. */
+/** The record of a row that has just run. */
 export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRecord {
   const { row, result, problems, seconds } = outcome;
   return {
@@ -192,7 +193,7 @@ export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRe
   };
 }
 
-/** What went wrong, besides figures: the faults that a row reports, and its error if it did not finish. */
+/** Failures other than figures: the faults that a row reports, and its error if it did not finish. */
 export function wrongs({ row, result, problems }: Outcome): string[] {
   return [...(result?.faults ?? []), ...problems.filter((problem) => !(problem in row.thresholds))];
 }
@@ -211,9 +212,9 @@ export function figuresOf({ row, result, problems }: Outcome): FigureRecord[] {
 }
 
 /**
- * The previous records with a new one in its place, or at the end.
+ * The previous records with the new one at the position of its predecessor, or at the end.
  *
- * @param exists whether there still is a row of that name; records of others are dropped
+ * @param exists whether a row of that name still exists; other records are dropped
  */
 export function merged(
   before: readonly RowRecord[],
@@ -235,7 +236,7 @@ export function numberText(value: number): string {
 function recordsMachine(): string {
   const [processor] = cpus();
   const memory = Math.round(totalmem() / GIBIBYTE);
-  // The version only: what follows it names a vendor's build.
+  // Only the version: the rest names a vendor's build.
   const kernel = `${type()} ${release().replace(/-.*/, '')} ${arch()}`;
   return `${cpus().length} cores (${processor?.model ?? 'unknown'}), ${memory} GiB, ${kernel}`;
 }

@@ -27,10 +27,10 @@ const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.ur
 
 const isLong = process.env['LONG'] === '1';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-/** ms that one row may take: the soak is 30 minutes long, and a short one 2, on a machine that may be busy with other things. */
+/** ms that one row may take. The soak takes 30 minutes, or 2 in a short run, and the machine may be busy. */
 const TIMEOUT_MS = isLong ? 3_600_000 : 600_000;
 
-/** Defines the test of a row, unless it is one that only a whole run does. */
+/** Defines the test of a row, unless it is only part of a whole run. */
 export function torture<Name extends string>(row: Row<Name>): void {
   if (!isLong && row.onlyWhole === true) return;
   describe(row.name, function () {
@@ -69,7 +69,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Writes after each row, so that an interrupted run keeps what it has measured. */
+/** Writes after each row, so that an interrupted run keeps its measurements. */
 async function write(outcome: Outcome): Promise<void> {
   const before = existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly RowRecord[]) : [];
   const records = merged(before, recordOf(outcome, seed, treeState(new Date())), isRow);

@@ -1,4 +1,7 @@
-/** What ends `culvert` or fills it: visitors of a shared folder who leave, addresses that are slow to read, and a relay that lies. */
+/**
+ * Attempts to crash or exhaust `culvert`: visitors of a shared folder who leave, addresses that are slow to parse, and
+ * a relay that lies.
+ */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -23,13 +26,13 @@ const COUNTS = {
   short: { resets: 2000, addresses: 200, messages: 2000 },
 };
 const AT_ONCE = 40;
-/** Turns of this process's event loop after which a visitor leaves: each step of a response is among them. */
+/** Turns of this process's event loop after which a visitor leaves. They cover each step of a response. */
 const TURNS_MAX = 40;
-/** Below what the relay refuses. */
+/** Below the limit of the relay. */
 const ADDRESS_CHARS = 7000;
-/** ms in which descriptors are back where they were. */
+/** ms until the number of descriptors is back to normal. */
 const SETTLE_MS = 20_000;
-/** ms for an answer, on a machine that does other things as well. */
+/** ms for an answer on a busy machine. */
 const ANSWER_MS = 20_000;
 
 torture<Figure>({
@@ -65,7 +68,7 @@ torture<Figure>({
   },
 });
 
-/** @returns how many descriptors are left open */
+/** @returns how many descriptors stay open */
 async function resets(scope: Scope, relay: Relay, count: number, faults: Faults): Promise<number> {
   const { child, tunnel } = await share(scope, relay);
   const host = hostOf(tunnel, relay);
@@ -83,14 +86,14 @@ async function resets(scope: Scope, relay: Relay, count: number, faults: Faults)
     );
   };
   await wave();
-  // A local connection is kept for the next request.
+  // Its local connection is kept for the next request.
   await visit(relay.port, { host, target: '/small.txt' });
   const base = await settled(descriptors);
   for (let visits = AT_ONCE; visits < count && !child.hasExited; visits += AT_ONCE) await wave();
   if (child.hasExited) faults.add('ended', child.stderr);
   else if ((await visit(relay.port, { host, target: '/small.txt' })).text !== 'small')
     faults.add('unserved', 'a visitor after those who have reset');
-  // Local connections wait for another request for some seconds.
+  // Idle local connections stay open for several seconds.
   const until = performance.now() + SETTLE_MS;
   while (descriptors() > base && performance.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -110,7 +113,7 @@ async function settled(read: () => number): Promise<number> {
   return last;
 }
 
-/** Each address is redacted when it is listed, as a terminal and the app do all the time. */
+/** Each address is redacted when it is listed, which a terminal and the app do all the time. */
 async function addresses(
   scope: Scope,
   relay: Relay,
@@ -148,7 +151,7 @@ async function share(scope: Scope, relay: Relay, more: Readonly<Record<string, s
   return { child, tunnel };
 }
 
-/** A relay that says anything, and now and then that a visitor has come, who must be served. */
+/** A relay that sends arbitrary messages, and occasionally announces a visitor who must be served. */
 async function messages(scope: Scope, count: number, random: Random, faults: Faults): Promise<void> {
   const relay = await hostileRelay(scope);
   const child = spawnCulvert(scope, ['http', '9', '--json'], {
@@ -201,9 +204,9 @@ function oddMessage(random: Random): unknown {
 
 interface HostileRelay {
   readonly url: string;
-  /** the next control socket that is opened, or the one that is open */
+  /** the next control socket that is opened, or the open one */
   control(): Promise<WebSocket>;
-  /** @returns whether the client has come for that visitor in time */
+  /** @returns whether the client has accepted that visitor in time */
   visitor(id: string): Promise<boolean>;
 }
 

@@ -84,22 +84,22 @@ torture<Figure>({
   },
 });
 
-/* The attacks of the audit, by its findings; each returns what it has achieved, and nothing if it has failed. */
+/* The attacks found by the audit. Each returns what it has achieved, or nothing if it has failed. */
 
-/** How many connections the relay has room for. */
+/** The relay's limit of connections. */
 export const SEATS = 300;
 
-/** What an attacker has, and whom it attacks. */
+/** The resources of an attacker, and its targets. */
 export interface World {
   readonly front: Front;
   readonly account: TestAccount;
-  /** of its tunnel */
+  /** host of the attacker's tunnel */
   readonly host: string;
   readonly slug: string;
   readonly tunnelId: string;
   /** id of the process that serves its tunnel */
   readonly client: number;
-  /** host of a tunnel on the free plan that belongs to somebody harmless */
+  /** host of a harmless account's tunnel on the free plan */
   readonly small: string;
   readonly honest: Honest;
   readonly relay: Relay;
@@ -113,16 +113,16 @@ export interface Attack {
   readonly attack: (scope: Scope, world: World) => Promise<string | undefined>;
 }
 
-/** The addresses that the attacker's visitors come from. */
+/** The address of the attacker's visitors. */
 const FROM = '127.0.0.9';
 const FLOOD_MS = 2000;
-/** As many connections as the audit used for its floods. */
+/** The number of connections that the audit used for its floods. */
 const CONNECTIONS = 32;
-/** An address that nobody has, for what visitors claim. */
+/** An unused address that visitors claim as theirs. */
 const CLAIMED = '6.6.6.6';
 /**
- * ms in which the relay must have noticed a client that froze, and have responded to those who waited for it: up to 30 s to
- * its next ping, 65 s without a pong, 10 s for the visitors; the rest is for a busy machine.
+ * ms within which the relay must have noticed that a client froze, and have responded to its waiting visitors: up to 30
+ * s to the next ping, 65 s without a pong, 10 s for the visitors. The rest is for a busy machine.
  */
 const FROZEN_MS = 150_000;
 
@@ -143,7 +143,7 @@ export const ATTACKS: readonly Attack[] = [
   { finding: 14, name: 'unusual forms of requests', attack: forms },
 ];
 
-/** Sends a request over its own connection, and leaves. */
+/** Sends a request over a new connection, and closes it. */
 async function ask(front: Front, request: Request | Buffer, from = FROM): Promise<Response> {
   const scope = new Scope();
   try {
@@ -156,7 +156,7 @@ async function ask(front: Front, request: Request | Buffer, from = FROM): Promis
   }
 }
 
-/** Sends the same request over many connections, on each again as soon as there is a response. */
+/** Sends the same request over many connections, each time as soon as there is a response. */
 async function flood(scope: Scope, front: Front, bytes: Buffer): Promise<void> {
   const end = performance.now() + FLOOD_MS;
   await inParallel(CONNECTIONS, Array.from({ length: CONNECTIONS }), async () => {
@@ -168,14 +168,14 @@ async function flood(scope: Scope, front: Front, bytes: Buffer): Promise<void> {
         const { head } = await connection.response();
         if (head.field('connection')?.toLowerCase() === 'close') connection = undefined;
       } catch {
-        // Refused or cut: the attacker comes again.
+        // Refused or cut: the attacker reconnects.
         connection = undefined;
       }
     }
   });
 }
 
-/** What it does to others is measured by them. */
+/** Its effect on others is measured by them. */
 async function interim(_scope: Scope, { front, host }: World): Promise<undefined> {
   await inParallel(8, Array.from({ length: 24 }), async () => {
     await ask(front, { host, target: '/interim' }).catch(() => undefined);
@@ -207,7 +207,7 @@ async function idleVisitors(scope: Scope, { front, small }: World): Promise<stri
   return await newcomers(front, small, 'are kept out of the free tunnel');
 }
 
-/** Opens connections, waits for one response on each, and stays. */
+/** Opens connections, waits for one response on each, and keeps them open. */
 async function sit(scope: Scope, front: Front, request: Buffer, count: number): Promise<void> {
   await inParallel(16, Array.from({ length: count }), async () => {
     // A relay may refuse the attacker as often as it likes.
@@ -219,7 +219,7 @@ async function sit(scope: Scope, front: Front, request: Buffer, count: number): 
   });
 }
 
-/** Twenty who come from other addresses, one after the other. */
+/** Twenty visitors from other addresses, one after the other. */
 async function newcomers(front: Front, host: string, what: string): Promise<string | undefined> {
   let refused = 0;
   for (let one = 0; one < 20; one += 1) {
@@ -311,7 +311,7 @@ async function claimAddress(_scope: Scope, { front, host }: World): Promise<stri
     'CF-Connecting-IP',
   ];
   const headers = [...names.map((name): Field => [name, CLAIMED]), ['Forwarded', `for=${CLAIMED}`] as Field];
-  // Some proxies refuse a few of the spellings, so try one at a time.
+  // Some proxies refuse a few of the spellings, so they are tried one at a time.
   for (const header of headers) {
     const { status, text } = await ask(front, { host, target: '/echo', headers: [header] });
     if (status === 200 && text.includes(CLAIMED)) return `${header[0]} passed: ${text}`;
@@ -323,7 +323,7 @@ async function guessKeys(scope: Scope, { front }: World): Promise<string | undef
   const connection = await front.open(scope, { from: '127.0.0.66' });
   let believed = 0;
   let status = 401;
-  // A minute refills less than that.
+  // The limit refills more slowly than that.
   while (status === 401 && believed < 200) {
     const headers = [['Authorization', `Bearer ${newApiKey()}`] as Field];
     ({ status } = await connection.request({ host: SHIPPED.relayHost, target: '/v1/account', headers }));
@@ -332,7 +332,7 @@ async function guessKeys(scope: Scope, { front }: World): Promise<string | undef
   return status === 429 ? undefined : `${believed} wrong keys were looked up, then came ${status}`;
 }
 
-/** The client stops between two requests of visitors, with everything open that it had. */
+/** Stops the client between two requests of visitors, with all its connections open. */
 async function freeze(scope: Scope, { front, host, client }: World): Promise<string | undefined> {
   const visitors = await Promise.all(
     Array.from({ length: 4 }, () => front.open(scope, { from: FROM, timeoutMs: FROZEN_MS })),
@@ -359,7 +359,7 @@ async function freeze(scope: Scope, { front, host, client }: World): Promise<str
   }
 }
 
-/** The attacks that follow need the client. */
+/** Resumes the client, which the following attacks need. */
 async function backAgain(front: Front, host: string): Promise<void> {
   const end = performance.now() + FROZEN_MS;
   while (performance.now() < end) {
@@ -380,7 +380,7 @@ async function forms(scope: Scope, { front, host }: World): Promise<string | und
   for (const size of ['5;', '5;bad[=x', '5;a="']) {
     const bytes = `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\nhello\r\n0\r\n\r\n`;
     const { status } = await ask(front, Buffer.from(bytes, 'latin1'));
-    // Some proxies read the chunks and write their own; a refusal by a proxy counts as well.
+    // Some proxies rewrite the chunks. A refusal by a proxy also counts.
     if (front.name === 'straight' && status !== 400) return `a chunk of ${size} was answered ${status}`;
   }
   const connection = await front.open(scope, { from: FROM });
@@ -391,14 +391,14 @@ async function forms(scope: Scope, { front, host }: World): Promise<string | und
   return next.text === EVIL ? undefined : `behind a HEAD came ${next.status} ${next.text.slice(0, 100)}`;
 }
 
-/* The attacker's service: the requested path says what it responds with. */
+/* The attacker's service: the requested path determines the response. */
 
-/** What nobody but the attacker may see unasked. */
+/** A mark that only the attacker's own visitors may see. */
 export const EVIL = 'evil';
 
 const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
-/** ms in which a proxy would reuse its connection for somebody else. */
+/** ms within which a proxy would reuse its connection for another visitor. */
 const AFTER_INTERIM_MS = 300;
 
 const COOKIES = [
@@ -409,7 +409,7 @@ const COOKIES = [
   `e=1; path=/t/; Domain=tunnels.example.com`,
   `f=1; Domain=.tunnels.example.com; Path=/`,
 ];
-/** Fields with an effect beyond the page that has them. */
+/** Fields with an effect beyond their page. */
 const BEYOND = ['NEL', 'Report-To', 'Alt-Svc', 'Use-As-Dictionary', 'Service-Worker-Allowed'];
 const STEERING = [
   'X-Accel-Redirect',
@@ -448,7 +448,7 @@ export async function startEvilService(scope: Scope): Promise<number> {
         else write(response([]));
       }
     };
-    // Those who call it may leave at any time.
+    // Visitors may leave at any time.
     serve().catch(() => socket.destroy());
   });
   return port;

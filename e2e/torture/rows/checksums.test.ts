@@ -1,4 +1,4 @@
-/** Bodies of all sizes, both ways, over a network that delays, cuts into pieces, stalls and breaks. */
+/** Bodies of all sizes, in both directions, over a network that delays, splits, stalls and breaks. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount } from '../../support/accounts.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
@@ -18,11 +18,11 @@ const SIZES = [
   0, 1, 125, 126, 1023, 16_383, 16_384, 65_535, 65_536, 65_537, 300_000, 1_048_576, 4_194_305, 16_777_216,
   50_000_000,
 ];
-/** How a body travels: with its length, in chunks, ended by the end of the connection, or from the visitor. */
+/** How a body is framed: with its length, in chunks, ended by the end of the connection, or as an upload. */
 const WAYS = ['length', 'chunked', 'until close', 'upload'] as const;
 type Way = (typeof WAYS)[number];
 
-/** What the network between relay and client is like, in turn. */
+/** The conditions between relay and client, in turn. */
 const NETWORKS: readonly Partial<FaultProxy['shape']>[] = [
   {},
   { pieceBytes: 1400 },
@@ -33,7 +33,7 @@ const NETWORKS: readonly Partial<FaultProxy['shape']>[] = [
 ];
 const EACH_MS = 2500;
 const STALL_MS = 300;
-/** After how many changes the network breaks, and for how many ms it is then away. */
+/** The number of changes after which the network breaks, and the ms for which it is then away. */
 const BREAK_AFTER = 4;
 const AWAY_MS = 200;
 const SILENCE_MS = 30_000;
@@ -71,7 +71,7 @@ torture<Figure>({
           else faults.add(wrong, `${size} bytes, ${way}`);
           bytes += size;
         } catch {
-          // A visible break is what the visitor is owed.
+          // A visible break is acceptable.
           broken += 1;
         }
       }
@@ -91,7 +91,7 @@ torture<Figure>({
   },
 });
 
-/** Now and then changes the network, stalls it, and breaks it. */
+/** Occasionally changes the network's conditions, stalls it, and breaks it. */
 async function shake(network: FaultProxy, signal: AbortSignal, report: () => void): Promise<void> {
   const wait = (ms: number): Promise<unknown> => delay(ms, undefined, { signal }).catch(() => undefined);
   const usual = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0 };
@@ -110,8 +110,8 @@ async function shake(network: FaultProxy, signal: AbortSignal, report: () => voi
 }
 
 /**
- * @returns what is wrong with a body that looks whole
- * @throws Error when it does not, or something else came
+ * @returns the error in a body that looks complete
+ * @throws Error if the body looks incomplete, or something else was received
  */
 async function transfer(port: number, host: string, way: Way, size: number): Promise<Figure | undefined> {
   const scope = new Scope();

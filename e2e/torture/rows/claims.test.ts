@@ -50,7 +50,7 @@ const NAMES = [
   'CF-Connecting-IP',
   'DO-Connecting-IP',
 ];
-/** All characters of a name but letters and digits (RFC 9110 section 5.6.2). */
+/** All characters of a field name except letters and digits (RFC 9110 section 5.6.2). */
 const SEPARATORS = Array.from("-_!#$%&'*+.^`|~");
 const CLAIM = 'claimed-by-a-visitor';
 const VISITORS = 12;
@@ -97,7 +97,7 @@ torture<Figure>({
   },
 });
 
-/** Each name with one separator everywhere, and with others at random; in all kinds of case. */
+/** Each name with the same separator everywhere, and with random ones, in all kinds of case. */
 function fieldsOf(random: Random): string[] {
   const separator = (): string => SEPARATORS[random.below(SEPARATORS.length)] ?? '-';
   const cased = (name: string): string =>
@@ -111,7 +111,7 @@ function fieldsOf(random: Random): string[] {
   return [...new Set(spelled)];
 }
 
-/** @returns what the service has seen; `undefined` where something in front has refused the field */
+/** @returns what the service has received; `undefined` if the relay or a proxy refused the field */
 async function ask(front: Front, name: string): Promise<Echo | undefined> {
   const scope = new Scope();
   try {

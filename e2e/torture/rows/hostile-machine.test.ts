@@ -1,4 +1,4 @@
-/** A machine that fails a relay in the middle of its work: nothing that the relay acknowledged may be lost. */
+/** A machine that fails while a relay works. Nothing that the relay acknowledged may be lost. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../../support/api.ts';
@@ -17,17 +17,17 @@ import { inParallel, secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Faults } from '../tools/honest.ts';
 import { startTenant, type Tenant } from '../tools/tenant.ts';
 
-/** Accounts that create, extend and close at a fault: half of them before it, half while it lasts. */
+/** Accounts that create, extend and close tunnels: half of them before the fault, half during it. */
 const ACCOUNTS = 40;
 const AT_ONCE = 8;
-/** Longer than a statement waits for a lock, so that some give up. */
+/** Longer than a statement waits for a lock, so that some time out. */
 const FAULT_MS = 10_000;
 const SHORT_FAULT_MS = 3000;
 const RETRY_MS = 100;
 const HEAL_MS = 10_000;
 const REQUESTS_A_SECOND = 20;
 const VISITORS = 4;
-/** Lifetimes that no wrong clock ends. */
+/** Lifetimes long enough for any wrong clock. */
 const TTL = { CULVERT_DEFAULT_TTL: '2000h', CULVERT_MAX_TTL: '4000h' };
 
 type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
@@ -69,7 +69,7 @@ torture<Figure>({
       acknowledged += count;
       say(`${fault.name}: ${count} acknowledged`);
     }
-    // What has survived one fault may be lost at another.
+    // State that survived one fault may be lost in another.
     for (const ledger of all)
       for (const lost of await ledger.settle()) wrong.add('lost', `in the end: ${lost}`);
     return {
@@ -107,7 +107,7 @@ interface Stage {
 }
 
 /**
- * Lets the machine fail in the middle of the work, and then the relay as well.
+ * Lets the machine fail during the work, and then kills the relay as well.
  *
  * @returns how much was acknowledged
  */
@@ -129,7 +129,7 @@ async function suffer(
     await fault.begin(scope, relay);
     const end = start + (options.short ? SHORT_FAULT_MS : FAULT_MS);
     await inParallel(during.length, during, async (ledger) => {
-      // What is refused now does not count as lost.
+      // A create that is refused now does not count as lost.
       while (performance.now() < end) await ledger.work(onAcknowledged).catch(() => delay(RETRY_MS));
     });
     await load.stop();
@@ -148,14 +148,14 @@ async function suffer(
   return acknowledged;
 }
 
-/** kill -9, and a new start. */
+/** kill -9, followed by a restart. */
 async function killed(relay: Relay): Promise<void> {
   relay.child.kill('SIGKILL');
   await relay.child.exit();
   await relay.restart();
 }
 
-/* What a machine may do to a relay that runs on it: begun and ended while it runs. */
+/* A fault of the machine that can begin and end while a relay runs. */
 
 export interface MachineFault {
   readonly name: string;
@@ -165,7 +165,7 @@ export interface MachineFault {
   begin(scope: Scope, relay: Relay): Promise<void>;
 }
 
-/** Leaves the disk of the relay's data, a `smallDisk`, without a free block. */
+/** Fills the disk with the relay's data, a `smallDisk`, to its last block. */
 export const fullDisk: MachineFault = {
   name: 'a full disk',
   lasting: false,
@@ -177,10 +177,10 @@ export const fullDisk: MachineFault = {
 };
 
 /**
- * System calls on the database and its log fail, by strace.
+ * Makes system calls on the database and its log fail, with strace.
  *
  * @param calls as strace names them, with commas
- * @param fault what they do instead, in the form of strace's `inject`
+ * @param fault what they do instead, in the syntax of strace's `inject`
  */
 export function failingCalls(calls: string, fault: string): MachineFault {
   return {
@@ -209,7 +209,7 @@ export function failingCalls(calls: string, fault: string): MachineFault {
   };
 }
 
-/** Another program writes, and does not stop. */
+/** Another program holds a write transaction. */
 export const lockedDatabase: MachineFault = {
   name: 'a locked database',
   lasting: false,
@@ -220,7 +220,7 @@ export const lockedDatabase: MachineFault = {
   },
 };
 
-/** @param by in the form of libfaketime: `+1h` */
+/** @param by offset in the form of libfaketime: `+1h` */
 export function wrongClock(clock: ChangingClock, by: string): MachineFault {
   return {
     name: `a clock that is ${by} off`,

@@ -14,7 +14,7 @@ import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
 
-/** How many of each a short run uses. */
+/** The number of each in a short run. */
 const SHORT = { requests: 520, answers: 240 };
 
 torture<Figure>({

@@ -1,4 +1,4 @@
-/** A tenant whose own client does on trunks what it likes. */
+/** A tenant whose own client misbehaves on trunks in every way. */
 import { readdirSync } from 'node:fs';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { eventually } from '../../support/deadline.ts';
@@ -35,15 +35,15 @@ type Figure =
   | 'unserved'
   | 'strayed';
 
-/** Of each attack in a wave of its own; a short run has one wave of all attacks, one of each. */
+/** The number of each attack in its own wave. A short run has one wave with one of each attack. */
 const AT_A_TIME = 40;
-/** ms the relay may take to end a trunk: it waits 10 s for a client that says nothing, and the machine is busy. */
+/** ms that the relay may take to end a trunk: it waits 10 s for a silent client, and the machine is busy. */
 const CUT_MS = 30_000;
-/** ms until a visitor has an answer, or hears that there is none. */
+/** ms until a visitor has an answer, or an error. */
 const END_MS = 30_000;
-/** ms after which the relay has let go of everything: it waits 1 s for a Close frame, and the machine is busy. */
+/** ms after which the relay has released everything: it waits 1 s for a Close frame, and the machine is busy. */
 const CALM_MS = 30_000;
-/** ms in which a trunk that is cut for something is cut, unless the machine is very busy. */
+/** ms within which a violation ends its trunk, unless the machine is very busy. */
 const BORNE_MS = 1000;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -138,7 +138,7 @@ async function assertCut({ what }: Attack, { trunk }: Target, code: number, faul
   if (seen !== code) faults.add('uncut', `${what}: ${seen ?? 'open'}`);
 }
 
-/** The trunk lives on, and serves the visitors who still wait. */
+/** Asserts that the trunk stays open, and serves the visitors who still wait. */
 async function assertBorne(
   { what, isOwed }: Attack,
   { trunk, streams }: Target,
@@ -163,7 +163,7 @@ export class Stage {
 
   /** @param count of tunnels, each for one attack at a time */
   static async start(scope: Scope, count: number): Promise<Stage> {
-    // All who come here come from one address.
+    // All visitors use the same address.
     const settings = { ...WITH_TRUNKS, CULVERT_ADDRESS_CONNECTIONS: '100000' };
     return new Stage(await startAttackedRelay(scope, { count, name: 'trunk', settings }));
   }
@@ -194,12 +194,12 @@ export class Stage {
     };
   }
 
-  /** A request that is not to be repeated: where its trunk is lost, the visitor hears of it at once. */
+  /** A request that must not be repeated: if its trunk is lost, the visitor gets an error immediately. */
   async #visit(scope: Scope, tunnel: Tunnel, upload: number): Promise<RawConnection> {
     const visitor = await this.attacked.front.open(scope);
     const host = `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
     const request = formatRequest({ host, method: 'POST', body: Buffer.alloc(upload, 'x') });
-    // Not all of it may be taken before there is a response.
+    // Part of it may only be read once there is a response.
     visitor.socket.write(request);
     return visitor;
   }

@@ -1,4 +1,4 @@
-/** More idle connections than there are seats, and more connections than there are descriptors. */
+/** More idle connections than the relay's limit, and more connections than descriptors. */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeFailure, tallyOf } from '../../support/ledger.ts';
@@ -12,16 +12,16 @@ import { secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';
 
-/** As many connections as the relay has seats. */
+/** The relay's limit of connections. */
 const IDLE = 10_000;
 const SHORT_IDLE = 2000;
-/** Below the limit of open connections of one address. */
+/** Below the limit of open connections per address. */
 const IDLE_AN_ADDRESS = 200;
 const ARRIVALS_A_SECOND = 1000;
 const DESCRIPTORS = 512;
 const TOO_MANY = 700;
 const BACK_SECONDS = 5;
-/** Longer than that, so that nobody gets a turn by waiting. */
+/** Longer than that, so that waiting alone does not get a visitor in. */
 const IDLE_MS = 20_000;
 const SHORT_IDLE_MS = 7000;
 const EXHAUSTED_MS = 5000;
@@ -85,7 +85,7 @@ interface Outcome {
   readonly done: string;
 }
 
-/** Runs a part on its own programs, and checks that they are still there. */
+/** Runs a part on separate programs, and checks that they survive. */
 async function inStage(
   options: RunOptions,
   part: (stage: Stage) => Promise<Outcome>,
@@ -108,7 +108,7 @@ async function inStage(
   }
 }
 
-/** Connections that have asked once and ask for nothing more take all seats; others come. */
+/** Connections that are idle after one request use up the limit, while new visitors arrive. */
 async function idle({ scope, options, relay, host }: Stage): Promise<Outcome> {
   const size = options.short ? SHORT_IDLE : IDLE;
   const crowd = new Crowd(scope, {
@@ -135,13 +135,13 @@ async function idle({ scope, options, relay, host }: Stage): Promise<Outcome> {
   };
 }
 
-/** Visitors take all descriptors of the relay, and leave. */
+/** Visitors use up all descriptors of the relay, and leave. */
 async function relayWithoutDescriptors(stage: Stage): Promise<Outcome> {
   limitDescriptors(stage.relay.child.pid);
   return await withoutDescriptors(stage, 'the relay', 'GET / HTTP/1.1\r\nHost: nobody.localhost\r\n\r\n');
 }
 
-/** Visitors with unfinished bodies take all descriptors of the client, and leave. */
+/** Visitors with unfinished bodies use up all descriptors of the client, and leave. */
 async function clientWithoutDescriptors(stage: Stage): Promise<Outcome> {
   limitDescriptors(stage.culvert.child.pid);
   const head = `POST / HTTP/1.1\r\nHost: ${stage.host}\r\nContent-Length: 100\r\n\r\n`;
@@ -164,7 +164,7 @@ async function withoutDescriptors(stage: Stage, who: string, request: string): P
   return { ...back, done: `${who} with ${DESCRIPTORS} descriptors for ${TOO_MANY} connections` };
 }
 
-/** Like `ulimit -n`, for a running program. */
+/** Works like `ulimit -n`, but on a running program. */
 function limitDescriptors(pid: number): void {
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]);
 }

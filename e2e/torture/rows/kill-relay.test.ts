@@ -1,4 +1,4 @@
-/** A relay that is killed with a thousand clients, which all come back to its successor. */
+/** A relay with a thousand clients is killed, and all of them return to its successor. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Tunnel } from '../../../shared/tunnel.ts';
@@ -19,9 +19,9 @@ import { Faults } from '../tools/honest.ts';
 const CLIENTS = 1000;
 const SHORT_CLIENTS = 300;
 const PROCESSES = 4;
-/** How long the shipped systemd unit waits before it starts a relay again. */
+/** How long the shipped systemd unit waits before it restarts a relay. */
 const RESTART_MS = 1000;
-/** ms for all clients to be online at first, and seconds after which one that is not back never will be. */
+/** ms for all clients to be online at first, and seconds after which a missing client will never return. */
 const ONLINE_MS = 60_000;
 const GIVE_UP_SECONDS = 60;
 const PROGRAM = fileURLToPath(new URL('../tools/engine-clients.ts', import.meta.url));
@@ -72,7 +72,7 @@ torture<Figure>({
   },
 });
 
-/** A relay with so many tunnels of one account in its database. */
+/** A relay whose database has this many tunnels of one account. */
 async function startWithTunnels(
   scope: Scope,
   count: number,
@@ -102,7 +102,7 @@ class Clients {
   }
 
   /**
-   * Waits until each has come online since then.
+   * Waits until each client has been online since then.
    *
    * @param since ms since the epoch
    * @returns when each was online first, sorted, in ms since the epoch

@@ -1,4 +1,7 @@
-/** Visitors who leave while they wait, as browsers do: they close the connection, and nothing says that nobody reads on. */
+/**
+ * Visitors who leave while they wait, as browsers do: they close the connection without announcing that they no longer
+ * read.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectWithTls } from 'node:tls';
@@ -18,19 +21,19 @@ import { loopbackAddresses } from '../tools/crowd.ts';
 import { type Front, type Fronts, startFronts } from '../tools/fronts.ts';
 import { Faults } from '../tools/honest.ts';
 
-/** Waves, and the visitors of each on every way. */
+/** Number of waves, and visitors per wave on every front. */
 const SIZE = {
   whole: { waves: 6, visitors: 400, streams: 50 },
   short: { waves: 2, visitors: 110, streams: 20 },
 };
 const OPENED_AT_A_TIME = 50;
-/** Visitors from one address at a time: fewer than the default limit, which each address uses up afterwards. */
+/** Visitors per address: fewer than the default limit, which each address uses up afterwards. */
 const OF_AN_ADDRESS = 150;
 const ADDRESS_LIMIT = 256;
-/** From which streams of HTTP/2 come. */
+/** The source address of HTTP/2 streams. */
 const STREAMS_ADDRESS = '127.0.3.1';
 const MEBIBYTE = 1024 ** 2;
-/** ms that a busy machine takes for what takes none, at most. */
+/** ms that an instantaneous action takes at most on a busy machine. */
 const PATIENCE_MS = 120_000;
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const GAUGES = ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'];
@@ -114,7 +117,7 @@ async function startStage(scope: Scope): Promise<Stage> {
   return { ...fronts, service, culvert, host, addresses };
 }
 
-/** A wave: all of them ask on every way, wait, and leave together. */
+/** A wave: all visitors send a request on every front, wait, and leave together. */
 async function leave(
   stage: Stage,
   visitors: number,
@@ -143,7 +146,7 @@ async function leave(
       if (service.open.size < count) throw new Error(`${service.open.size} of ${count} requests have come`);
     });
     const start = performance.now();
-    // Some close, some only their side: neither says more than that they send nothing more.
+    // Some close the connection, some only their side. Both only mean that they send nothing more.
     for (const [index, { socket }] of waiting.entries()) {
       if (index % 2 === 0) socket.destroy();
       else socket.end();
@@ -160,7 +163,10 @@ async function leave(
   }
 }
 
-/** Asks over HTTP/2, many requests on one connection. @returns a function that cancels all of them, as a browser does when its page is left */
+/**
+ * Sends many requests on one HTTP/2 connection. @returns a function that cancels all of them, as a browser does when a
+ * page is left
+ */
 function ask(scope: Scope, { authority, host }: Stage, { port }: Front, count: number): () => void {
   const address = { port, host: '127.0.0.1', localAddress: STREAMS_ADDRESS };
   const tls = { ca: readFileSync(authority), servername: SHIPPED.relayHost, ALPNProtocols: ['h2'] };
@@ -186,7 +192,7 @@ async function settle({ relay }: Stage, faults: Faults): Promise<void> {
   }).catch((error: unknown) => faults.add('counted', String(error)));
 }
 
-/** Every address has as many requests under way as it may: none of its places is still taken. */
+/** Every address has as many requests in progress as it may: none of its slots is still occupied. */
 async function visitAgain({ fronts, host, addresses }: Stage, faults: Faults): Promise<void> {
   const [front] = fronts;
   for (const from of addresses) {

@@ -30,7 +30,7 @@ torture<Figure>({
 
   async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
     const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
-    // All who wait here come from one address.
+    // All waiting visitors use the same address.
     const settings = { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN, CULVERT_ADDRESS_CONNECTIONS: '100000' };
     const relay = await Relay.start(scope, settings);
     const faults = new Faults();
@@ -63,25 +63,23 @@ torture<Figure>({
   },
 });
 
-/* How a visit ended. */
-
 /**
- * - `whole`: a response of the service, complete and right
- * - `refused`: a complete response of the relay's own, which says that the service gives none
- * - `broken`: the connection broke, so nobody mistakes what came for a whole response
- * - `wrong`: what came looks like a whole response, but is not
- * - `endless`: nothing, for as long as anybody may have to wait
+ * - `whole`: a complete and correct response of the service
+ * - `refused`: a complete error response of the relay itself
+ * - `broken`: the connection broke, so that a partial response does not look complete
+ * - `wrong`: the response looks complete, but is not
+ * - `endless`: no response within the longest permitted wait
  */
 export type Outcome = 'whole' | 'refused' | 'broken' | 'wrong' | 'endless';
 
-/** What a visitor asks for, and what a whole response to it has to be. */
+/** A visitor's request, and the expected response. */
 export interface Question {
   readonly request: Request;
   readonly content: string;
 }
 
 /**
- * Asks, and reads to the end.
+ * Sends a request, and reads to the end.
  *
  * @param patienceMs how long the visitor waits for the next byte
  * @param behind called once the request is written
@@ -112,15 +110,15 @@ function judge({ status, head, text }: Response, content: string): Outcome {
 
 /* A service that responds as its visitors ask: completely, cut at any point, slowly, or never. */
 
-/** How a response says where it ends. */
+/** How a response indicates its end. */
 export const FRAMINGS = ['length', 'chunked'] as const;
 
 const REQUEST = /^\S+ \/(\w+)\/(\w+)\/(\d+)\/(\d+) /;
-/** ms until a slow response: a visitor has half-closed by then, or is gone. */
+/** ms until a slow response. By then a visitor has half-closed, or left. */
 const SLOW_MS = 100;
 const TICK_MS = 50;
 
-/** The content of a response; the same for the same numbers. */
+/** The content of a response, which depends only on the numbers. */
 export function contentOf(number: number, size: number): string {
   return `content ${number} `.padEnd(size, 'x');
 }
@@ -128,7 +126,8 @@ export function contentOf(number: number, size: number): string {
 /**
  * Starts the service. Targets are `/HOW/FRAMING/NUMBER/SIZE`, where HOW is
  *
- * - `whole`: at once; `slow`: a moment after the request is complete; `ticking`: one piece after the other without an end;
+ * - `whole`: immediately; `slow`: a moment after the request is complete; `ticking`: one piece after the other without
+ * an end;
  *   `never`: nothing
  * - `cut` and `reset`: ends in the middle, in either way, at a point that depends on the number
  */
@@ -144,7 +143,7 @@ export async function startService(scope: Scope): Promise<Service> {
       text = '';
       respond(socket, how, responseOf(framing, contentOf(Number(number), Number(size))), Number(number));
     });
-    // A visitor that waits for its response may have sent everything it has to send.
+    // A waiting visitor may have sent everything it has to send.
     socket.on('end', () => setTimeout(() => socket.end(), 2 * SLOW_MS));
   });
 }
@@ -173,14 +172,15 @@ function responseOf(framing: string, content: string): string {
     : `HTTP/1.1 200 OK\r\nContent-Length: ${content.length}\r\n\r\n${content}`;
 }
 
-/* The ways in which visitors, services and clients leave while a response is on its way. */
-
 const AT_A_TIME = 50;
-/** Visitors of one client that is killed or frozen; its tunnel is useless afterwards. */
+/** Visitors of one client that is killed or frozen. Its tunnel is not used afterwards. */
 const OF_A_CLIENT = 50;
-/** ms that a visitor of something that has left waits at most, on a busy machine: 10 s for a client, and the way. */
+/**
+ * ms that a visitor waits at most after the other side has left, on a busy machine: 10 s for a client, and
+ * transmission.
+ */
 const PATIENCE_MS = 30_000;
-/** ms until a client that froze counts as gone: 30 s to a ping, 60 s for its pong; then 10 s, and the way. */
+/** ms until a client that froze counts as gone: 30 s to a ping, 60 s for its pong, then 10 s, and transmission. */
 const FROZEN_PATIENCE_MS = 130_000;
 const SHORT_FREEZE_MS = 3000;
 const BODY = 'x'.repeat(20_000);
@@ -197,7 +197,7 @@ export interface Stage {
   readonly count: number;
 }
 
-/** Visitors leave at any moment; what they leave behind is counted at the end. */
+/** Visitors leave at any moment. Whatever they leave behind is counted at the end. */
 export async function leavingVisitors({ front, host, service, count, faults }: Stage): Promise<void> {
   await inParallel(AT_A_TIME, Array(count).keys(), async (number) => {
     const scope = new Scope();
@@ -213,7 +213,8 @@ export async function leavingVisitors({ front, host, service, count, faults }: S
       await visitor.write(whole.subarray(0, length));
       if (moment === 3 && how === 'ticking') await visitor.finalHead();
       else await delay(number % 50);
-      // A visitor that has asked and closes may just have nothing more to send: nobody can tell until there is a response.
+      // A visitor that closes after its request may just have nothing more to send: nobody can tell until there is a
+      // response.
       const mayWait = moment >= 2 && how === 'never';
       if (number % 3 === 0 || mayWait) visitor.reset();
       else visitor.socket.destroy();
@@ -238,7 +239,7 @@ export async function truncatingServices(stage: Stage): Promise<void> {
   });
 }
 
-/** Visitors have sent everything, and still want their response. */
+/** Visitors have sent everything, and still expect their response. */
 export async function halfClosedVisitors(stage: Stage): Promise<void> {
   await inParallel(AT_A_TIME, Array(stage.count).keys(), async (number) => {
     const question = ask(stage.host, number % 2 === 0 ? 'whole' : 'slow', number, 1 + (number % 3) * 50_000);
@@ -262,7 +263,7 @@ export async function leavingClients(stage: Stage): Promise<void> {
   });
 }
 
-/** Clients freeze while they serve; in a short run they go on before anybody can notice. */
+/** Clients freeze while they serve. In a short run they resume before it can be noticed. */
 export async function frozenClients(stage: Stage, short: boolean): Promise<void> {
   await eachClient(stage, async (culvert, visits) => {
     await delay(100);
@@ -300,7 +301,7 @@ async function eachClient(
     };
     const first = client * OF_A_CLIENT;
     const numbers = Array.from({ length: OF_A_CLIENT }, (_, index) => first + index);
-    // A few get a response first: their data sockets and local connections are kept.
+    // A few get a response first, so that their data sockets and local connections are kept.
     await Promise.all(numbers.slice(0, 5).map((number) => visit(number, PATIENCE_MS)));
     const before = numbers
       .filter((number) => number % 3 === 0)

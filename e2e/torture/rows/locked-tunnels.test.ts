@@ -1,5 +1,5 @@
 /**
- * Strangers who try to get access to tunnels with an access policy (docs/access.md) while other visitors have it, fields that must
+ * Strangers who try to get access to protected tunnels (docs/access.md) while other visitors have it, fields that must
  * not leave such a tunnel, and responses that must not outlive a link.
  */
 import type { NewLink } from '../../../shared/links.ts';
@@ -22,17 +22,20 @@ type Figure =
 
 const PASSWORD = 'mild oak fern';
 const TRIES = 40_000;
-/** Each way a hundred times: a password costs the relay a tenth of a second of computing, and a busy machine several. */
+/**
+ * Each method a hundred times: a password costs the relay a tenth of a second of computing, and several on a busy
+ * machine.
+ */
 const SHORT_TRIES = 900;
 /** Connections that the strangers use at a time. */
 const AT_A_TIME = 32;
 const NETWORKS = 250;
 
-/** Links. When one ends, its visitors have one response of each kind open. */
+/** The number of links. When one ends, its visitors have one response of each kind open. */
 const LINKS = 40;
-/** ms from the end of a link until all its visitors are out, on a busy machine. */
+/** ms from the end of a link until all its visitors are disconnected, on a busy machine. */
 const OUT_MS = 20_000;
-/** What the service sends. Strangers get none of it. */
+/** Fields sent by the service, which strangers must not get. */
 const SECRETS: readonly Field[] = [
   ['X-Inside', '1'],
   ['CDN-Cache-Control', 'max-age=600'],
@@ -42,7 +45,7 @@ const SECRETS: readonly Field[] = [
   ['Set-Cookie', '=culvert-pass=planted; Path=/'],
   ['Set-Cookie', '=__Host-culvert-pass=planted; Path=/; Secure'],
 ];
-/** The only one that a visitor with access gets. */
+/** The only one of them that a visitor with access gets. */
 const MAY_LEAVE = 'x-inside';
 const WEBSOCKET: readonly Field[] = [
   ['Connection', 'Upgrade'],
@@ -55,16 +58,16 @@ const PREFLIGHT: readonly Field[] = [
   ['Access-Control-Request-Method', 'PUT'],
 ];
 
-/** What a stranger knows: the addresses of the tunnels, a cookie of another one, and what a visitor's browser adds. */
+/** A stranger's knowledge: the addresses of the tunnels, a cookie of another one, and what a visitor's browser adds. */
 interface Known {
   readonly target: string;
   readonly cookie: string;
-  /** of a visitor of the tunnel with users, for whose page a stranger's page is shown */
+  /** cookie of a visitor of the tunnel with users, who is shown a stranger's page */
   readonly visitor: string;
   readonly random: Random;
 }
 
-/** One try: what is sent besides where it comes from. */
+/** One attempt: the request without its source. */
 type Try = (known: Known) => {
   readonly method?: string;
   readonly target?: string;
@@ -133,7 +136,7 @@ torture<Figure>({
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
-    /** bodies, and requests of other methods, that have come without credentials */
+    /** bodies, and requests with other methods, that arrived without credentials */
     let bodies = 0;
     const service = await startHttpService(scope, (request, response) => {
       if (request.method === 'OPTIONS') {
@@ -163,7 +166,7 @@ torture<Figure>({
     const faults = new Faults();
     const watch = new ResidentWatch(scope, relay.child.pid);
 
-    /** Types the password of the other tunnel, from an address of its own. */
+    /** Submits the password of the other tunnel from a given address. */
     const signIn = async (from: string): Promise<string | undefined> => {
       const { head } = await visit(relay.port, {
         host: hostOf(other, relay),
@@ -185,7 +188,7 @@ torture<Figure>({
     const attack = new AbortController();
     const others = (async () => {
       for (let count = 0; !attack.signal.aborted; count += 1) {
-        // Another access each time: what was right before is not remembered.
+        // A different policy each time, so that no earlier result is cached.
         await otherAccount.api.send('PUT', `/v1/tunnels/${other.id}/access`, {
           json: { password: PASSWORD },
         });
@@ -242,8 +245,8 @@ torture<Figure>({
 });
 
 /**
- * Opens a WebSocket, an event stream and another endless response with each of several links. Half of the links are revoked, the
- * others end.
+ * Opens a WebSocket, an event stream and another endless response with each of several links. Half of the links are
+ * revoked, the others expire.
  *
  * @returns how many were open
  */
@@ -311,7 +314,7 @@ function originOf(random: Random): string {
   return others[random.below(others.length)] ?? 'null';
 }
 
-/** A character that services do not tell from a hyphen. */
+/** A character that services may confuse with a hyphen. */
 function separator(random: Random): string {
   return '-_.~+'.charAt(random.below(5));
 }

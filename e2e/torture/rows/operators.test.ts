@@ -13,7 +13,7 @@ import { Faults } from '../tools/honest.ts';
 
 type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived';
 
-/** ms in which a relay has followed an operator, on a busy machine. */
+/** ms within which a relay has applied an admin action, on a busy machine. */
 const FOLLOWED_MS = 5000;
 const REASON = ['--reason', 'torture'] as const;
 
@@ -65,7 +65,7 @@ async function idsAsNames(_scope: Scope, relay: Relay, faults: Faults): Promise<
   return acts.length + 1;
 }
 
-/** Each way in which a suspended tunnel can end, and each in which its address could be had again. */
+/** Every way in which a suspended tunnel can end, and every way to claim its address again. */
 async function addresses(_scope: Scope, relay: Relay, faults: Faults): Promise<number> {
   let tried = 0;
   const ends: readonly (readonly [string, (account: TestAccount, id: string) => Promise<unknown>])[] = [
@@ -78,7 +78,7 @@ async function addresses(_scope: Scope, relay: Relay, faults: Faults): Promise<n
     for (const which of ['tunnel', 'account']) {
       const [owner, other] = [await createAccount(relay), await createAccount(relay)];
       const name = `held-${owner.name.slice(-8)}`;
-      // An account that is suspended cannot close, and one that is removed cannot be asked.
+      // A suspended account cannot close tunnels, and a removed account cannot send requests.
       if (which === 'account' && end === 'a close') continue;
       const ttl = end === 'an expiry' ? '2s' : '1h';
       const { id } = await owner.api.create({ local_port: 9, name, ttl });

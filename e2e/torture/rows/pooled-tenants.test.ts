@@ -15,7 +15,7 @@ import { hostileResponses } from './hostile-messages/responses.ts';
 type Figure = 'strayed' | 'unserved' | 'requests';
 
 const REQUESTS = { whole: 100_000, short: 6000 };
-/** Visitors through each proxy: those who keep their connection, and those of the hostile tunnel. */
+/** Visitors through each proxy who keep their connection, and visitors of the hostile tunnel. */
 const HONEST = 6;
 const HOSTILE = 3;
 const PATIENCE = { firstMs: 1500, quietMs: 30 };
@@ -55,9 +55,9 @@ torture<Figure>({
   },
 });
 
-/** Everybody who sends requests, until there were this many. */
+/** All visitors, until this many requests were sent. */
 class Crowd {
-  /** requests so far, those to the hostile tenant among them */
+  /** requests so far, including those to the hostile tenant */
   asked = 0;
   hostile = 0;
   readonly #honest: Honest;
@@ -83,7 +83,7 @@ class Crowd {
     await Promise.all([...honest, ...hostile]);
   }
 
-  /** Asks for the next response of the hostile tenant, and checks whether it contains something of others. */
+  /** Requests the next response of the hostile tenant, and checks that it contains nothing of others. */
   async #visitHostile(front: Front): Promise<void> {
     this.hostile += 1;
     const number = this.hostile;
@@ -93,7 +93,8 @@ class Crowd {
       const target = `/answer/${number % this.#responses}/${number}`;
       const request = formatRequest({ host: this.#hostileHost, target, headers: LOGIN });
       const { text } = await talk(connection, request, PATIENCE);
-      // What its own service sends unasked may be taken for the next response of that service, as it may without a tunnel.
+      // Unsolicited data of its own service may be taken for the next response of that service, as it may without a
+      // tunnel.
       if (text.includes('honest /') || text.includes(this.#honest.account.id)) {
         this.#faults.add(
           'strayed',

@@ -1,4 +1,4 @@
-/** A relay that is replaced by another, again and again, under load. */
+/** A relay that is replaced by another, repeatedly, under load. */
 import { Scope } from '../../support/scope.ts';
 import { torture } from '../torture.ts';
 import { type Outcome, Scene } from '../tools/replacement-scene.ts';
@@ -9,7 +9,7 @@ const FAULTS_SHOWN = 5;
 
 type Figure = 'failed' | 'miscounted' | 'missing';
 
-/** How long a request takes is told, and has no threshold: a busy machine makes it longer, and nothing promises it. */
+/** The duration of a request is reported without a threshold: a busy machine prolongs it, and nothing promises it. */
 torture<Figure>({
   name: 'replacements',
   title: `\`culvert-relay serve --replace\`, ${TIMES} times in a row and again with TLS, under up to 500 requests/s, event streams, WebSockets, downloads, uploads and calls of the API`,

@@ -73,7 +73,7 @@ torture<Figure>({
     for (const response of responses) search.look('answers', 'a response', response);
     const invited = await useInvitations(front, tokens, [...hosts, 'elsewhere.example.org']);
     for (const response of invited) search.look('answers', 'a response', response);
-    // The local service may know what its visitors send; the relay's logs may not.
+    // The local service may see what its visitors send. The relay's logs may not.
     await useKeys(front, [key], [host]);
     for (const { pid } of [relay.child, ...culverts.map(({ child }) => child)])
       search.look('processes', 'a command line', readFileSync(`/proc/${pid}/cmdline`, 'latin1'));
@@ -115,7 +115,7 @@ torture<Figure>({
   },
 });
 
-/** What `culvert` says about keys that are refused, about a relay that is away, and when it is used wrongly. */
+/** The output of `culvert` for refused keys, an unreachable relay, and wrong usage. */
 async function failingPrograms(scope: Scope, url: string, wrong: readonly string[]): Promise<string[]> {
   const uses = [
     ['http', '1', '--json'],
@@ -129,20 +129,20 @@ async function failingPrograms(scope: Scope, url: string, wrong: readonly string
   const outputs: string[] = [];
   await inParallel(4, runs, async ({ key, args }) => {
     const child = spawnCulvert(scope, args, { CULVERT_RELAY: url, CULVERT_API_KEY: key });
-    // A command that tries again and again is ended.
+    // A command that keeps retrying is stopped.
     await child.exit(5000).catch(() => child.stop('SIGINT').catch(() => child.stop('SIGKILL')));
     outputs.push(child.lines.join('\n') + child.stderr);
   });
   return outputs;
 }
 
-/* A relay that crashes under the limit that the shipped unit sets. */
+/* A crash of the relay under the limit of the shipped unit. */
 
 const UNITS = ['culvert-relay.service', 'culvert-relay@.service'];
 const START_MS = 50_000;
 const END_MS = 60_000;
 
-/** `LimitCORE` of each shipped unit, in the form of `ulimit`; systemd itself sets none. */
+/** `LimitCORE` of each shipped unit, in the form of `ulimit`. systemd itself sets none. */
 export function shippedCoreLimits(): string[] {
   return UNITS.map((unit) => {
     const text = readFileSync(new URL(`../../../server/deploy/${unit}`, import.meta.url), 'utf8');
@@ -151,10 +151,10 @@ export function shippedCoreLimits(): string[] {
 }
 
 /**
- * Makes a relay crash as a memory fault does.
+ * Crashes a relay like a memory fault.
  *
  * @param limit the largest size of a core dump
- * @returns files it left in the folder it ran in
+ * @returns files that it left in its working directory
  */
 export async function crash(scope: Scope, limit: string): Promise<string[]> {
   const folder = temporaryDirectory(scope);
@@ -174,7 +174,7 @@ export async function crash(scope: Scope, limit: string): Promise<string[]> {
   return readdirSync(folder);
 }
 
-/* Everything that is done with keys, right and wrong, well and badly. */
+/* Uses keys in every way, correctly and incorrectly. */
 
 const PATIENCE = { firstMs: 2000, quietMs: 30 };
 
@@ -189,7 +189,7 @@ const WEBSOCKET: readonly Field[] = [
  * Sends each key in many ways.
  *
  * @param hosts of the relay and of a tunnel
- * @returns everything that came back
+ * @returns everything that was received
  */
 export async function useKeys(
   front: Front,
@@ -199,7 +199,7 @@ export async function useKeys(
   return await send(front, keys, hosts, requests);
 }
 
-/** The same with the tokens of invitations. */
+/** The same with invitation tokens. */
 export async function useInvitations(
   front: Front,
   tokens: readonly string[],
@@ -303,9 +303,9 @@ function invitationRequests(token: string, host: string): Buffer[] {
   ];
 }
 
-/* Looks for keys where there must not be any. */
+/* Searches for keys in places where there must not be any. */
 
-/** Characters of a key that are enough to recognize it; commands show the first 8 on purpose. */
+/** Characters of a key that identify it. Commands show the first 8 on purpose. */
 const PART = 12;
 
 export class KeySearch {
@@ -319,7 +319,7 @@ export class KeySearch {
     this.#faults = faults;
   }
 
-  /** @param figure counts what is found; `where` says where, in words */
+  /** @param figure counts what is found; `where` describes the place in words */
   look(figure: string, where: string, text: string): void {
     this.bytes += text.length;
     for (const key of this.#keys) {

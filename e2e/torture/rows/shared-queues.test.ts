@@ -1,6 +1,6 @@
 /**
- * Two accounts keep the hashing of passwords busy: with wrong passwords at their own tunnels, and with `PUT access` in a flood.
- * Another account's visitors type the right one, and its client writes.
+ * Two accounts keep the password hashing busy: with wrong passwords at their own tunnels, and with a flood of `PUT
+ * access`. Another account's visitors submit the right password, and its client changes settings.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../../shared/tunnel.ts';
@@ -18,13 +18,13 @@ type Figure =
   'tries' | 'floods' | 'admitted' | 'refused' | 'written' | 'unwritten' | 'slowestVisit' | 'slowestWrite';
 
 const PASSWORD = 'mild oak fern';
-/** From as many networks; each begins again after a pause where it was refused. */
+/** From the same number of networks. Each pauses after a refusal and starts again. */
 const TRIES_AT_A_TIME = 128;
 const PAUSE_MS = 200;
 const FLOODERS = 2;
-/** As many as the plan of each allows. */
+/** The maximum of each account's plan. */
 const TUNNELS = 20;
-/** `PUT access` of each of them at a time, with as many passwords as there may be. */
+/** Concurrent `PUT access` requests of each account, with the maximum number of passwords. */
 const CHANGES_AT_A_TIME = 16;
 const USERS = 16;
 const ROUNDS = 60;
@@ -68,7 +68,7 @@ torture<Figure>({
     const flood = new AbortController();
     let [tries, floods, admitted, written, slowestVisit, slowestWrite] = [0, 0, 0, 0, 0, 0];
 
-    /** Types a password at a tunnel, from a network. */
+    /** Submits a password at a tunnel, from a network. */
     const submit = async (tunnel: Tunnel, from: string, password: string): Promise<number> => {
       const { status } = await visit(relay.port, {
         host: hostOf(tunnel, relay),
@@ -85,7 +85,7 @@ torture<Figure>({
         const number = (tries += 1);
         const tunnel = targets[number % targets.length];
         const network = `203.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
-        // A flood may be cut: what counts is what becomes of others.
+        // A flood may be cut. Only the effect on others counts.
         if (tunnel === undefined) return;
         const status = await submit(tunnel, network, `wrong ${number}`).catch(() => 0);
         if (status !== 401) await delay(PAUSE_MS);
@@ -118,7 +118,7 @@ torture<Figure>({
     };
     const rounds = short ? SHORT_ROUNDS : ROUNDS;
     for (let round = 0; round < rounds; round += 1) {
-      // Another access each time: what was right before is not remembered.
+      // A different policy each time, so that no earlier result is cached.
       await write('access', () => setAccess(others, theirs, { password: PASSWORD }));
       const extended = await write('extend', () =>
         others.api.send('PUT', `/v1/tunnels/${theirs.id}/extend`, { json: { ttl: '1s' } }),

@@ -1,4 +1,4 @@
-/** Thousands of visitors that take their time, in every part of an exchange, while others want to be served. */
+/** Thousands of visitors that are slow in every part of an exchange, while others expect normal service. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeFailure, tallyOf } from '../../support/ledger.ts';
 import { Load } from '../../support/load.ts';
@@ -12,17 +12,17 @@ import { startTenant } from '../tools/tenant.ts';
 
 const CONNECTIONS = 5000;
 const SHORT_CONNECTIONS = 1000;
-/** Tunnels they go to, in turn: the client of a tunnel accepts 4,096 visitors at a time. */
+/** Tunnels that they visit in turn: the client of a tunnel accepts 4,096 visitors at a time. */
 const ATTACKED = 2;
 const ADDRESSES = 20;
-/** Connections a second: slow visitors do not come as a flood. */
+/** Connections a second: slow visitors do not arrive as a flood. */
 const ARRIVALS_A_SECOND = 500;
 const REQUESTS_A_SECOND = 100;
 const VISITORS = 20;
-/** Longer than the relay waits for a head, so that those it cuts come again. */
+/** Longer than the relay waits for a head, so that visitors it cuts return. */
 const SECONDS = 30;
 const SHORT_SECONDS = 5;
-/** More than the kernel buffers for a connection whose reader hardly reads: the rest waits in the relay and beyond it. */
+/** More than the kernel buffers for a connection that is hardly read. The rest waits in the relay and beyond it. */
 const ANSWER = Buffer.alloc(250_000, 'x');
 
 type Kind = 'heads' | 'bodies' | 'reads';
@@ -83,7 +83,7 @@ interface Torment {
   readonly faults: readonly string[];
 }
 
-/** Lets a crowd do this to a relay of its own, while others send requests to the same tunnels and to another one. */
+/** Runs a crowd against a separate relay, while others send requests to the same tunnels and to another one. */
 async function torment({ short, say }: RunOptions, kind: Kind): Promise<Torment> {
   const scope = new Scope();
   try {

@@ -1,4 +1,4 @@
-/** Half an hour of ordinary work, with something going wrong all the time. */
+/** Half an hour of ordinary work, with continuous faults. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openRelayDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
@@ -14,24 +14,24 @@ import { HeapReport, ProcessWatch } from '../tools/process-watch.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
 import { startTenant, type Tenant } from '../tools/tenant.ts';
 
-/** One fault in each, at its beginning; programs are measured when its traces are gone. */
+/** Each slot begins with one fault. Programs are measured when its effects are gone. */
 const SLOT_MS = 20_000;
 const SLOTS = 90;
 const SHORT_SLOT_MS = 5000;
 const SHORT_SLOTS = 9;
 const LOAD = 0.3;
-/** ms to warm up, and to find out what the full load would be. */
+/** ms to warm up and determine the full load. */
 const CAPACITY_MS = 4000;
 const ANSWER_MS = 60_000;
 const LONG = Buffer.alloc(500_000, 'x');
 /**
- * More than uncollected garbage amounts to; if this much leaked, each request would leave about 20 bytes. Not in a short run:
- * there it depends on when 30 MiB of a crowd's buffers were collected last.
+ * More than uncollected garbage amounts to. If this much leaked, each request would leave about 20 bytes. Not checked
+ * in a short run, where it depends on when 30 MiB of a crowd's buffers were last collected.
  */
 const RESIDENT_PERCENT = 10;
 /**
- * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave about 60 bytes,
- * and each visitor of a crowd 2 KiB.
+ * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave about
+ * 60 bytes, and each visitor of a crowd 2 KiB.
  */
 const LIVE_MEBIBYTES = 2;
 /** Connections in flight when a program was measured. */
@@ -94,7 +94,7 @@ torture<Figure>({
       const latencies = await load;
       requests += latencies.requests;
       failed += latencies.failed;
-      // What was on its way when the load ended.
+      // Requests in flight when the load ended.
       await delay(100);
       for (const watch of watches) watch.look();
       if (slot === slots / 3 || slot === slots) for (const watch of watches) await watch.lookAtHeap();
@@ -128,7 +128,7 @@ async function eventLoopDelay(relay: Relay): Promise<number> {
   return 1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]);
 }
 
-/* Things that go wrong around a relay that runs for a long time: each is over within a few seconds. */
+/* Faults around a long-running relay, each of which is over within a few seconds. */
 
 const BREAK_MS = 1000;
 const HANG_MS = 3000;
@@ -144,7 +144,7 @@ export interface SoakStage {
 
 export type SoakFault = (stage: SoakStage) => Promise<void>;
 
-/** In turn. */
+/** The faults, in the order in which they are injected. */
 export const SOAK_FAULTS: Readonly<Record<string, SoakFault>> = {
   'a network that breaks': async ({ network }) => {
     await network.cut();
@@ -190,7 +190,7 @@ export const SOAK_FAULTS: Readonly<Record<string, SoakFault>> = {
   'idle visitors': (stage) => crowded(stage, (socket) => socket.resume()),
 };
 
-/** Lets a crowd come, do something, and leave. */
+/** Lets a crowd connect, do something, and leave. */
 async function crowded({ relay }: SoakStage, begin: Behaviour['begin']): Promise<void> {
   const scope = new Scope();
   const crowd = new Crowd(scope, {

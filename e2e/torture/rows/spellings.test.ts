@@ -13,14 +13,14 @@ import { Faults } from '../tools/honest.ts';
 
 type Figure = 'distinct' | 'strayed' | 'serverErrors' | 'reached';
 
-/** One name is the beginning of the other, and each account has both a tunnel and a subdomain. */
+/** One name is a prefix of the other, and each account has both a tunnel and a subdomain. */
 const PLACES: readonly [Place, Place, Place] = [
   { name: 'shop', account: 'acme' },
   { name: 'shop-two', account: 'other' },
   { name: 'hop', account: 'third' },
 ];
 const VISITORS = 12;
-/** How many a short run uses. */
+/** The number in a short run. */
 const SHORT = 520;
 const TOKEN = /^case-token: (\S+)/gim;
 
@@ -73,7 +73,7 @@ torture<Figure>({
   },
 });
 
-/** A service that records which requests have reached it. */
+/** A service that records the requests that reached it. */
 async function startWitness(scope: Scope, name: string, reachedBy: Map<string, string[]>): Promise<number> {
   const { port } = await startRawService(scope, (socket) => {
     let text = '';
@@ -109,8 +109,8 @@ async function ask(front: Front, { host, target, headers = [] }: Spelling, token
 }
 
 /*
- * Ways to write the host and the path of a tunnel, and which tunnel each may reach: written down here by the rules of
- * specification and contract, not taken from the relay.
+ * Ways to write the host and the path of a tunnel, and which tunnel each may reach. They follow the rules of the
+ * specification, and are not taken from the relay.
  */
 
 export interface Place {
@@ -123,15 +123,15 @@ export interface Place {
 export interface Spelling {
   readonly host: string;
   readonly target: string;
-  /** besides `Host` */
+  /** in addition to `Host` */
   readonly headers?: readonly Field[];
   /** names of the tunnels it may reach */
   readonly may: readonly string[];
-  /** if a request says two things, a proxy in front may choose one of them */
+  /** if a request contradicts itself, a proxy in front may choose one meaning */
   readonly mayBehindProxy?: readonly string[];
 }
 
-/** Names of one relay. */
+/** The names on one relay. */
 export interface Names {
   readonly places: readonly [Place, Place, ...Place[]];
   readonly tunnelDomain: string;
@@ -172,7 +172,7 @@ function rightHosts({ name, account }: Place, { tunnelDomain }: Names, random: R
   return spelled.map((host) => ({ host, target: '/', may: [name] }));
 }
 
-/** Hosts that look like the tunnel's, but are not. */
+/** Hosts that resemble the tunnel's, but are different. */
 function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDomain }: Names): Spelling[] {
   const labels = [
     `${name}.${other.account}`,
@@ -211,7 +211,7 @@ function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDoma
     `xn--${name}`,
     `${'x'.repeat(64)}${name}`,
     `${'x.'.repeat(120)}${name}`,
-    // A letter that some would fold to the intended one, in UTF-8 and in latin1.
+    // A letter that some parsers would fold to the intended one, in UTF-8 and in latin1.
     `${name.slice(0, -1)}\xc5\xbf`,
     `\xef\xbd\x93${name.slice(1)}`,
     `${name}\xad`,
@@ -248,7 +248,7 @@ function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDoma
   return [...labels, ...whole].map((host) => ({ host, target: '/', may: [] }));
 }
 
-/** Paths at the relay's own host; what follows the first part that names a tunnel names nothing. */
+/** Paths at the relay's own host. Whatever follows the first segment that names a tunnel has no meaning. */
 function paths({ name }: Place, other: Place, { relayHost }: Names): Spelling[] {
   const here = [
     '',
@@ -328,7 +328,7 @@ function paths({ name }: Place, other: Place, { relayHost }: Names): Spelling[] 
   }));
 }
 
-/** Hosts that lead to the relay, but are neither its own nor a verified domain: they have no path form. */
+/** Hosts that resolve to the relay, but are neither its own nor a verified domain: they have no path form. */
 function foreignHosts({ name }: Place, { relayHost }: Names): Spelling[] {
   const hosts = [
     'shop.example.org',
@@ -352,7 +352,7 @@ function foreignHosts({ name }: Place, { relayHost }: Names): Spelling[] {
   ]);
 }
 
-/** Requests that name two tunnels, or one and the relay. */
+/** Requests that name two tunnels, or a tunnel and the relay. */
 function contradictions(place: Place, other: Place, { tunnelDomain, relayHost }: Names): Spelling[] {
   const [host, otherHost] = [`${place.name}.${tunnelDomain}`, `${other.name}.${tunnelDomain}`];
   const [own, both] = [[place.name], [place.name, other.name]];

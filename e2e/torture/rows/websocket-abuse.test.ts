@@ -19,7 +19,10 @@ import { Faults, HonestVisitor, startHonest } from '../tools/honest.ts';
 type Figure = 'growth' | 'uncut' | 'sockets' | 'served' | 'unserved' | 'strayed' | 'ended';
 
 const AT_A_TIME = 200;
-/** ms the relay may take to end what it has to end: it waits 5 s for the other end's Close frame, and the machine is busy. */
+/**
+ * ms that the relay may take to end a connection: it waits 5 s for the other end's Close frame, and the machine is
+ * busy.
+ */
 const CUT_MS = 20_000;
 const PLACES: readonly Place[] = ['control', 'data'];
 
@@ -78,16 +81,16 @@ torture<Figure>({
 
 interface Wave {
   readonly place: Place;
-  /** in turn */
+  /** assigned to the sockets in turn */
   readonly abuses: readonly [Abuse, ...Abuse[]];
 }
 
-/** Each kind of abuse, on all sockets at a time. */
+/** Each kind of abuse, on all sockets at the same time. */
 function each(): Wave[] {
   return PLACES.flatMap((place) => of(place).map((one): Wave => ({ place, abuses: [one] })));
 }
 
-/** All kinds at once, each socket beginning with another one. */
+/** All kinds at the same time, each socket starting with a different one. */
 function mixed(random: Random): Wave[] {
   return PLACES.flatMap((place) => {
     const all = of(place);
@@ -131,22 +134,22 @@ async function abuse(
 /** Whether the relay ends a connection in time. */
 async function isCut({ connection }: AbusedSocket): Promise<boolean> {
   const { socket } = connection;
-  // Only a reader sees the end.
+  // The end is only noticed while reading.
   const reading = setInterval(() => socket.resume(), 100);
   const isOver = await settlesWithin(CUT_MS, connection.ending);
   clearInterval(reading);
   return isOver;
 }
 
-/* Things a client may do with a WebSocket that RFC 6455 and the contract do not allow, or that nobody needs. */
+/* What a client may do with a WebSocket that RFC 6455 and docs/protocol.md do not allow, or that is useless. */
 
-/** A WebSocket that a client has to the relay. */
+/** The kinds of a client's WebSockets to the relay. */
 export type Place = 'control' | 'data';
 
 export interface Abuse {
   readonly what: string;
   readonly places: readonly Place[];
-  /** `now`: the relay has to end the connection by itself; `released`: once nobody needs it any more */
+  /** `now`: the relay has to end the connection by itself; `released`: once it is no longer needed */
   readonly cut: 'now' | 'released';
   commit(socket: Socket): Promise<void>;
 }
@@ -159,7 +162,7 @@ const TEXT = 1;
 const BINARY = 2;
 const CLOSE = 8;
 const PING = 9;
-/** Bytes that one socket floods at most: more than the kernel buffers for it. */
+/** Bytes with which one socket floods at most: more than the kernel buffers for it. */
 const FLOOD_BYTES = 8 * 1024 * 1024;
 const SLOW_BYTES = 20;
 const SLOW_MS = 50;
@@ -204,12 +207,12 @@ export const ABUSES: readonly Abuse[] = [
   odd('a stop in the middle of a message', (socket) => write(socket, frame(BINARY, 'H')), ['data']),
 ];
 
-/** Against the protocol. */
+/** A violation of the protocol. */
 function wrong(what: string, bytes: Buffer, places = EVERYWHERE): Abuse {
   return { what, places, cut: 'now', commit: (socket) => write(socket, bytes) };
 }
 
-/** Not against the protocol; the relay must bear it for as long as the socket is in use. */
+/** Not a violation of the protocol. The relay must tolerate it as long as the socket is in use. */
 function odd(what: string, commit: Abuse['commit'], places = EVERYWHERE): Abuse {
   return { what, places, cut: 'released', commit };
 }
@@ -247,7 +250,7 @@ function repeated(first: Buffer, next: Buffer, count: number): Buffer {
 
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.destroyed || socket.write(bytes)) return;
-  // A reset by the relay counts as an end, too.
+  // A reset by the relay also counts as an end.
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 
@@ -267,15 +270,15 @@ async function flood(socket: Socket): Promise<void> {
 
 /* A relay with many tunnels of an attacker, and sockets of both kinds on them. */
 
-/** Addresses from which they come, so that none has more than it is allowed. */
+/** Source addresses, enough for none to exceed its limit. */
 const ADDRESSES = 20;
 const ANNOUNCED_MS = 20_000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** A socket of the attacker's, and what it is for. */
+/** A socket of the attacker, and its purpose. */
 export interface AbusedSocket {
   readonly connection: RawConnection;
-  /** Ends the reason for which the relay keeps it. */
+  /** Removes the relay's reason to keep it. */
   release(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** One tenant does its worst; we measure what another one's visitors notice. */
+/** One tenant causes as much trouble as it can, and the effect on another one's visitors is measured. */
 import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rotated, Samples } from '../../bench/stats.ts';
@@ -15,23 +15,23 @@ import { Forked } from '../tools/forked.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
 import { type Attack, ATTACKS, type Order, type Reply, startTenant, type Target } from '../tools/tenant.ts';
 
-/** Enough visits in each window for its slowest hundredth not to be an accident. */
+/** Enough visits in each window to make its slowest hundredth significant. */
 const REQUESTS_A_SECOND = 200;
 const WINDOW_MS = 6000;
 const ROUNDS = 5;
 const SHORT_WINDOW_MS = 2000;
 const SHORT_ROUNDS = 2;
-/** ms for an attack to be in full swing. */
+/** ms for an attack to reach its full strength. */
 const SETTLE_MS = 500;
 /** Slow readers are fast at first, until the kernel's buffers are full: 800 MB for all of them. */
 const READERS_SETTLE_MS = 15_000;
 const SHORT_READERS_SETTLE_MS = 8000;
-/** ms for its traces to be gone. */
+/** ms for its effects to be gone. */
 const CALM_MS = 60_000;
 const ANSWER_MS = 60_000;
-/** As many as the plan of the attacker allows, one of them online. */
+/** The maximum of the attacker's plan, one of them online. */
 const TUNNELS = 1000;
-/** The attacker's own programs run at the lowest priority: they would run on the attacker's machine, not on the relay's. */
+/** The attacker's own programs run at the lowest priority, because they would not run on the relay's machine. */
 const ATTACKER_NICE = 19;
 
 const MEANINGS: Readonly<Record<Attack, string>> = {
@@ -99,7 +99,7 @@ torture<Attack>({
   },
 });
 
-/** A relay, and the tenant that will attack it: with as many tunnels as its plan allows, one of which it serves. */
+/** A relay, and the attacking tenant: with the maximum number of tunnels of its plan, one of which it serves. */
 async function startAttacked(
   scope: Scope,
   servicePort: number,

@@ -15,14 +15,14 @@ export interface AttackedRelay {
   readonly relay: Relay;
   readonly front: Front;
   readonly attacker: TestAccount;
-  /** @throws Error where there are not as many */
+  /** @throws Error if there are not that many */
   tunnel(index: number): Tunnel;
 }
 
 export interface AttackedRelayOptions {
-  /** of tunnels, each for one attack at a time */
+  /** number of tunnels, each for one attack at a time */
   readonly count: number;
-  /** what their names begin with */
+  /** prefix of their names */
   readonly name: string;
   readonly settings?: Environment;
 }
@@ -65,7 +65,7 @@ export class ResidentWatch {
     scope.defer(() => clearInterval(timer));
   }
 
-  /** The most it has grown so far, in MiB. */
+  /** The maximum growth so far, in MiB. */
   get growthMib(): number {
     this.#look();
     return this.#most / MEBIBYTE;
@@ -89,15 +89,15 @@ export async function settlesWithin(ms: number, promise: Promise<unknown>): Prom
   }
 }
 
-/* How long it takes until a tunnel serves, measured by new visitors. */
+/* Measures with new visitors how long it takes until a tunnel serves. */
 
-/** ms after which nobody waits any longer: more than any row allows. */
+/** ms after which visitors give up: more than any row allows. */
 const GIVE_UP_MS = 40_000;
 
 /**
  * Sends requests to a tunnel whose service responds with `ok`, until it does.
  *
- * @returns seconds it took, and what came instead if it never did
+ * @returns the seconds it took, and the last outcome if it never did
  */
 export async function secondsUntilServed(
   relay: { readonly port: number },
@@ -116,7 +116,7 @@ export async function secondsUntilServed(
   return { seconds: ms / 1000, faults: value };
 }
 
-/** A given number of them, or all, in an order that only the random numbers decide. */
+/** A given number of items, or all, in an order that depends only on the random numbers. */
 export function sample<T>(all: readonly T[], count: number, random: Random): T[] {
   const keyed = all.map((each) => ({ each, key: random.below(0x1_0000_0000) }));
   return keyed
@@ -126,9 +126,9 @@ export function sample<T>(all: readonly T[], count: number, random: Random): T[]
 }
 
 /**
- * Does something with each item, a given number at a time.
+ * Processes each item, with limited concurrency.
  *
- * @param items taken as they are needed
+ * @param items consumed as needed
  */
 export async function inParallel<T>(
   atATime: number,

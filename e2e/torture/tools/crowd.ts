@@ -1,32 +1,32 @@
-/** Thousands of connections that are kept open from many addresses: those that are cut come again. */
+/** Thousands of connections that are kept open from many addresses. Those that are cut return. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '../../support/scope.ts';
 
 const TICK_MS = 50;
-/** ms before a member that was cut comes again. */
+/** ms before a member that was cut returns. */
 const RETURN_MS = 1000;
 
-/** What the members of a crowd do. */
+/** The behaviour of a crowd's members. */
 export interface Behaviour {
   /** called once a connection is open */
   begin(socket: Socket): void;
-  /** called each second that it is open */
+  /** called every second while it is open */
   goOn(socket: Socket): void;
 }
 
 export interface CrowdOptions {
-  /** of the relay */
+  /** port of the relay */
   readonly port: number;
   readonly size: number;
   readonly arrivalsASecond: number;
-  /** addresses of this machine; the members come from them in turn */
+  /** addresses of this machine, which the members use in turn */
   readonly addresses: readonly string[];
   readonly behaviour: Behaviour;
 }
 
 export class Crowd {
-  /** the most that were open at a time */
+  /** the maximum number of open connections */
   most = 0;
   /** connections that the other end closed, or never accepted */
   cut = 0;
@@ -34,7 +34,7 @@ export class Crowd {
   readonly #open = new Set<Socket>();
   readonly #timers: readonly NodeJS.Timeout[];
   #joined = 0;
-  /** places that nobody has taken yet */
+  /** slots that are free */
   #missing: number;
 
   constructor(scope: Scope, options: CrowdOptions) {
@@ -47,7 +47,7 @@ export class Crowd {
     scope.defer(() => this.leave());
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get size(): number {
     return this.#open.size;
   }
@@ -57,7 +57,7 @@ export class Crowd {
     while (this.#joined < this.#options.size) await delay(TICK_MS);
   }
 
-  /** All leave, for good. */
+  /** Disconnects all members permanently. */
   leave(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const socket of this.#open) socket.destroy();

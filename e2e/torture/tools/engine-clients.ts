@@ -1,6 +1,7 @@
 /**
- * Many clients with the engine of `culvert` in one process: `engine-clients.ts RELAY KEY PORT`, a tunnel id on each line of
- * standard input. It prints a line `online TUNNEL MS` each time that one goes online, with the time since the epoch.
+ * Many clients with the engine of `culvert` in one process: `engine-clients.ts RELAY KEY PORT`, with a tunnel id on
+ * each line of standard input. Prints a line `online TUNNEL MS` each time a client goes online, with the time since the
+ * epoch.
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +9,7 @@ import { localPort } from '../../../desktop/client/local/local-dialer.ts';
 import { parseRelayAddress } from '../../../desktop/client/relay/relay-address.ts';
 import { createTunnelClient } from '../../../desktop/client/tunnel-client.ts';
 
-/** ms between two clients that start, so that no backlog overflows. */
+/** ms between the starts of two clients, so that no backlog overflows. */
 const START_PAUSE_MS = 5;
 
 const [url = '', key = '', port = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** A program of this folder in its own process, which does what it is told, one thing after the other. */
+/** A program of this folder in its own process, which executes orders one after the other. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
@@ -11,8 +11,8 @@ export class Forked<Order, Reply> {
   readonly #process: ChildProcess;
 
   /**
-   * @param file beside this one
-   * @param nice how far it yields the processor to others: from 0 to 19
+   * @param file next to this one
+   * @param nice how much it yields the processor to others: from 0 to 19
    */
   constructor(scope: Scope, file: string, nice = 0) {
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), { stdio: 'inherit' });
@@ -22,7 +22,7 @@ export class Forked<Order, Reply> {
   }
 
   /**
-   * @param ms how long it may take
+   * @param ms time limit
    * @returns its answer
    */
   async tell(order: Order, ms: number): Promise<Reply> {
@@ -32,7 +32,7 @@ export class Forked<Order, Reply> {
   }
 }
 
-/** The other side of {@link Forked}: what the program does for each order, and its answer. */
+/** The other side of {@link Forked}: executes each order and answers it. */
 export function obey(act: (order: unknown) => Promise<object | number>): void {
   process.on('message', (order: unknown) => {
     void act(order).then((reply) => process.send?.(reply));

@@ -1,4 +1,4 @@
-/** The ways to a relay: straight, and through each proxy for which `server/deploy` has a file. */
+/** The routes to a relay: straight, and through each proxy for which `server/deploy` has a file. */
 import { connect as connectPlainly } from 'node:net';
 import { connect as connectWithTls } from 'node:tls';
 import { Authority } from '../../support/certificates.ts';
@@ -11,10 +11,10 @@ import { SHIPPED, SHIPPED_PROXIES } from '../../support/shipped-proxies.ts';
 
 /** ms for a connection and its handshake, on a busy machine. */
 const OPEN_MS = 15_000;
-/** The address that visitors come from: the relay trusts 127.0.0.1, where its proxies are. */
+/** The source address of visitors. The relay trusts 127.0.0.1, where its proxies are. */
 const VISITOR_ADDRESS = '127.0.0.2';
 
-/** One way to the relay. */
+/** One route to the relay. */
 export interface Front {
   readonly name: string;
   readonly port: number;
@@ -29,16 +29,16 @@ export interface Front {
   ): Promise<RawConnection>;
 }
 
-/** A relay with everything in front of it. */
+/** A relay with all routes to it. */
 export interface Fronts {
   readonly relay: Relay;
-  /** straight first */
+  /** the straight one first */
   readonly fronts: readonly Front[];
   /** path of the certificate that the proxies' clients have to trust */
   readonly authority: string;
 }
 
-/** @param settings of the relay, beyond those that the files of `server/deploy` ask for */
+/** @param settings of the relay, in addition to those that the files of `server/deploy` require */
 export async function startFronts(scope: Scope, settings: Environment = {}): Promise<Fronts> {
   const authority = new Authority(scope);
   const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
@@ -55,12 +55,12 @@ export async function startFronts(scope: Scope, settings: Environment = {}): Pro
   };
 }
 
-/** The way without a proxy. */
+/** The route without a proxy. */
 export function straight(port: number): Front {
   return front('straight', port);
 }
 
-/** @param ca the authority to trust, if the way begins with TLS */
+/** @param ca the authority to trust, if the route begins with TLS */
 function front(name: string, port: number, ca?: Buffer): Front {
   return {
     name,
@@ -89,13 +89,13 @@ export interface Patience {
   readonly quietMs: number;
 }
 
-/** Whatever came back, as latin1, and whether the other end has finished. */
+/** Everything that was received, as latin1, and whether the other end has finished. */
 export interface Heard {
   readonly text: string;
   readonly ended: boolean;
 }
 
-/** Writes bytes, and takes whatever comes back: for messages whose end nobody knows. */
+/** Writes bytes, and reads any response: for messages whose end is unknown. */
 export async function talk(
   { socket }: RawConnection,
   bytes: Buffer,

@@ -1,6 +1,6 @@
 /**
- * Preloaded by a program whose memory is watched (process-watch.ts), with `--expose-gc`: at each SIGUSR2 it collects garbage
- * and writes how many bytes are still in use, in its heap and outside it, to the file that `HEAP_REPORT` names.
+ * Preloaded by a program whose memory is watched (process-watch.ts), with `--expose-gc`. At each SIGUSR2 it collects
+ * garbage and writes how many bytes are still in use, in its heap and outside it, to the file that `HEAP_REPORT` names.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -8,13 +8,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 const report = process.env['HEAP_REPORT'] ?? '';
 
 async function measure() {
-  // What finalizers let go goes with the second one.
+  // The second collection frees what finalizers released.
   for (let time = 0; time < 2; time += 1) {
     globalThis.gc?.();
     await turn();
   }
   const { heapUsed, external } = process.memoryUsage();
-  // Nobody reads half of it.
+  // Renamed into place, so that it is never read half-written.
   writeFileSync(`${report}.part`, String(heapUsed + external));
   renameSync(`${report}.part`, report);
 }

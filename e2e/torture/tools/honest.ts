@@ -1,4 +1,7 @@
-/** The people next to an attacker: a tunnel whose responses only its own visitors may get, and an account that calls the API. */
+/**
+ * Honest neighbours of an attacker: a tunnel whose responses only its own visitors may get, and an account that calls
+ * the API.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
@@ -9,9 +12,9 @@ import { startHttpService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import type { Front } from './fronts.ts';
 
-/** ms between two requests of one who keeps asking. */
+/** ms between two requests of a visitor that keeps sending them. */
 const BREATH_MS = 50;
-/** Statuses with which a proxy or the relay itself says that there is no response. */
+/** Statuses with which a proxy or the relay itself reports that there is no response. */
 const UNSERVED = new Set([502, 503, 504]);
 
 export interface Honest {
@@ -21,7 +24,7 @@ export interface Honest {
   readonly host: string;
 }
 
-/** A tunnel whose service responds with the path it was asked for. */
+/** A tunnel whose service responds with the requested path. */
 export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
   const account = await createAccount(relay);
   const { port } = await startHttpService(scope, (request, response) => {
@@ -35,11 +38,14 @@ export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
 
 interface Question {
   readonly request: Request;
-  /** what is wrong with a response, if anything */
+  /** the problem with a response, if any */
   readonly problem: (response: Response) => string | undefined;
 }
 
-/** Sends requests to the tunnel, and to the API with and without a key, in turn, over one connection for as long as it lasts. */
+/**
+ * Sends requests to the tunnel, and to the API with and without a key, in turn, over one connection as long as it
+ * lasts.
+ */
 export class HonestVisitor {
   /** whole responses that were its own */
   served = 0;
@@ -55,7 +61,7 @@ export class HonestVisitor {
     () => this.#askWithoutKey(),
   ];
 
-  /** @param faults gets `strayed` for a response that is somebody else's, `unserved` for none */
+  /** @param faults gets `strayed` for another visitor's response, `unserved` for none */
   constructor(scope: Scope, honest: Honest, front: Front, faults: Faults) {
     this.#scope = scope;
     this.#honest = honest;
@@ -63,7 +69,7 @@ export class HonestVisitor {
     this.#faults = faults;
   }
 
-  /** @param after what was done just before, for the report */
+  /** @param after the preceding action, for the report */
   async ask(after: string): Promise<void> {
     this.#asked += 1;
     const question = this.#questions[this.#asked % this.#questions.length] ?? this.#questions[0];
@@ -74,14 +80,14 @@ export class HonestVisitor {
       if (problem === undefined) this.served += 1;
       else this.#faults.add(UNSERVED.has(response.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
     } catch (error) {
-      // What cannot be read as a response is the end or the middle of another one.
+      // Bytes that cannot be parsed as a response are the end or the middle of another one.
       const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
       this.#faults.add(isAnothers ? 'strayed' : 'unserved', `${after}: ${String(error)}`);
       await this.#leave();
     }
   }
 
-  /** Asks again and again until the scope ends. */
+  /** Sends requests repeatedly until the scope ends. */
   async keepAsking(scope: Scope, after: string): Promise<void> {
     const stopped = new AbortController();
     scope.defer(() => stopped.abort());
@@ -145,7 +151,7 @@ function tunnelProblem({ status, head, text }: Response, token: string): string 
   return isOwn ? undefined : `${token} was answered ${status} ${text.slice(0, 200)}`;
 }
 
-/** What goes wrong in a row, counted by figure; the first few are kept in words. */
+/** Failures of a row, counted by figure. The first few are kept in words. */
 
 const KEPT = 5;
 const MAX_CHARS = 2000;
@@ -165,7 +171,7 @@ export class Faults {
     return this.#first;
   }
 
-  /** How many of each of these figures there were. */
+  /** The counts of these figures. */
   counts<Name extends string>(...names: readonly Name[]): Record<Name, number> {
     return Object.fromEntries(names.map((name) => [name, this.#counts.get(name) ?? 0])) as Record<
       Name,

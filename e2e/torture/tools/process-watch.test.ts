@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { certainGrowth, mostWithin } from './process-watch.ts';
 
-/** Swings between -1 and 1 without a direction. */
+/** Oscillates between -1 and 1 without a trend. */
 const noise = Array.from({ length: 60 }, (_, index) => Math.sin(index * 2.4));
 
 describe('certainGrowth', () => {
-  it('finds none in what only swings', () => {
+  it('finds none in mere oscillation', () => {
     assert.ok(certainGrowth(noise) <= 0);
   });
 
-  it('finds growth beneath the swings, and no more than there is', () => {
+  it('finds growth beneath oscillation, and no more than there is', () => {
     const growth = certainGrowth(noise.map((value, index) => 100 + value + index * 0.1));
     assert.ok(growth > 4 && growth < 5.9, `${growth}`);
   });
 
-  it('finds all of the growth where there are no swings', () => {
+  it('finds all of the growth without oscillation', () => {
     assert.ok(Math.abs(certainGrowth([1, 2, 3, 4, 5]) - 4) < 1e-9);
   });
 
-  it('knows nothing about too few values', () => {
+  it('returns NaN for too few values', () => {
     assert.ok(Number.isNaN(certainGrowth([1, 2])));
   });
 });

@@ -1,4 +1,4 @@
-/** What a program uses while it runs, and what it logs when something unexpected goes wrong in it. */
+/** The resources that a program uses while it runs, and its log lines about unexpected errors. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../support/deadline.ts';
@@ -11,7 +11,7 @@ const MEBIBYTE = 1024 ** 2;
 const COLLECTION_MS = 60_000;
 const PROBE = new URL('heap-probe.mjs', import.meta.url).href;
 
-/** Where a program reports what it uses once its garbage is collected. */
+/** Receives a program's report of its memory after a garbage collection. */
 export class HeapReport {
   readonly #file: string;
 
@@ -19,12 +19,14 @@ export class HeapReport {
     this.#file = join(temporaryDirectory(scope), 'heap');
   }
 
-  /** Of the program that is to report. */
+  /** Environment of the program that is to report. */
   get environment(): Environment {
     return { HEAP_REPORT: this.#file, NODE_OPTIONS: `--expose-gc --import=${PROBE}` };
   }
 
-  /** Has the program collect its garbage. @returns MiB that are still in use, in its heap and in buffers outside it */
+  /**
+   * Makes the program collect its garbage. @returns MiB that are still in use, in its heap and in buffers outside it
+   */
   async ask(program: RelayProcess): Promise<number> {
     rmSync(this.#file, { force: true });
     program.kill('SIGUSR2');
@@ -50,7 +52,7 @@ export class ProcessWatch {
     this.#report = report;
   }
 
-  /** Records what it uses now. */
+  /** Records the current usage. */
   look(): void {
     if (this.#program.hasExited) return;
     this.#resident.push(memoryOf(this.#program.pid).resident / MEBIBYTE);
@@ -58,28 +60,28 @@ export class ProcessWatch {
   }
 
   /**
-   * Has it collect its garbage, and records what it still uses. Seldom: its resident memory is measured as it is when the
-   * program decides that itself.
+   * Makes it collect its garbage, and records what it still uses. To be called rarely, because resident memory is only
+   * meaningful if the program itself decides when to collect.
    */
   async lookAtHeap(): Promise<void> {
     if (!this.#program.hasExited) this.#live.push(await this.#report.ask(this.#program));
   }
 
-  /** MiB that what it still uses after a garbage collection has grown from the first such look to the last. */
+  /** Growth in MiB of the memory in use after a garbage collection, from the first such measurement to the last. */
   get liveGrowth(): number {
     return (this.#live.at(-1) ?? NaN) - (this.#live[0] ?? NaN);
   }
 
   /**
-   * How much its memory has certainly grown, in % of its mean, leaving out the first third of the measurements, in which it
-   * warms up.
+   * The growth of its memory that is certain, in % of its mean, without the first third of the measurements, in which
+   * it warms up.
    */
   get residentGrowth(): number {
     const values = settled(this.#resident);
     return (100 * certainGrowth(values)) / (values.reduce((sum, value) => sum + value, 0) / values.length);
   }
 
-  /** The same of its file descriptors, in descriptors. */
+  /** The same for its file descriptors, as a number of descriptors. */
   get descriptorGrowth(): number {
     return certainGrowth(settled(this.#descriptors));
   }
@@ -92,7 +94,7 @@ export class ProcessWatch {
     return `${this.name}: ${resident} MiB, ${live} MiB of them in use, ${descriptors} descriptors`;
   }
 
-  /** Its end, if it has ended, and lines of its log that show bugs: stack traces, warnings of Node, internal errors. */
+  /** Its exit, if it has exited, and log lines that indicate bugs: stack traces, warnings of Node, internal errors. */
   get unhandled(): readonly string[] {
     const lines = this.#program.stderr.split('\n').filter((line) => line !== '');
     const bugs = lines.filter(
@@ -102,21 +104,22 @@ export class ProcessWatch {
   }
 }
 
-/** Without the first third. */
+/** The values without the first third. */
 function settled(values: readonly number[]): readonly number[] {
   return values.slice(Math.floor(values.length / 3));
 }
 
-/** Whether a series grows, apart from what it swings by anyway. */
+/** The growth of a series beyond its usual oscillation. */
 
-/** How many standard errors on each side of a slope leave out one in twenty. */
+/** The number of standard errors on each side of a slope that exclude one case in twenty. */
 const CERTAINTY = 2;
 
 /**
  * Fits a line (least squares) to values taken at regular intervals.
  *
- * @returns how much the series has grown from its first to its last value at the very least, as far as its noise lets one say
- *   (the lower end of the 95 % confidence interval); below 0 where that may be nothing
+ * @returns the minimum growth of the series from its first to its last value, given its noise (the lower end of the 95
+ * %
+ * confidence interval); below 0 if there may be none
  */
 export function certainGrowth(values: readonly number[]): number {
   const count = values.length;
@@ -134,7 +137,7 @@ export function certainGrowth(values: readonly number[]): number {
 
 /**
  * @param times sorted
- * @returns the most of them that lie within `span` of each other, wherever that span begins
+ * @returns the maximum number of them that lie within `span` of each other, wherever that span begins
  */
 export function mostWithin(times: readonly number[], span: number): number {
   let most = 0;

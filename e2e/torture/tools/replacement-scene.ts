@@ -1,4 +1,4 @@
-/** Everything that goes on at a relay while it is replaced: visitors, long responses, calls of its API. */
+/** All activity at a relay while it is replaced: visitors, long responses, calls of its API. */
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,7 +17,7 @@ import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
 
-/* Visitors who are there for longer than a replacement takes. Each resolves to what went wrong, if anything did. */
+/* Visitors who stay longer than a replacement takes. Each resolves to its error, if any. */
 
 /** Opens a connection of a visitor. */
 export type Open = () => Promise<RawConnection>;
@@ -75,15 +75,18 @@ export const LASTING: Readonly<Record<string, Visit>> = {
   },
 };
 
-/* A relay that is replaced again and again while everything goes on: visitors, what lasts, and calls of its API. */
+/* A relay that is replaced repeatedly during all activity: visitors, long exchanges, and calls of its API. */
 
-/** What is reached, together: `culvert`'s tunnel gets the most, and one of a client that knows only the specification the rest. */
+/**
+ * Total requests a second: `culvert`'s tunnel gets most of them, and that of a client written from the specification
+ * the rest.
+ */
 const PER_SECOND = 500;
 const SPEC_PER_SECOND = 50;
 const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
 const BODY = 'x'.repeat(20_000);
 const ANSWER_MS = 60_000;
-/** One create each 800 ms is within the rate limit of four accounts. */
+/** One create per 800 ms is within the rate limit of four accounts. */
 const CREATE_MS = 800;
 const ACCOUNTS = 6;
 
@@ -95,14 +98,14 @@ interface Served {
 
 export interface Outcome {
   readonly requests: number;
-  /** ms of the one that took longest */
+  /** ms of the slowest one */
   readonly longestMs: number;
   readonly faults: readonly string[];
-  /** requests by which a counter is off */
+  /** the error of a counter, in requests */
   readonly miscounted: number;
   readonly created: number;
   readonly missing: number;
-  /** ms from the start of a program to the moment that it serves, of each replacement */
+  /** ms from the start of a program until it serves, for each replacement */
   readonly tookMs: readonly number[];
 }
 
@@ -110,9 +113,9 @@ export class Scene {
   readonly #scope: Scope;
   readonly #relay: RelayProgram;
   readonly #authority: Authority | undefined;
-  /** of the tunnels that are visited */
+  /** owner of the visited tunnels */
   readonly #owner: TestAccount;
-  /** create tunnels meanwhile */
+  /** these accounts create tunnels at the same time */
   readonly #accounts: readonly TestAccount[];
   readonly #served: Served[] = [];
   readonly #faults: string[] = [];
@@ -154,7 +157,7 @@ export class Scene {
     const { tunnel } = await Culvert.start(this.#scope, this.#relay, key, site.port, [], environment);
     const isAlone = authority !== undefined;
     this.#visit(tunnel, site, isAlone ? PER_SECOND : PER_SECOND - SPEC_PER_SECOND);
-    // That client speaks no TLS.
+    // That client does not support TLS.
     if (isAlone) return;
     const other = await startSite(this.#scope);
     const client = await SpecClient.start(this.#scope, this.#relay, key, { local_port: other.port });
@@ -181,9 +184,9 @@ export class Scene {
   }
 
   /**
-   * Replaces the relay so many times, each time in the middle of everything.
+   * Replaces the relay this many times, each time during all activity.
    *
-   * @param say hears how each went, if anybody wants to
+   * @param say receives a description of each replacement
    */
   async replace(times: number, say: (line: string) => void = () => {}): Promise<Outcome> {
     const begin = performance.now();
@@ -224,7 +227,7 @@ export class Scene {
     );
   }
 
-  /** Creates a tunnel now and then, and extends it on the same connection. */
+  /** Occasionally creates a tunnel, and extends it on the same connection. */
   async #create(): Promise<void> {
     for (let turn = 0; !this.#over && turn < 5 * ACCOUNTS; turn += 1) {
       const { key } = this.#accounts[turn % ACCOUNTS] ?? { key: '' };
@@ -286,7 +289,7 @@ export class Scene {
     };
   }
 
-  /** A counter is at most a second behind. */
+  /** A counter lags at most one second. */
   async #miscounted(): Promise<number> {
     const { key } = this.#owner;
     let off = Infinity;
@@ -332,9 +335,9 @@ export class Scene {
   }
 }
 
-/* A local service with everything that lasts longer than a moment. */
+/* A local service with long-lasting exchanges. */
 
-/** What lasts comes in so many pieces, so many ms apart: longer than a replacement takes. */
+/** Long exchanges consist of this many pieces with pauses in ms in between, and last longer than a replacement. */
 export const PIECES = 120;
 export const PIECE_MS = 25;
 export const DOWNLOAD_PIECE = Buffer.alloc(20_000, 'culvert ');
@@ -345,7 +348,10 @@ export interface Site {
   readonly requests: number;
 }
 
-/** `/events` streams events, `/download` a file, an upgrade echoes; everything else says what was sent, with its hash. */
+/**
+ * `/events` streams events, `/download` a file, and an upgrade echoes. All other requests are described, with the hash
+ * of the body.
+ */
 export async function startSite(scope: Scope): Promise<Site> {
   const count = { requests: 0 };
   const service = await startHttpService(scope, (request, response) => {
@@ -396,7 +402,7 @@ async function inPieces(response: ServerResponse, piece: (number: number) => str
   response.end();
 }
 
-/** What the service says about a request. */
+/** The service's description of a request. */
 export function responseText(method = 'GET', target = '/', length = 0, sha256 = ''): string {
   return `${method} ${target} ${length} ${sha256}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Visitors who come at a steady pace, however long the responses take, so that everyone who comes meanwhile notices a relay
- * that stands still. Run by {@link Forked}.
+ * Visitors at a steady rate, independent of response times, so that all of them notice a relay that stalls. Run by
+ * {@link Forked}.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { obey } from './forked.ts';
 export interface Measurement {
   readonly port: number;
   readonly host: string;
-  /** `most`: as many as get a response, {@link AT_ONCE} at a time */
+  /** `most`: the maximum throughput, with {@link AT_ONCE} requests at a time */
   readonly perSecond: number | 'most';
   readonly ms: number;
 }
@@ -18,7 +18,7 @@ export interface Latencies {
   readonly requests: number;
   /** requests without a 200 */
   readonly failed: number;
-  /** ms from when each was due to the end of its response */
+  /** ms from the scheduled time of each to the end of its response */
   readonly p50: number;
   readonly p99: number;
 }
@@ -40,7 +40,7 @@ obey(async (order): Promise<Latencies> => {
   };
 });
 
-/** @returns ms that each took; `undefined` without a response */
+/** @returns ms of each; `undefined` without a response */
 async function askPaced({ port, host, perSecond, ms }: Measurement): Promise<(number | undefined)[]> {
   const start = performance.now();
   const visits: Promise<number | undefined>[] = [];

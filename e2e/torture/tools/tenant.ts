@@ -9,20 +9,20 @@ export interface Tenant {
   readonly account: TestAccount;
   readonly culvert: Culvert;
   readonly tunnel: Tunnel;
-  /** what its visitors send as `Host` */
+  /** the `Host` of its visitors */
   readonly host: string;
 }
 
 export interface TenantOptions {
   /** by default the one without limits, so that only the relay's own limits protect others */
   readonly plan?: Plan;
-  /** of its client */
+  /** environment of its client */
   readonly environment?: Environment;
-  /** where its client finds the relay; the relay's own address unless something is in between */
+  /** where its client finds the relay; the relay's own address by default */
   readonly by?: { readonly url: string };
 }
 
-/** @param servicePort the port that its tunnel leads to */
+/** @param servicePort the port to which its tunnel forwards */
 export async function startTenant(
   scope: Scope,
   relay: Relay,
@@ -39,12 +39,12 @@ export async function startTenant(
 export const ATTACKS = ['extends', 'creates', 'lists', 'hints', 'heads', 'readers'] as const;
 export type Attack = (typeof ATTACKS)[number];
 
-/** Where requests go, and as whom. */
+/** The target of requests, and the credentials. */
 export interface Target {
   readonly port: number;
   readonly key: string;
   readonly tunnelId: string;
-  /** of the tunnel, which leads to the service of this program */
+  /** host of the tunnel, which forwards to the service of this program */
   readonly host: string;
 }
 
@@ -56,7 +56,7 @@ export type Order =
 /** The port of the service, or how many responses there were. */
 export type Reply = number;
 
-/** What it sends, again and again. */
+/** The request that it sends repeatedly. */
 export function requestOf(attack: Attack, { port, key, tunnelId, host }: Target): string {
   const api = (line: string, body: string): string =>
     `${line} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${key}\r\n` +

@@ -1,4 +1,4 @@
-/** What a client may do on a trunk that docs/protocol.md section 10 does not allow, or that nobody needs. */
+/** What a client may do on a trunk that docs/protocol.md section 10 does not allow, or that is useless. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/deadline.ts';
 import type { RawConnection } from '../../support/raw-http.ts';
@@ -11,29 +11,31 @@ import {
 import type { WebSocketClient } from '../../support/spec-client/websocket.ts';
 import { sendUntilMove } from '../../support/trunk-world.ts';
 
-/** A trunk of a tunnel of its own, with visitors of its own; the client is far away, so that their streams are soon large. */
+/**
+ * A trunk of a separate tunnel with its own visitors. The client is distant, so that their streams soon become large.
+ */
 export interface Target {
   readonly trunk: TrunkClient;
-  /** each has sent a request, of which {@link Attack.upload} bytes are the body, and takes what comes */
+  /** each has sent a request, {@link Attack.upload} bytes of which are the body, and reads everything */
   readonly visitors: readonly RawConnection[];
-  /** those of the visitors */
+  /** the streams of the visitors */
   readonly streams: readonly [TrunkClientStream, ...TrunkClientStream[]];
   /** Opens another trunk of the tunnel. */
   readonly open: () => Promise<TrunkClient>;
   /** Opens the data socket of an id. */
   readonly openData: (id: string) => Promise<WebSocketClient>;
-  /** Opens another control socket of the tunnel, which takes over from the one before. */
+  /** Opens another control socket of the tunnel, which replaces the previous one. */
   readonly renew: () => Promise<void>;
 }
 
 export interface Attack {
   readonly what: string;
-  /** The code with which the relay has to end the trunk; `undefined` where it must bear it. */
+  /** The code with which the relay has to end the trunk; `undefined` if the relay must tolerate the attack. */
   readonly code: number | undefined;
   /** Whether visitors still wait for a response. */
   readonly isOwed: boolean;
   readonly visitors: number;
-  /** bytes that each visitor sends, as far as they are taken */
+  /** bytes that each visitor sends, as far as they are read */
   readonly upload: number;
   commit(target: Target): Promise<void> | void;
 }
@@ -43,16 +45,16 @@ const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: ';
 const MANY = 10_000;
 /** Messages that each cost a system call. */
 const EMPTY = 500;
-/** Visitors of a trunk on which all streams end at once. */
+/** Visitors of a trunk on which all streams end at the same time. */
 const CROWD = 40;
-/** Longer than a visitor's own buffers and those of the system. */
+/** More than a visitor's own buffers and those of the system hold. */
 const LONG_BYTES = 64 * 1024 * 1024;
 const UPLOAD_BYTES = 400_000;
 const WINDOW_BYTES = 65_536;
 const REOPENED = 40;
-/** ms after which a client that says nothing is taken for gone: 10 s, and the way. */
+/** ms after which a silent client counts as gone: 10 s, and transmission. */
 const SILENT_MS = 15_000;
-/** ms until the relay has said of all visitors that they have left. */
+/** ms until the relay has reported that all visitors have left. */
 const ENDS_MS = 30_000;
 /** An id that no visitor has. */
 const UNKNOWN = 4_000_000_000;
@@ -118,7 +120,7 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
       trunk.socket.answersPings = false;
       trunk.socket.pause();
       await delay(SILENT_MS);
-      // Only a reader sees the end.
+      // The end is only noticed while reading.
       trunk.socket.resume();
     },
   },
@@ -190,7 +192,7 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
       const other = await open();
       other.socket.drop();
       await other.closed;
-      // The relay may not have heard of it yet, and then takes no other one.
+      // The relay may not have noticed yet, and then accepts no other one.
       await delay(20);
     }
   }),
@@ -200,13 +202,13 @@ function ofTwo(what: string): Omit<Attack, 'code' | 'commit'> {
   return { what, isOwed: false, visitors: 2, upload: 1 };
 }
 
-/** Against the protocol. */
+/** A violation of the protocol. */
 function wrong(what: string, bytes: (id: number) => Buffer): Attack {
   const commit: Attack['commit'] = ({ trunk, streams: [{ id }] }) => void trunk.socket.send(bytes(id));
   return { ...ofTwo(what), code: 1002, commit };
 }
 
-/** Not against the protocol; the relay must bear it. */
+/** Not a violation of the protocol. The relay must tolerate it. */
 function odd(what: string, visitors: 'owed' | 'answered', commit: Attack['commit']): Attack {
   return { ...ofTwo(what), code: undefined, isOwed: visitors === 'owed', commit };
 }
@@ -216,7 +218,7 @@ function dataFrame(id: number, text: string): Buffer {
 }
 
 /**
- * Sends a response that is large.
+ * Sends a large response.
  *
  * @returns the id of the data socket to which the stream may move
  */
@@ -230,19 +232,19 @@ function repeated(count: number, frame: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(frame));
 }
 
-/** Each byte in a message of its own. */
+/** Sends each byte in a separate message. */
 function sendSplit(trunk: TrunkClient, bytes: Buffer): void {
   for (const byte of bytes) trunk.socket.send(Buffer.from([byte]));
 }
 
 /** Ends all streams in one message. */
 function endAll({ trunk, streams }: Target, kind: number, value: number): void {
-  // The relay answers with ends of its own.
+  // The relay answers with its own ends.
   trunk.answersEnds = false;
   trunk.socket.send(Buffer.concat(streams.map(({ id }) => trunkFrame(kind, id, value))));
 }
 
-/** Sends something that often, as fast as it is taken, for as long as there is somebody who takes it. */
+/** Sends a message this many times, as fast as the connection allows and as long as it is open. */
 async function sendAll(trunk: TrunkClient, count: number, send: () => void): Promise<void> {
   const state = { isOpen: true };
   void trunk.closed.then(() => (state.isOpen = false));

@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { obey } from './forked.ts';
 import { type Attack, crowdedFields, type Order, type Reply, requestOf } from './tenant.ts';
 
-/** Connections that send requests again and again. */
+/** Connections that send requests repeatedly. */
 const CONNECTIONS = 32;
 const SLOW_READERS = 200;
-/** ms before a cut connection comes again. */
+/** ms before a cut connection is opened again. */
 const RETURN_MS = 20;
 
 const service = createServer((socket) => {
@@ -17,7 +17,7 @@ const service = createServer((socket) => {
 });
 const open = new Set<Socket>();
 let responses = 0;
-/** ends what is going on */
+/** aborts the current attack */
 let attacking = new AbortController();
 
 obey(async (given): Promise<Reply> => {
@@ -40,7 +40,7 @@ obey(async (given): Promise<Reply> => {
   return 0;
 });
 
-/** Sends requests over one connection after the other; each response is followed by the next request. */
+/** Sends requests over one connection after the other, each as soon as the previous one has its response. */
 async function repeat(attack: Attack, port: number, request: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -52,7 +52,7 @@ async function repeat(attack: Attack, port: number, request: string, signal: Abo
     else
       socket.on('data', (bytes: Buffer) => {
         responses += 1;
-        // Interim responses have no end, and a long list ends with the same bytes as an object.
+        // Informational responses have no defined end, and a long list ends with the same bytes as an object.
         if (attack !== 'hints' && (attack !== 'lists' || bytes.at(-1) === 0x7d)) socket.write(request);
       });
     await closed;
@@ -68,7 +68,7 @@ function readSlowly(socket: Socket): void {
 }
 
 const HINTS = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n'.repeat(500));
-/** A few interim responses and a final one, each with as many fields as fit. */
+/** A few informational responses and a final one, each with as many fields as fit. */
 const CROWDED = Buffer.from(
   ['103 Early Hints', '103 Early Hints', '103 Early Hints', '200 OK\r\nContent-Length: 0']
     .map((start) => `HTTP/1.1 ${start}\r\n${crowdedFields(58_000, 7000)}\r\n`)
@@ -85,7 +85,7 @@ function serve(socket: Socket, head: string): void {
   }
 }
 
-/** Writes the same again and again, for as long as somebody takes it. */
+/** Writes the same bytes repeatedly, as long as they are read. */
 function flood(socket: Socket, bytes: Buffer): void {
   const more = (): void => {
     while (socket.writable && socket.write(bytes));

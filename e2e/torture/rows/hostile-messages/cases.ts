@@ -1,65 +1,65 @@
 /**
- * A message as an attacker writes it, and what may become of it, by RFC 9112 and the contract. Text is latin1, a character a
- * byte.
+ * A message written by an attacker, and its permitted outcomes by RFC 9112 and docs/protocol.md. Text is latin1, one
+ * character per byte.
  */
 
 /**
- * - `refused`: ambiguous; nothing of it may be passed on
- * - `broken`: its head is fine; nothing after the ambiguous part may be passed on
- * - `passed`: fine, if odd; it has to be passed on
- * - `any`: it may be passed on or refused, as long as all read it alike
+ * - `refused`: ambiguous; no part of it may be forwarded
+ * - `broken`: its head is valid; nothing after the ambiguous part may be forwarded
+ * - `passed`: valid, if unusual; it has to be forwarded
+ * - `any`: it may be forwarded or refused, as long as all parsers agree
  */
 export type Fate = 'refused' | 'broken' | 'passed' | 'any';
 
 export interface HostileMessage {
-  /** what is tried */
+  /** description of the attempt */
   readonly what: string;
   readonly fate: Fate;
-  /** with {@link MAIN}, {@link AFTER} and {@link CANARY} in it */
+  /** contains {@link MAIN}, {@link AFTER} and {@link CANARY} */
   readonly text: string;
-  /** of the request, for responses */
+  /** method of the request, for responses */
   readonly method?: string;
 }
 
-/** Placeholder for the number of a message; all numbers have as many digits, so that lengths stay right. */
+/** Placeholder for the number of a message. All numbers have the same length, so that Content-Length stays right. */
 const NUMBER = 'NNNNNN';
-/** Marks a message. */
+/** Marks the message. */
 export const MAIN = `m${NUMBER}`;
-/** Marks what follows the ambiguous part. */
+/** Marks the part after the ambiguous one. */
 export const AFTER = `a${NUMBER}`;
-/** Marks the message that is hidden in it. */
+/** Marks the message that is hidden in the body. */
 export const CANARY = `s${NUMBER}`;
-/** Where the sender waits a moment before it goes on. */
+/** Where the sender pauses before it continues. */
 export const PAUSE = '…';
-/** Any mark, with its kind and the number. */
+/** Any mark, with its kind and number. */
 export const MARK = /\b([mas])(\d{6})\b/g;
 
-/** The bytes of a message with its own number. */
+/** The bytes of a message with its number filled in. */
 export function numbered(text: string, number: number): Buffer {
   return Buffer.from(text.replaceAll(NUMBER, String(number).padStart(NUMBER.length, '0')), 'latin1');
 }
 
-/** Leaves out messages with the same text as another one. */
+/** Removes messages with the same text as another one. */
 export function distinct(messages: readonly HostileMessage[]): HostileMessage[] {
   return [...new Map(messages.map((each) => [`${each.method ?? ''} ${each.text}`, each])).values()];
 }
 
-/** Every control character, including the one above the printable ones. */
+/** Every control character, including DEL. */
 export const CONTROLS: readonly string[] = [...Array(32).keys(), 127].map((code) =>
   String.fromCharCode(code),
 );
 
-/** A character as shown in reports. */
+/** A character in printable form for reports. */
 export function shown(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 /*
- * Fields that say how long a message is, in every way in which parsers were found to differ. The same for requests and
- * responses.
+ * Fields that determine the length of a message, in every form in which parsers were found to differ. The same for
+ * requests and responses.
  */
 
-/** Makes a message of framing fields and a body. */
+/** Builds a message from framing fields and a body. */
 export type Envelope = (what: string, fate: Fate, fields: string, body: string) => HostileMessage;
 
 const WRONG_LENGTHS = [
@@ -137,7 +137,7 @@ const WRONG_CODINGS = [
   'deflate,chunked',
 ];
 const CODING_SPELLINGS = ['chunked', 'Chunked', 'CHUNKED', '\tchunked', 'chunked ', '   chunked\t'];
-/** What may be taken for the name of a framing field; each is either refused or another field. */
+/** Names that resemble a framing field. Each is either refused or a different field. */
 const NAME_CHANGES: readonly (readonly [string, (name: string) => string])[] = [
   ['a space before the colon', (name) => `${name} `],
   ['a tab before the colon', (name) => `${name}\t`],
@@ -161,7 +161,7 @@ const NAME_CHANGES: readonly (readonly [string, (name: string) => string])[] = [
 
 /**
  * @param make wraps fields and a body
- * @param hidden what a body hides: to one reader it is a body, to another the next message
+ * @param hidden content that one reader takes for a body and another for the next message
  */
 export function framingCases(make: Envelope, hidden: string): HostileMessage[] {
   const length = `Content-Length: ${hidden.length}\r\n`;
@@ -196,7 +196,7 @@ export function framingCases(make: Envelope, hidden: string): HostileMessage[] {
       ),
     ]),
     ...folded(make, hidden, chunk),
-    // To most a letter beyond ASCII, to some the end of a line.
+    // Most parsers see a letter beyond ASCII, some the end of a line.
     make('a coding behind NEL', 'passed', `${length}X: y\x85Transfer-Encoding: chunked\r\n`, hidden),
     make('a length behind NEL', 'passed', `X: y\x85${length}`, hidden),
     make('a length', 'passed', length, hidden),
@@ -223,7 +223,7 @@ function bothWays(make: Envelope, hidden: string, chunk: string): HostileMessage
   );
 }
 
-/** Lines that continue on the next one, and lines that end in another way than they should. */
+/** Folded lines, and lines with wrong terminators. */
 function folded(make: Envelope, hidden: string, chunk: string): HostileMessage[] {
   const length = `Content-Length: ${hidden.length}`;
   const folds = ['\r\n ', '\r\n\t', '\n ', '\n\t', '\r ', '\r\n \r\n ', ' \r\n '];
@@ -248,7 +248,7 @@ function folded(make: Envelope, hidden: string, chunk: string): HostileMessage[]
   ];
 }
 
-/* Chunked bodies (RFC 9112 section 7.1) as they should be and as they must not be. The same for requests and responses. */
+/* Chunked bodies (RFC 9112 section 7.1), valid and invalid. The same for requests and responses. */
 
 const WRONG_SIZES = [
   '0x7',

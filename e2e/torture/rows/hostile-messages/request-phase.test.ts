@@ -4,14 +4,14 @@ import { AnsweredRequests } from './request-phase.ts';
 const SHARED = {};
 const OTHER = {};
 
-describe('the requests that a hostile service was asked', () => {
-  it('are each answered on their own as long as nothing unasked is sent', () => {
+describe('the requests received by a hostile service', () => {
+  it('are answered individually as long as nothing unsolicited is sent', () => {
     const requests = new AnsweredRequests();
     for (const number of [1, 2]) requests.asked(SHARED, number);
     assert.deepEqual([requests.isInStep(1), requests.mayStray(1, 2)], [true, false]);
   });
 
-  it('may get one of the responses before theirs, after something unasked on their connection', () => {
+  it('may get an earlier response after unsolicited data on their connection', () => {
     const requests = new AnsweredRequests();
     requests.asked(SHARED, 1);
     requests.sentUnasked(SHARED);
@@ -20,7 +20,7 @@ describe('the requests that a hostile service was asked', () => {
     assert.deepEqual([requests.mayStray(1, 2), requests.mayStray(2, 3)], [true, true]);
   });
 
-  it('may get none of another connection, whatever was sent there', () => {
+  it('never get a response from another connection, whatever was sent there', () => {
     const requests = new AnsweredRequests();
     requests.asked(SHARED, 1);
     requests.sentUnasked(SHARED);

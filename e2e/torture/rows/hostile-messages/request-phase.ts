@@ -1,4 +1,4 @@
-/** Hostile requests, to real servers, each behind its own tunnel. */
+/** Hostile requests to real servers, each behind its own tunnel. */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ import { type Front, talk } from '../../tools/fronts.ts';
 import { type Faults, type Honest, HonestVisitor } from '../../tools/honest.ts';
 import { type HostileMessage, MARK, numbered } from './cases.ts';
 
-/** A witness with the requests for the tunnel that leads to it; all have the same ones, but for the host. */
+/** A witness with the requests for its tunnel. All witnesses get the same ones, except for the host. */
 export interface Target {
   readonly witness: Witness;
   readonly requests: readonly HostileMessage[];
@@ -27,9 +27,9 @@ export interface Phase {
 
 const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
-/** ms without another sighting after which no more are expected: servers log when a request has ended. */
+/** ms without another sighting after which none is expected: servers log when a request has ended. */
 const SETTLE_MS = 1000;
-/** `X-Forwarded-For` of a visitor's request that everybody took for a single request. */
+/** `X-Forwarded-For` of a visitor's request that every hop took for a single request. */
 const FROM = { straight: '127.0.0.2', proxied: '127.0.0.2, 127.0.0.1' };
 
 interface Sent {
@@ -39,10 +39,10 @@ interface Sent {
 }
 
 /**
- * Sends every request of the targets to some or all of them, each way.
+ * Sends every request of the targets to one or all of them, through each front.
  *
  * @param each whether each request goes to each target, instead of to one of them
- * @returns how many responses honest visitors got meanwhile
+ * @returns how many responses honest visitors got during that
  */
 export async function sendRequests(
   { scope, fronts, honest, faults, say }: Phase,
@@ -70,7 +70,7 @@ export async function sendRequests(
         const what = describe(one);
         if (theirs.length > 0 || heard.includes('honest /honest'))
           faults.add('strayed', `${what} got ${heard.slice(0, 300)}`);
-        // One at a time on its connection.
+        // One request at a time on this connection.
         asking = asking.then(() => visitor.ask(`behind ${what}`));
         await asking;
       });
@@ -90,7 +90,7 @@ async function send({ front, request }: Sent, number: number): Promise<string> {
   }
 }
 
-/** All sightings, once there are no more of them. */
+/** All sightings, once their number is stable. */
 async function settled(targets: readonly Target[]): Promise<Sighting[]> {
   for (let last = -1, since = performance.now(); ; await delay(100)) {
     const all = targets.flatMap(({ witness }) => witness.sightings());
@@ -121,7 +121,7 @@ function judge(sent: readonly Sent[], sightings: readonly Sighting[], faults: Fa
 }
 
 /**
- * What may not reach a service. Only checked for the straight way: a proxy may have turned an ambiguous request into a clear
+ * What may not reach a service. Only checked without a proxy, which may have turned an ambiguous request into a clear
  * one.
  */
 function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
@@ -132,40 +132,40 @@ function describe({ front, witness, request }: Sent): string {
   return `${front.name} to ${witness.name}, ${JSON.stringify(request.what)} ${JSON.stringify(request.text.slice(0, 400))}`;
 }
 
-/** Which requests have come on a connection to a hostile service, and whether anything unasked was sent on it. */
+/** The requests received on a connection to a hostile service, and whether unsolicited data was sent on it. */
 interface Connection {
   readonly requests: Set<number>;
   isOutOfStep: boolean;
 }
 
 /**
- * What a hostile service was asked on which connection. Once it has sent a response that nobody asked for, that may be taken
- * for the one to the next request on this connection, the next request's for the one after that, and so on. Proxies send the
- * requests of several visitors on one connection, so it may happen to them without a tunnel, too.
+ * Which requests a hostile service received on which connection. Once it has sent an unsolicited response, that may be
+ * taken for the one to the next request on this connection, the next request's for the one after that, and so on.
+ * Proxies send the requests of several visitors on one connection, so it may also happen to them without a tunnel.
  */
 export class AnsweredRequests {
   readonly #connections = new Map<object, Connection>();
 
-  /** A request has come. */
+  /** Records a request. */
   asked(connection: object, number: number): void {
     this.#of(connection).requests.add(number);
   }
 
-  /** Something was sent on a connection, after a response to the last request on it. */
+  /** Records data that was sent on a connection after the response to its last request. */
   sentUnasked(connection: object): void {
     this.#of(connection).isOutOfStep = true;
   }
 
-  /** Whether a request has come, and only on connections on which nothing unasked was sent. */
+  /** Whether a request has been received, and only on connections without unsolicited data. */
   isInStep(number: number): boolean {
     const connections = this.#with(number);
     return connections.length > 0 && !connections.some(({ isOutOfStep }) => isOutOfStep);
   }
 
   /**
-   * Whether the service itself may have made somebody take the response to one request for that to another.
+   * Whether the service may have caused a visitor to take the response to one request for that to another.
    *
-   * @param other the number of the request that has got it; it need not have come to the service yet
+   * @param other the number of the request that got it; the service may not have received it yet
    */
   mayStray(number: number, other: number): boolean {
     const ofOther = this.#with(other);
@@ -185,7 +185,7 @@ export class AnsweredRequests {
   }
 }
 
-/* Services that record which marked requests they have seen: three real servers, and one that only looks at bytes. */
+/* Services that record which marked requests they have seen: three real servers, and one that only scans bytes. */
 
 /** A mark that has reached a service. */
 export interface Sighting {
@@ -193,8 +193,8 @@ export interface Sighting {
   readonly kind: string;
   readonly number: number;
   /**
-   * Where the request came from, as each proxy and the relay have added it; `undefined` where only bytes were looked at. A
-   * request that one of them did not take for a request has fewer addresses.
+   * The addresses that each proxy and the relay have added; `undefined` if only bytes were scanned. If one of them did
+   * not recognize a request, it has fewer addresses.
    */
   readonly from: string | undefined;
 }
@@ -202,7 +202,7 @@ export interface Sighting {
 export interface Witness {
   readonly name: string;
   readonly port: number;
-  /** all that it has seen */
+  /** everything that it has seen */
   sightings(): readonly Sighting[];
 }
 
@@ -222,7 +222,7 @@ export async function startWitnesses(scope: Scope): Promise<readonly Witness[]> 
   ];
 }
 
-/** Node's server; it responds with what it has seen. */
+/** Node's server, which responds with what it has seen. */
 async function startNode(scope: Scope): Promise<Witness> {
   const name = 'node';
   const seen: Sighting[] = [];
@@ -231,7 +231,7 @@ async function startNode(scope: Scope): Promise<Witness> {
     const mark = String(request.headers['case']);
     seen.push(...marksIn(mark, name, from));
     const body = await text(request);
-    // What a body hides is a request only to those who read it as one.
+    // The content of a body is a request only to parsers that disagree about its length.
     const behind = `${body} ${request.rawTrailers.join(' ')}`;
     seen.push(...marksIn(behind, name, from).filter(({ kind }) => kind === 'a'));
     response.end(`seen: ${mark}\n`);
@@ -242,7 +242,7 @@ async function startNode(scope: Scope): Promise<Witness> {
   return { name, port, sightings: () => seen };
 }
 
-/** Looks for marks in bytes, whatever they are, so it cannot tell a hidden request from a body. */
+/** Scans bytes for marks, so it cannot tell a hidden request from a body. */
 async function startLooker(scope: Scope): Promise<Witness> {
   const name = 'bytes';
   const connections: { bytes: string }[] = [];

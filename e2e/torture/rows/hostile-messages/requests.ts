@@ -13,9 +13,9 @@ import {
 } from './cases.ts';
 
 export interface Hosts {
-  /** of the tunnel it is sent to */
+  /** host of the tunnel that the requests are sent to */
   readonly host: string;
-  /** of somebody else's */
+  /** host of another account's tunnel */
   readonly victim: string;
   readonly relay: string;
 }
@@ -45,7 +45,7 @@ const WRONG_VERSIONS = [
   'HTTP/\xb9.1',
 ];
 
-/** All of them, without duplicates. */
+/** All requests, without duplicates. */
 export function hostileRequests(hosts: Hosts): HostileMessage[] {
   const hidden = hiddenRequest(hosts);
   const post = (what: string, fate: Fate, fields: string, body: string): HostileMessage => ({
@@ -114,7 +114,7 @@ function startLines(hosts: Hosts): HostileMessage[] {
     ...['\r\n', '\n', '\r', '\0', ' \r\n', '\r\n\r\n'].map((lead) =>
       message(`${shown(lead)} before a request`, 'refused', `${lead}GET /main HTTP/1.1${rest}`),
     ),
-    // Node's server refuses methods that it does not know.
+    // Node's server refuses unknown methods.
     ...strange.map((line) => message(`start line ${line}`, 'any', line + rest)),
     message('a target with encoded controls', 'passed', `GET /main?a=%00%0d%0a HTTP/1.1${rest}`),
     message('absolute form', 'passed', `GET http://${host}/main HTTP/1.1${rest}`),
@@ -138,7 +138,7 @@ function fieldLines({ host }: Hosts): HostileMessage[] {
     'X[]: y',
     'X\xe4: y',
   ];
-  // A line feed, or a carriage return with something after it, ends lines for some readers; a tab is fine.
+  // A line feed, or a carriage return followed by something else, ends lines for some parsers. A tab is allowed.
   const controls = CONTROLS.filter((code) => code !== '\t');
   return [
     ...refused.map((line) => withLines(`field ${shown(line)}`, 'refused', `${line}\r\n`)),
@@ -199,7 +199,7 @@ function withHosts(fate: Fate, hosts: string): HostileMessage {
   return message(`hosts ${shown(hosts)}`, fate, `GET /main HTTP/1.1\r\n${hosts}Case: ${MAIN}\r\n\r\n`);
 }
 
-/** Ways to hide the request behind another one: a body that may not be one, an upgrade, a refusal. */
+/** Ways to hide the request behind another one: an ambiguous body, an upgrade, a refusal. */
 function behindAnother(hosts: Hosts): HostileMessage[] {
   const { host, relay } = hosts;
   const hidden = hiddenRequest(hosts);

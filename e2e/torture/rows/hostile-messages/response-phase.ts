@@ -1,4 +1,4 @@
-/** Hostile responses, from a service behind its own tunnel. */
+/** Hostile responses of a service behind its own tunnel. */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Field, formatRequest } from '../../../support/raw-http.ts';
@@ -12,21 +12,21 @@ import { AnsweredRequests, type Phase } from './request-phase.ts';
 
 const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
-/** For a response that has to come: as long as a busy machine takes. */
+/** For a response that must arrive, even on a busy machine. */
 const LONG_PATIENCE = { ...PATIENCE, firstMs: 20_000 };
 /**
- * With this field, a request has its local connection to itself. What a service sends unasked on a shared one may be taken
- * for the next response, as it may without a tunnel.
+ * Gives a request a dedicated local connection. Unsolicited data on a shared one may be taken for the next response, as
+ * it may without a tunnel.
  */
 export const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
-/** An interim response that says how long it is. */
+/** An informational response with a Content-Length. */
 const INTERIM =
   /^HTTP\/1\.[01] 1\d\d[^\r]*\r\n(?:[^\r]+\r\n)*(?:content-length|transfer-encoding|trailer):/im;
 
 /** The tunnel to a hostile service. */
 export interface HostileTunnel {
   readonly host: string;
-  /** that came to the service */
+  /** requests received by the service */
   readonly requests: AnsweredRequests;
 }
 
@@ -37,9 +37,9 @@ interface Asked {
 }
 
 /**
- * Asks for every response, each way, and lets others ask right after that.
+ * Requests every response through each front, and lets other visitors send requests right after that.
  *
- * @returns how many responses honest visitors got meanwhile
+ * @returns how many responses honest visitors got during that
  */
 export async function askForResponses(
   phase: Phase,
@@ -66,7 +66,7 @@ export async function askForResponses(
   return visitors.reduce((sum, { served }) => sum + served, 0);
 }
 
-/** @param meanwhile what somebody else does before the next request of this connection */
+/** @param meanwhile what another visitor does before the next request of this connection */
 async function visit(
   { honest, faults }: Phase,
   asked: Asked,
@@ -88,7 +88,7 @@ async function visit(
     const own = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) === number);
     if (own.some(([, kind = '']) => mayNotPass(response, kind)) || INTERIM.test(text))
       faults.add('forwarded', what);
-    // Only a proxy lets visitors share connections.
+    // Only a proxy shares connections between visitors.
     const isShared = front.name !== 'straight';
     const mayStray = (other: number): boolean => isShared && requests.mayStray(other, number);
     if (marksOfOthers(text, number).some(([, , other]) => !mayStray(Number(other))))
@@ -109,7 +109,7 @@ async function visit(
   }
 }
 
-/** What no visitor may get, on any way: the relay is the first to read responses. */
+/** What no visitor may get through any front: the relay is the first to parse responses. */
 function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm') || (fate === 'any' && kind === 's');
 }
@@ -122,9 +122,7 @@ function describe({ front, response, number }: Asked): string {
   return `${front.name}, ${JSON.stringify(response.what)} ${number} ${JSON.stringify(response.text.slice(0, 400))}`;
 }
 
-/* A service that gives hostile responses. */
-
-/** ms: longer than an attacker's visitor waits, so that somebody else may be asking meanwhile. */
+/** ms: longer than an attacker's visitor waits, so that another visitor may be sending a request in that time. */
 const PAUSE_MS = 150;
 const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
 
@@ -133,7 +131,7 @@ export interface HostileService {
   readonly requests: AnsweredRequests;
 }
 
-/** Starts a service that responds to `/answer/INDEX/NUMBER` with one of these. */
+/** Starts a service that responds to `/answer/INDEX/NUMBER` with the response of that index. */
 export async function startHostileService(
   scope: Scope,
   responses: readonly HostileMessage[],
@@ -157,7 +155,7 @@ export async function startHostileService(
   return { port, requests };
 }
 
-/** After half of the responses the connection ends; after the others it stays for the next request. */
+/** The connection ends after half of the responses, and stays open for the next request after the others. */
 async function write(
   socket: Socket,
   { text }: HostileMessage,
@@ -168,7 +166,7 @@ async function write(
   socket.write(numbered(first, number));
   for (const part of others) {
     await delay(PAUSE_MS);
-    // What comes in one piece with the response is nobody else's: the relay reads it and drops it.
+    // Data in one piece with the response cannot reach another visitor: the relay reads and drops it.
     if (part.includes(AFTER) || part.includes(CANARY)) requests.sentUnasked(socket);
     socket.write(numbered(part, number));
   }

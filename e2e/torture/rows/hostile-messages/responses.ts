@@ -13,7 +13,7 @@ import {
   shown,
 } from './cases.ts';
 
-/** To one reader a body, to another the response to somebody else. */
+/** One reader takes it for a body, another for the response to another visitor. */
 const HIDDEN = `HTTP/1.1 200 OK\r\nContent-Length: ${CANARY.length}\r\n\r\n${CANARY}`;
 const FINAL = `HTTP/1.1 200 OK\r\nCase: ${MAIN}\r\nContent-Length: ${MAIN.length}\r\n\r\n${MAIN}`;
 const INTERIM_FIELDS = [
@@ -27,7 +27,7 @@ const INTERIM_FIELDS = [
   'Content-Length: 0\r\nConnection: keep-alive\r\n',
 ];
 
-/** All of them, without duplicates. */
+/** All responses, without duplicates. */
 export function hostileResponses(): HostileMessage[] {
   return distinct([
     ...framingCases(response, HIDDEN),
@@ -45,7 +45,7 @@ function response(what: string, fate: Fate, fields: string, body: string): Hosti
   return message(what, fate, `HTTP/1.1 200 OK\r\nCase: ${MAIN}\r\n${fields}\r\n${body}`);
 }
 
-/** Responses before the final one, which some readers mistake for it. */
+/** Informational responses, which some readers mistake for the final one. */
 function interim(): HostileMessage[] {
   const codes = [100, 102, 103, 104, 110, 150, 199];
   const heads = codes.flatMap((code) =>
@@ -175,7 +175,7 @@ function withoutBody(): HostileMessage[] {
         method: 'HEAD',
       })),
     ),
-    // Nothing says where it ends, or it ends too early.
+    // Their end is undefined or premature.
     message('205 with a body', 'any', `HTTP/1.1 205 Reset\r\nContent-Length: 7\r\n\r\n${AFTER}`),
     message('too short', 'any', `HTTP/1.1 200 OK\r\nCase: ${MAIN}\r\nContent-Length: 100000\r\n\r\n${MAIN}`),
     message(
@@ -188,7 +188,7 @@ function withoutBody(): HostileMessage[] {
   ];
 }
 
-/** A whole response, and bytes after it. */
+/** A whole response, followed by extra bytes. */
 function surplus(): HostileMessage[] {
   const chunked = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n${MAIN}\r\n0\r\n\r\n`;
   const close = FINAL.replace('\r\n', '\r\nConnection: close\r\n');
@@ -210,7 +210,7 @@ function surplus(): HostileMessage[] {
   );
 }
 
-/** Fields that may tell a proxy in front what to do, and others that are about a connection. */
+/** Fields that may control a proxy in front, and others about the connection. */
 function steering(): HostileMessage[] {
   const fields = [
     'X-Accel-Redirect: /v1/account',
