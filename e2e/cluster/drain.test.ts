@@ -53,7 +53,7 @@ describe('one of two relays that is told to stop', function () {
     await eventually(20_000, () => assert.rejects(asked, /ECONNREFUSED/));
   }
 
-  it('asks a client with events=1 to move, serves it until then, and serves waiting visitors from the relay it moved to', async () => {
+  it('asks a client with events=1 to move, and serves visitors here and there without a gap', async () => {
     const { tunnel, control, host, port } = await start(0, '&events=1');
     const [early, waiting] = [await RawConnection.open(scope, port), await RawConnection.open(scope, port)];
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
@@ -80,7 +80,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('closes the socket of a client without events with 1001 immediately, and of one that does not move after 5 s', async () => {
+  it('closes clients without events with 1001 immediately, and those that do not move after 5 s', async () => {
     const [plain, silent] = [await start(0), await start(0, '&events=1')];
     const begin = performance.now();
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
@@ -132,7 +132,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('ends as if it were alone if the other is about to end: announced visitors still get a data socket here', async () => {
+  it('still gives announced visitors a data socket if the other is about to end as well', async () => {
     const [first, second] = [await start(0), await start(1)];
     const long = await RawConnection.open(scope, first.port);
     const asked = long.request({ host: first.host });

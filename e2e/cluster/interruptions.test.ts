@@ -46,7 +46,7 @@ describe('three relays', function () {
 
   const test = concurrentTests();
 
-  test(`one that was paused for ${PAUSE_MS / 1000} s does not serve a tunnel that has moved in the meantime`, async () => {
+  test(`one that was paused for ${PAUSE_MS / 1000} s does not serve a tunnel that has moved since`, async () => {
     const [first, second] = [paused.relay(0), paused.relay(1)];
     const tunnel = await paused.api(2).create({ local_port: 9 });
     const old = await serve(scope, first, paused.key, tunnel, 'old');
@@ -65,7 +65,7 @@ describe('three relays', function () {
     assert.match(first.child.stderr, /relay was paused/);
   });
 
-  test('serve requests within one relay while Redis is restarted under load, and everything within 5 s afterwards', async () => {
+  test('serve requests within one relay while Redis restarts under load, and all within 5 s after', async () => {
     const service = await startHttpService(scope, (request, response) => {
       request.resume().on('end', () => response.end(`${request.method} ${request.url} 0`));
     });

@@ -15,7 +15,7 @@ const C = 2;
 /** Long before a relay would respond on its own (docs/protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
 
-describe('approval requests on three relays (docs/protocol.md section 11.3)', () => {
+describe('an approval request on three relays (docs/protocol.md section 11.3)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

@@ -90,7 +90,7 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     },
     {
       suite: 'path-form',
-      titles: ['rewrites informational responses and accepted WebSockets'],
+      titles: ['include rewritten informational responses'],
       reason:
         'nginx is sent no interim responses, because it takes them for final ones; e2e/deploy/strangers.test.ts',
     },

@@ -151,7 +151,7 @@ describe('three relays whose PostgreSQL server', function () {
     ['is slow', lockTunnels, () => holder.end(), 3500],
     ['has crashed', () => server.stop('SIGQUIT'), () => server.resume(), 1500],
   ] as const) {
-    it(`${what} serve the tunnels they know, answer 503 for others and for creates, and recover by themselves`, async () => {
+    it(`${what} serve the tunnels they know, answer 503 otherwise, and recover by themselves`, async () => {
       const [met, unmet] = [await newTunnel(), await newTunnel()];
       for (const index of [0, 1]) await assertServed(index, met);
       await takeAway();

@@ -135,7 +135,7 @@ describe('a PostgreSQL database that another relay uses', () => {
     assert.deepEqual(await new Api(relay, relay.bootstrapKey).list(), []);
   });
 
-  it('is locked again when the lock was lost, and the operator gets a warning if another relay was faster', async () => {
+  it('is locked again after the lock was lost, with a warning if another relay was faster', async () => {
     const holder =
       "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())";
     const [taken] = await query(url, `select pg_terminate_backend(pid) from (${holder}) as holder`);

@@ -12,7 +12,7 @@ import { ControlSocket } from '../support/spec-client/client.ts';
 describe('a relay that has lost Redis while the others have it', function () {
   const scope = suiteScope();
 
-  it('tells the others to check the database once Redis is back: what it closed in the meantime ends everywhere', async () => {
+  it('tells the others to check the database once Redis is back, so that closed tunnels end', async () => {
     const cluster = await RelayCluster.start(scope, 1);
     const whole = cluster.relay(0);
     const way = await FaultProxy.start(scope, cluster.redis.port);

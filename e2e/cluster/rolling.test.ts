@@ -11,7 +11,7 @@ const REQUESTS_PER_SECOND = 300;
 describe('a rolling restart of three relays behind nginx', function () {
   const scope = suiteScope();
 
-  it(`under ${REQUESTS_PER_SECOND} requests/s: no request fails, no tunnel is lost, and the client stays online`, async () => {
+  it(`at ${REQUESTS_PER_SECOND} requests/s fails no request, loses no tunnel, and keeps the client online`, async () => {
     const fleet = await Fleet.start(scope, 3);
     const load = fleet.visit(REQUESTS_PER_SECOND);
     const creator = fleet.create();

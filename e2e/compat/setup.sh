@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the compat tests put behind a tunnel or look through it with, where it is missing. Next.js alone takes
-# 300 MB, which is why it is no dependency of this package.
+# Installs the servers and clients of the compat tests if they are missing. They are not dependencies of this package,
+# because Next.js alone takes 300 MB.
 set -eu
 cd "$(dirname "$0")"
 set -- "The compat tests"
@@ -12,7 +12,7 @@ cd apps
 installed=node_modules/.installed-lock.json
 if ! cmp -s package-lock.json "$installed"; then
   rm -rf node_modules
-  # Not "npm ci": where a registry lacks packages for other systems it refuses the lock file, which holds all the same.
+  # Not "npm ci": it refuses the lock file if the registry lacks packages for other systems.
   npm install --no-save --ignore-scripts --no-audit --no-fund >&2
   cp package-lock.json "$installed"
 fi

@@ -112,7 +112,7 @@ describe("the library in a user's project (docs/library.md)", () => {
     ['NodeNext', '--module', 'nodenext'],
     ['Bundler', '--module', 'esnext', '--moduleResolution', 'bundler'],
   ] as const)
-    it(`has types that a strict compiler accepts that resolves as ${resolution}, with what they promise`, async () => {
+    it(`has correct types in a strict compiler with module resolution ${resolution}`, async () => {
       writeFileSync(join(project, 'program.ts'), PROGRAM);
       writeFileSync(join(project, 'apps.ts'), APPS);
       const options = ['--noEmit', '--strict', '--target', 'es2024', '--types', 'node', '--esModuleInterop'];

@@ -89,7 +89,7 @@ describe('a relay that is started by a service manager', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
 
-  it('reports when it is ready; one that replaces it becomes the main process of the service, and the command ends', async function () {
+  it('reports when it is ready; its replacement becomes the main process, and the command ends', async function () {
     if (!isThere('systemd-notify') || !isThere('python3')) this.skip();
     const path = join(temporaryDirectory(scope), 'notify');
     const receiver = spawn('python3', ['-c', RECEIVER, path], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -64,7 +64,7 @@ describe('certificates', function () {
     assert.ok(pebble.lines.some((line) => line.includes('There are now 1 accounts in memory')));
   });
 
-  it('are not ordered repeatedly by a relay whose clock is a day ahead, and arrive when its clock is right', async () => {
+  it('are not ordered repeatedly while the clock is a day ahead, and arrive once it is right', async () => {
     const pebble = await Pebble.start(scope, { validity: 3600 });
     const clock = new ChangingClock(scope, '+1d');
     const relay = await start(scope, pebble, clock.environment);

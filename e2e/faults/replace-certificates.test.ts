@@ -22,7 +22,7 @@ describe('serve --replace of a relay that obtains its own certificates', functio
   this.timeout(300_000);
   const scope = suiteScope();
 
-  it(`answers every DNS query and every plain HTTP visit, orders nothing, and resumes sessions, ${TIMES} times`, async () => {
+  it(`answers all DNS and plain HTTP, orders nothing, and resumes sessions, ${TIMES} times`, async () => {
     const world = await CertifiedRelay.start(scope, { records: ['_acme-challenge.tunnels NS relay'] });
     const { address, relay, pebble } = world;
     await eventually(120_000, () => {

@@ -276,7 +276,7 @@ describe('serve --replace when something goes wrong', () => {
     await new Api({ port }, relay.bootstrapKey).list();
   });
 
-  it('ends tunnels everywhere: closing one during the handoff also cuts its visitors at the previous relay', async () => {
+  it('closes a tunnel during the handoff at both relays, and cuts its visitors there', async () => {
     const relay = await RelayProgram.start(scope);
     const service = await startHttpService(scope, (_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });

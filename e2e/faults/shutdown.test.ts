@@ -150,8 +150,9 @@ describe('SIGTERM under load', () => {
 });
 
 /**
- * What happened to a request that was not in flight. A connection that the system accepted and nobody read is refused
- * with a reset, one whose request arrived too late ends before any response. Either way it can be sent again.
+ * What happened to a request that was not in flight. A connection that the system accepted and the relay did not read
+ * is refused with a reset, one whose request arrived too late ends before any response. Either way it can be sent
+ * again.
  */
 function describeLate(outcome: Response | Error): string {
   if (outcome instanceof Error)

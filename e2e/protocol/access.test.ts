@@ -387,7 +387,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('sends no challenge in the folder of all tunnels, where browsers would send the password to all of them', async () => {
+    it('sends no challenge in the folder of all tunnels, for which browsers reuse passwords', async () => {
       const tunnel = await start({ basic: [ANN] });
       const host = `localhost:${relay.port}`;
       const bare = await visit(relay.port, { host, target: `/t/${tunnel.slug}` });
@@ -520,7 +520,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       }
     });
 
-    it('rejects cookies of another tunnel, of earlier access, tampered ones, and ones that the tunnel sets', async () => {
+    it('rejects cookies of another tunnel or an earlier policy, tampered ones, and the tunnel’s own', async () => {
       const [one, two] = await Promise.all([start({ password: PASSWORD }), start({ password: PASSWORD })]);
       const [name, value] = cookiesOf(await submit(one, '/', PASSWORD));
       assertRefused(await ask(two, [[name, value]]), 'access-required');
@@ -534,7 +534,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       assertRefused(await ask(one, [[name, value]]), 'access-required');
     });
 
-    it('limits wrong attempts to ten a minute, then rejects even the right password, without affecting others', async () => {
+    it("limits wrong attempts to ten a minute, then rejects even the right one, but not others'", async () => {
       const tunnel = await start({ password: PASSWORD, basic: [ANN] });
       const other = await start({ password: PASSWORD });
       const since = performance.now();
@@ -553,7 +553,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
-  it('is no easier to guess after somebody used the right password recently', async () => {
+  it('a password is no easier to guess after it was used recently', async () => {
     const tunnel = await start({ password: PASSWORD, basic: [ANN] });
     assert.equal((await submit(tunnel, '/', PASSWORD)).status, 303);
     const right = basic('ann', ANN.password);

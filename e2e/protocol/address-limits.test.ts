@@ -96,7 +96,7 @@ describe('a few connections from one address', () => {
     return visitor;
   }
 
-  it('are limited by requests in progress for a visitor behind a trusted proxy, whose own connections stay open', async () => {
+  it('are limited by requests per visitor behind a trusted proxy, whose connections stay open', async () => {
     const pooled = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(scope, relay.port)));
     const [first, second, third, fourth, fifth] = pooled as FivePooled;
     for (const visitor of [first, second, third]) await ask(visitor, '203.0.113.9');

@@ -299,7 +299,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
         assert.equal((await connection.request({ host: 'relay.example', target: '/t/shop/' })).status, 200);
       });
 
-      it('is also the response to an HTTP/1.0 request without Host', async () => {
+      it('responds the same to an HTTP/1.0 request without Host', async () => {
         const answers: number[] = [];
         for (const target of ['/t/shop/', '/', '/healthz']) {
           const connection = await RawConnection.open(scope, other.port);
@@ -310,7 +310,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       });
     });
 
-    it('also serves the path form at IP addresses and local names', async () => {
+    it('also have the path form at IP addresses and local names', async () => {
       for (const host of ['127.0.0.1', '[::1]:8443', 'localhost', 'app.localhost', 'intranet'])
         assert.equal((await visit(other.port, { host, target: '/t/shop/' })).status, 200, host);
     });

@@ -38,7 +38,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   }
 
   describe('key revoke', () => {
-    it('closes control sockets, data sockets and trunks of the key with 4003, and cuts off their visitors, within 1 s', async () => {
+    it('closes all sockets of the key with 4003 and cuts off their visitors, within 1 s', async () => {
       const account = await createAccount(relay);
       const client = await clientOf(account);
       const { data, broken } = await openConnection(client);
@@ -174,7 +174,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   });
 
-  it('is reflected in the lists', async () => {
+  it('are reflected in the lists', async () => {
     const account = await createAccount(relay, { plan: 'team' });
     const { accounts } = (await relay.administer('account', 'list')) as {
       accounts: Record<string, unknown>[];
@@ -275,7 +275,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   });
 
-  it('is rejected by everything else if it is an admin key', async () => {
+  it('an admin key is valid for nothing else', async () => {
     const { api } = await withNewKey(relay, await createAccount(relay), '--admin');
     for (const [method, json] of [['GET'], ['POST', { local_port: 9 }]] as const)
       assertError(
@@ -286,7 +286,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     assert.equal((await api.account()).plan, 'dev');
   });
 
-  it('records its last use within a minute, and while its tunnel is online', async () => {
+  it('the last use of a key is recorded within a minute, and while its tunnel is online', async () => {
     const account = await createAccount(relay);
     const { api, keyId } = await withNewKey(relay, account);
     const before = Date.now();
@@ -301,7 +301,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     });
   }).timeout(120_000);
 
-  it('is valid from the moment it is created', async () => {
+  it('a key is valid from the moment it is created', async () => {
     const account = await withNewKey(relay, await createAccount(relay));
     assert.equal((await new Api(relay, account.key).account()).client_id, account.id);
   });

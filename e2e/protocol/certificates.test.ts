@@ -194,7 +194,7 @@ describe('certificates', function () {
     ['answers 503', { status: 503, type: 'serverInternal' }],
     ['answers 429', { status: 429, type: 'rateLimited', headers: { 'retry-after': '12' } }],
   ] satisfies [string, FaultyAuthority['fault']][]) {
-    it(`arrive without intervention once an authority recovers that ${what}, which is left alone until then`, async () => {
+    it(`arrive by themselves once an authority that ${what} recovers, without retries before`, async () => {
       const pebble = await Pebble.start(scope);
       const authority = await FaultyAuthority.start(scope, pebble);
       authority.fault = fault;

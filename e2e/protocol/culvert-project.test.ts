@@ -275,7 +275,7 @@ describe('culvert with files', () => {
     });
   });
 
-  it('explain commands, and recognise typos', async () => {
+  it('explains commands, and recognises typos', async () => {
     const help = await runBare(scope, 'help', 'start');
     assert.equal(help.code, 0);
     assert.match(help.text, /culvert\.yml:[^]*port: 3000/);

@@ -46,7 +46,7 @@ describe('the client in docs/protocol.md', () => {
     return address.host;
   }
 
-  it('serves visitors, does not let broken responses look complete, and reconnects to a relay that was killed', async () => {
+  it('serves visitors, keeps broken responses broken, and reconnects to a relay that was killed', async () => {
     const host = await online(run(relay.bootstrapKey));
     const posted = await visit(relay.port, { host, method: 'POST', target: '/form', body: 'a=1' });
     assert.equal(posted.body.toString(), 'POST /form a=1');

@@ -165,7 +165,7 @@ bothClients('how connections end', (kind) => {
     });
   });
 
-  it('ends an upgraded connection from either side', async () => {
+  it('an upgraded connection ends with either side', async () => {
     const upgrade: Request['headers'] = [
       ['Connection', 'Upgrade'],
       ['Upgrade', 'websocket'],

@@ -89,7 +89,7 @@ describe('culvert inspect edit, export and import', () => {
     return `'${path}' --wait`;
   }
 
-  it('sends the request with the changes from the command line, including hidden secrets, as a repetition', async () => {
+  it('sends the request with the given changes and its hidden secrets, as a repetition', async () => {
     const shown = await output(
       'edit',
       '1',
@@ -147,7 +147,7 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal(seen.length, before);
   });
 
-  it('exports without secrets unless they are requested, and says so', async () => {
+  it('exports without secrets unless they are requested, with a notice', async () => {
     const { out, err } = await inspect(['export', '1']);
     assert.doesNotMatch(out, /s3cret/);
     assert.match(err, /Secrets are written as \[redacted\]\. --reveal writes them/);

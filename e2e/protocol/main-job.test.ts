@@ -186,7 +186,7 @@ bothClients('the main job', (kind) => {
     });
   });
 
-  it('gives forty simultaneous visitors their own answers', async () => {
+  it('forty simultaneous visitors each get their own answer', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, index): Promise<[number, Response]> => {
         return [index, await visit(relay.port, { host, target: `/visitor/${index}` })];

@@ -43,7 +43,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.response()).status, 204);
     });
 
-    it('are replaced by the final response if the expectation is refused; its connection ends, since the body may be missing', async () => {
+    it('give way to the response that refuses an expectation, which ends the connection', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
       );

@@ -214,7 +214,7 @@ describe('admin actions while the relay runs', () => {
     await assert.rejects(relay.administer('account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
   });
 
-  it('never name a tunnel like the id of another', async () => {
+  it('a tunnel is never named like the id of another', async () => {
     const account = await createAccount(relay);
     const { id } = await (await createAccount(relay)).api.create({ local_port: 9 });
     const refused = await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: id } });

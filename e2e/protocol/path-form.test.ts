@@ -88,7 +88,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   }
 
-  it('rewrites every one of several cookies', async () => {
+  it('have every cookie rewritten', async () => {
     const head = await answerWith(['Set-Cookie', 'a=1; Path=/a'], ['Set-Cookie', 'b=2; Path=/b']);
     assert.deepEqual(head.all('set-cookie'), [`a=1; Path=/t/${slug}/a`, `b=2; Path=/t/${slug}/b`]);
   });
@@ -116,7 +116,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   }
 
-  it('limits a challenge to the tunnel, and none is sent at the bare prefix', async () => {
+  it('limit a challenge to the tunnel, and send none at the bare prefix', async () => {
     const challenge: Field = ['WWW-Authenticate', 'Basic realm="shop"'];
     assert.equal((await answerWith(challenge)).field('www-authenticate'), `Basic realm="/t/${slug} shop"`);
     const bare = await visit(relay.port, {
@@ -126,7 +126,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     assert.deepEqual([bare.status, bare.head.field('www-authenticate')], [200, undefined]);
   });
 
-  it('rewrites informational responses and accepted WebSockets in the same way', async () => {
+  it('include rewritten informational responses and accepted WebSockets', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const start = `GET /t/${slug}/socket HTTP/1.1\r\nHost: localhost\r\n`;
     fields = [];
@@ -146,7 +146,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     );
   });
 
-  it("ignores a response from the browser's cache for a service worker", async () => {
+  it("from the browser's cache do not count for a service worker", async () => {
     assert.deepEqual((await answerWith(['Vary', 'Accept'])).all('vary'), ['Accept', 'Service-Worker']);
   });
 
@@ -209,7 +209,7 @@ describe('responses to the path form (docs/protocol.md section 4.4)', () => {
     });
   });
 
-  it('keep a cookie on its host on the subdomain', async () => {
+  it('a cookie stays with its host on the subdomain', async () => {
     fields = [
       ['Set-Cookie', 'a=1; Domain=localhost; Path=/; Secure'],
       ['Set-Cookie', 'b=1; Path=/x'],

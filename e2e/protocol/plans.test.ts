@@ -57,7 +57,7 @@ describe('plans', () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201, 403]));
   });
 
-  it('limit open connections of a tunnel: 503 says how many; another plan applies within 1 s', async () => {
+  it('limit open connections of a tunnel: 503 reports the limit; another plan applies within 1 s', async () => {
     const account = await createAccount(relay, { plan: 'free' });
     const client = await ManualClient.start(scope, relay, onlyAccount(account));
     const ask = async (): Promise<RawConnection> => {

@@ -110,7 +110,7 @@ describe('the REST interface', () => {
       });
     }
 
-    it('are not affected by a query', async () => {
+    it('a query does not matter', async () => {
       assert.equal((await account.api.send('GET', '/v1/tunnels?limit=1')).status, 200);
     });
   });

@@ -119,7 +119,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
   }
 
   for (const [what, body] of BROKEN_CHUNKS) {
-    it(`never end a chunked body with ${what} in order`, async () => {
+    it(`a chunked body with ${what} never ends in order`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
       await connection.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
       const status = await connection.response().then(
@@ -148,7 +148,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     });
   }
 
-  it('pass on an absolute target that agrees with Host, in origin form', async () => {
+  it('an absolute target that agrees with Host is forwarded in origin form', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     for (const authority of [host, host.toUpperCase()]) {
       await connection.write(`GET http://${authority}/x?y HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

@@ -345,7 +345,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     });
   });
 
-  it('data that a visitor does not read, without holding up others and with at most two reads in the relay', async () => {
+  it('hold up nobody when a visitor does not read, with at most two reads in the relay', async () => {
     const { client, trunk } = await world.farClient();
     const [visitor, stream] = await world.connect(client, trunk);
     stream.send(UNTIL_END);
@@ -381,7 +381,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     assert.equal(checksum((await visitor.response()).body), checksum(Buffer.concat([first, body])));
   });
 
-  it('and count once for a plan', async () => {
+  it('count once for a plan', async () => {
     const owner = await createAccount(relay, { plan: 'free' });
     const { client, trunk } = await moved('both', onlyAccount(owner));
     const ask = (): Promise<RawConnection> => world.visitor(client);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: install.sh WHAT PACKAGE...: installs Debian packages for WHAT, without letting them start servers of their own.
+# usage: install.sh WHAT PACKAGE...: installs Debian packages for WHAT, without letting them start their servers.
 set -eu
 what=$1
 shift

@@ -1,6 +1,6 @@
 #!/bin/sh
-# usage: setup.sh [PACKAGE...]: installs the programs of others that the tests and the fuzzer run, where they are missing;
-# without arguments, all of them. Names are those of Debian's packages.
+# usage: setup.sh [PACKAGE...]: installs the third-party programs that the tests and the fuzzer run, if they are
+# missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
 [ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd python3 zsh fish mandoc man-db
@@ -28,12 +28,12 @@ missing=
 for package in "$@"; do
   has "$package" || missing="$missing $package"
 done
-# Names of packages have no blanks.
+# Package names contain no blanks.
 # shellcheck disable=SC2086
 sh "$folder/install.sh" "The tests" $missing
 case " $* " in
   *" chromium "*)
-    # For the window, which the whole browser can show as well, but with far more work.
+    # For the window tests: the full browser works as well, but needs far more CPU time.
     if [ -z "${CULVERT_CHROMIUM:-}" ] && ! command -v chromium-headless-shell >/dev/null; then
       sh "$folder/install.sh" "Fast tests of the window" chromium-headless-shell || true
     fi

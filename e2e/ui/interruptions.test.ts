@@ -132,7 +132,7 @@ scenarios('recovery without intervention', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('of nothing that belongs to another account, after a sign-in with its key', async () => {
+  it('excludes the tunnels of another account after a sign-in with its key', async () => {
     const opened = await fixture.openSignedIn();
     const { page, account } = opened;
     await exposeService(opened);

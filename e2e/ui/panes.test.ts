@@ -80,7 +80,7 @@ describe('a wide window', () => {
     await page.locator('#log-shop').and(focused).waitFor();
   });
 
-  it('shows the request at which the keys stop beside the list, but leaves one that is being edited alone', async () => {
+  it('shows the request that is reached by key beside the list, but not over one being edited', async () => {
     const page = await open(1200);
     const keys = page.keyboard;
     const focused = page.locator(':focus');

@@ -6,7 +6,7 @@ import { startHttpService } from '../support/services/listen.ts';
 import { card, expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('tunnels', (fixture) => {
+scenarios('the list of tunnels', (fixture) => {
   it('shows requests and traffic as they arrive', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);

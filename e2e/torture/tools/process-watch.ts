@@ -73,7 +73,7 @@ export class ProcessWatch {
   }
 
   /**
-   * The growth of its memory that is certain, in % of its mean, without the first third of the measurements, in which
+   * The certain growth of its memory, in % of its mean, without the first third of the measurements, in which
    * it warms up.
    */
   get residentGrowth(): number {

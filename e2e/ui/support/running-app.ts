@@ -35,8 +35,8 @@ export interface StartedApp {
 }
 
 /**
- * Starts the app on a directory with its files. Once the scope of the previous app has ended, the same directory restarts
- * that app.
+ * Starts the app on a directory with its files. Once the scope of the previous app has ended, the same directory
+ * restarts that app.
  */
 export type StartApp = (scope: Scope, directory: string) => Promise<StartedApp>;
 

@@ -89,7 +89,7 @@ describe('a protected tunnel in a browser', () => {
   }
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`asks for its password once, with the keyboard alone, and cuts open connections when it changes (${form})`, async () => {
+    it(`asks for its password once, by keyboard alone, and cuts connections on a change (${form})`, async () => {
       const tunnel = await start({ password: PASSWORD });
       const address = `${addressOf(tunnel)}?a=b`;
       const { page, answer } = await open(address);

@@ -59,7 +59,7 @@ describe('a signed link in a browser', () => {
   let accounts = 0;
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`admits anyone who opens it, leaves no trace of itself, and cuts off its visitors when it is revoked (${form})`, async () => {
+    it(`admits anyone who opens it, leaves no trace, and cuts its visitors when revoked (${form})`, async () => {
       const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
       await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { links: true } });
       const links = `/v1/tunnels/${tunnel.id}/links`;

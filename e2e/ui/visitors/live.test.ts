@@ -44,7 +44,7 @@ async function waitForLog(page: Page, expected: readonly string[]): Promise<void
   await eventually(20_000, async () => assert.deepEqual(await logOf(page), expected));
 }
 
-describe('a live page', () => {
+describe('a page connected to its server', () => {
   const suite = suiteScope();
   const scope = testScope();
   let relay: Relay;
