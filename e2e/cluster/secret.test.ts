@@ -39,7 +39,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     assert.equal((await cluster.api(1).send('GET', '/v1/tunnels')).status, 200);
   });
 
-  it('is ignored by relays that start later, and the log reports it', async () => {
+  it('is a stranger to relays that discover it later, which log it', async () => {
     const number = 4242;
     await cluster.redis.command(`SADD culvert:relays ${number}`);
     await cluster.redis.command(

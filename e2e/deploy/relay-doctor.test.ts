@@ -15,7 +15,7 @@ interface Finding {
 }
 
 const FORWARDED = 'proxy_set_header X-Forwarded-For $remote_addr;';
-/** nginx's defaults that break tunnels, and the directives that fix them. */
+/** nginx with its defaults, which break tunnels, and with the directives that they need. */
 const WRONG = 'proxy_pass http://127.0.0.1:RELAY;';
 const RIGHT = `${WRONG} proxy_http_version 1.1; proxy_set_header Host $http_host; proxy_set_header Upgrade $http_upgrade;
   proxy_set_header Connection $connection_upgrade; proxy_buffering off; proxy_request_buffering off; ${FORWARDED}`;

@@ -225,7 +225,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
-  it('hands off more connections in one batch than the other keeps waiting', async () => {
+  it('hands off more connections than the backlog of the socket holds', async () => {
     const relay = await RelayProgram.start(scope, { CULVERT_ADDRESS_CONNECTIONS: '0' });
     const open = Array.from({ length: LISTEN_BACKLOG + 500 }, () =>
       RawConnection.open(scope, relay.port, 60_000),
@@ -239,7 +239,7 @@ describe('serve --replace when something goes wrong', () => {
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
-  it('ends with code 1 if the other, which stops, is told to stop during the handoff', async () => {
+  it('ends with code 1 if the other is told to stop during the handoff, and the other stops', async () => {
     const relay = await RelayProgram.start(scope);
     const talk = await successorOf(relay);
     const stopped = relay.stop();

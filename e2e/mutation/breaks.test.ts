@@ -6,7 +6,7 @@ function all(source: string): string[] {
 }
 
 describe('breaksOf', () => {
-  it('inverts conditions both ways', () => {
+  it('replaces conditions with true and with false', () => {
     assert.deepEqual(all('if (a) b;'), ['if (true) b;', 'if (false) b;', 'if (a) ;']);
     assert.deepEqual(all('x = a ? b : c;'), [';', 'x = true ? b : c;', 'x = false ? b : c;']);
   });

@@ -77,7 +77,7 @@ describe('culvert with files', () => {
     visit(relay.port, { host: `${name}.localhost:${relay.port}`, target: '/hello' });
 
   describe('start', () => {
-    it('shares a folder of the project, including requests with paths, and nothing outside', async () => {
+    it('shares a folder and a port, prints a QR code for each, and shares nothing outside', async () => {
       const { key } = await createAccount(relay);
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
       const file = project(
