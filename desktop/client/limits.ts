@@ -8,7 +8,6 @@ export const API_TIMEOUT_MS = 10_000;
 /** The largest response is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
-
 /** Long enough for DNS, TCP and TLS over a bad network, short enough to try again soon. */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** The relay pings every 30 s, so this is two missed pings and a margin: the connection is dead. */
