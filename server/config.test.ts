@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
-import { type AcmeConfig, type Config, loadConfig, publicUrlOf } from './config.ts';
+import { type Config, loadConfig, publicUrlOf } from './config.ts';
 
 function config(env: NodeJS.ProcessEnv, ...argv: string[]): Config {
   const result = loadConfig(env, argv);
@@ -67,7 +67,7 @@ describe('loadConfig', () => {
     assert.equal(config({ CULVERT_PORT: '', CULVERT_REDIS_URL: ' ' }).port, 8080);
   });
 
-  it('takes no variable for a setting that it is not', () => {
+  it('reports variables that look like settings but are not', () => {
     assert.deepEqual(problems({ CULVERT_TRUSTED_PROXIES: '10.0.0.1', CULVERT_PROT: '', PORT: '1' }), [
       'there is no setting CULVERT_PROT; the nearest is CULVERT_PORT',
       'there is no setting CULVERT_TRUSTED_PROXIES; the nearest is CULVERT_TRUST_PROXY',
@@ -87,14 +87,14 @@ describe('loadConfig', () => {
     assert.deepEqual(config({ CULVERT_DATABASE_URL: url }).database, { kind: 'postgres', url });
   });
 
-  it('lowers the default ttl to a smaller maximum, but refuses a given one above it', () => {
+  it('lowers the default ttl to a smaller maximum, and refuses an explicit one above it', () => {
     assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
     assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
       'CULVERT_DEFAULT_TTL takes at most 30m0s, the maximum ttl',
     ]);
   });
 
-  it('takes a duration for which names are held, 0 included', () => {
+  it('accepts 0s as the time that names are held', () => {
     assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
     assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
     assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
@@ -102,7 +102,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('takes a mail address or a web page for complaints as the address of a link', () => {
+  it('turns a mail address or web page for complaints into a link', () => {
     for (const [contact, link] of [
       ['abuse+tunnels@mail.example.com', 'mailto:abuse+tunnels@mail.example.com'],
       ['https://example.com/abuse', 'https://example.com/abuse'],
@@ -120,14 +120,14 @@ describe('loadConfig', () => {
     }
   });
 
-  it('takes a web page from which people get Culvert', () => {
+  it('accepts only a web address as the download page', () => {
     const page = 'https://example.com/culvert?for=team';
     assert.equal(config({ CULVERT_DOWNLOAD_PAGE: page }).downloadPage, page);
     for (const wrong of ['culvert', 'it@example.com', 'javascript:alert(1)', 'file:///culvert'])
       assert.match(problems({ CULVERT_DOWNLOAD_PAGE: wrong }).join(), /^CULVERT_DOWNLOAD_PAGE takes/, wrong);
   });
 
-  it('trusts the proxies it is given', () => {
+  it('trusts the configured proxies', () => {
     const { trustedProxies } = config({ CULVERT_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
     for (const address of ['10.1.2.3', '192.0.2.7'])
       assert.ok(trustedProxies.check(address, 'ipv4'), address);
@@ -154,7 +154,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('takes no number beyond what makes sense', () => {
+  it('rejects numbers outside their range', () => {
     const env = {
       CULVERT_TRUNKS: '17',
       CULVERT_MAX_CONNECTIONS: '500001',
@@ -169,7 +169,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('accepts settings that no longer have an effect, whatever they say', () => {
+  it('accepts obsolete settings with any value', () => {
     assert.deepEqual(config({ CULVERT_WARM_SOCKETS: 'some' }).ignored, ['CULVERT_WARM_SOCKETS']);
     assert.deepEqual(config({}, '--warm-sockets', '0').ignored, ['--warm-sockets']);
     assert.deepEqual(config({ CULVERT_WARM_SOCKETS: '' }).ignored, []);
@@ -190,7 +190,7 @@ describe('loadConfig', () => {
     assert.doesNotMatch(problem, /hunter2/);
   });
 
-  it('takes certificate and key together, and remembers how they were given', () => {
+  it('requires certificate and key together, and remembers how they were given', () => {
     const env = { CULVERT_TLS_CERT: '/etc/cert.pem' };
     const result = loadConfig(env, ['--tls-key', '/etc/key.pem']);
     assert.ok('config' in result);
@@ -220,7 +220,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('shares a port only with relays of its cluster, and only a port that others can know', () => {
+  it('shares only a fixed port, and only in a cluster', () => {
     const env = {
       CULVERT_REDIS_URL: 'redis://h',
       CULVERT_DATABASE_URL: 'postgres://h/d',
@@ -238,7 +238,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('says in one line what is wrong with a flag', () => {
+  it('describes a wrong flag in one line', () => {
     assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'"]);
     assert.deepEqual(problems({}, '--port'), ['--port takes a value']);
     assert.deepEqual(problems({}, '--port', '-1'), ['--port takes a value']);
@@ -285,14 +285,14 @@ describe('publicUrlOf', () => {
     );
   });
 
-  it('holds the port that was bound, when it is not configured', () => {
+  it('contains the bound port if no address is configured', () => {
     assert.equal(publicUrlOf(config({ CULVERT_PORT: '0' }), 49_152).origin, 'http://localhost:49152');
   });
 });
 
 const ON = { CULVERT_ACME_EMAIL: 'a@relay.test', CULVERT_PUBLIC_URL: 'https://relay.test' };
 
-function acme(env: Record<string, string>): AcmeConfig | undefined {
+function acme(env: Record<string, string>): Config['acme'] {
   const result = loadConfig(env, []);
   return 'config' in result ? result.config.acme : assert.fail(result.problems.join('\n'));
 }
@@ -303,7 +303,7 @@ function acmeConfigProblems(env: Record<string, string>): readonly string[] {
 }
 
 describe('settings of certificates', () => {
-  it("orders 20 certificates in an hour from Let's Encrypt, unless told otherwise", () => {
+  it("default to 20 certificates an hour from Let's Encrypt", () => {
     const given = {
       email: 'a@relay.test',
       directory: 'https://acme-v02.api.letsencrypt.org/directory',
@@ -330,14 +330,14 @@ describe('settings of certificates', () => {
     });
   });
 
-  it('CULVERT_ACME_ORDERS_PER_HOUR takes a number from 1 to 1000', () => {
+  it('allow 1 to 1000 orders an hour', () => {
     for (const CULVERT_ACME_ORDERS_PER_HOUR of ['0', '1001', '-1', 'x'])
       assert.deepEqual(acmeConfigProblems({ ...ON, CULVERT_ACME_ORDERS_PER_HOUR }), [
         'CULVERT_ACME_ORDERS_PER_HOUR takes a number from 1 to 1000',
       ]);
   });
 
-  it('takes a mail address, and an authority with https', () => {
+  it('require a mail address, and an authority with https', () => {
     assert.deepEqual(acmeConfigProblems({ CULVERT_ACME_EMAIL: 'operator' }), [
       'CULVERT_ACME_EMAIL takes a mail address, like operator@example.com',
     ]);
@@ -347,7 +347,7 @@ describe('settings of certificates', () => {
       ]);
   });
 
-  it('needs a name that others can look up', () => {
+  it('require a name that others can look up', () => {
     const text =
       'CULVERT_ACME_EMAIL takes effect only with CULVERT_PUBLIC_URL=https://…, a name that the authority can look up';
     for (const CULVERT_PUBLIC_URL of [
@@ -360,7 +360,7 @@ describe('settings of certificates', () => {
       assert.deepEqual(acmeConfigProblems({ ...ON, CULVERT_PUBLIC_URL }), [text], CULVERT_PUBLIC_URL);
   });
 
-  it('takes no effect beside certificates of files, or behind a proxy that needs them in its place', () => {
+  it('exclude certificate files and trusted proxies', () => {
     const files = { CULVERT_TLS_CERT: 'a.pem', CULVERT_TLS_KEY: 'b.pem' };
     assert.deepEqual(acmeConfigProblems({ ...ON, ...files }), [
       'CULVERT_ACME_EMAIL takes effect only without CULVERT_TLS_CERT',
@@ -371,7 +371,7 @@ describe('settings of certificates', () => {
     ]);
   });
 
-  it('refuses what would have no effect without it', () => {
+  it('are rejected without the mail address', () => {
     assert.deepEqual(acmeConfigProblems({ CULVERT_HTTP_PORT: '81', CULVERT_ACME_CA: 'ca.pem' }), [
       'CULVERT_ACME_CA takes effect only with CULVERT_ACME_EMAIL',
       'CULVERT_HTTP_PORT takes effect only with CULVERT_ACME_EMAIL',

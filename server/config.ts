@@ -1,80 +1,35 @@
 /** The relay's configuration, from flags and environment (README.md). */
-import { BlockList } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
+import { nearest } from '../shared/nearest.ts';
+import { CLIENT_VARIABLES } from '../shared/version.ts';
 import { certifiable } from './certificates/known-certificates.ts';
-import type { ClusterSettings } from './cluster/cluster.ts';
-import type { AddressSettings } from './edge/connection-limiter.ts';
-import type { TlsFile, TlsFiles } from './edge/listener.ts';
-import type { LogFormat, LogLevel } from './log.ts';
-import type { MetricsAddress } from './observe/metrics-server.ts';
 import {
-  DEFAULT_RESERVED_NAMES,
-  GivenSettings,
-  SETTING_FLAGS,
-  type SettingName,
+  ALL_SETTINGS,
+  type ConfigOf,
+  type Group,
+  isGroup,
+  isSetting,
+  type Rows,
+  type Setting,
   SETTINGS,
-  variableOf,
+  type Table,
 } from './settings.ts';
 import type { DatabaseAddress } from './store/database-address.ts';
 
-export interface Config {
-  readonly host: string;
-  /** 0 for a free one */
-  readonly port: number;
-  /** whether other relays on this machine may listen on the same port */
-  readonly reusePort: boolean;
-  /** `undefined` when not given: it then holds the bound port, see {@link publicUrlOf} */
-  readonly publicUrl: URL | undefined;
-  readonly tunnelDomain: string;
+/** What depends on several settings. */
+interface Completed {
   readonly serviceDomain: string;
-  /** absolute path */
-  readonly dataDir: string;
   readonly database: DatabaseAddress;
-  readonly bootstrapKey: string | undefined;
-  /** seconds */
-  readonly maxTtl: number;
-  /** seconds, at most `maxTtl` */
-  readonly defaultTtl: number;
-  /** seconds for which the name of an ended tunnel stays with its account */
-  readonly nameHold: number;
-  /** `undefined` to serve without TLS */
-  readonly tls: TlsFiles | undefined;
-  /** `undefined` where certificates, if there are any, come from elsewhere */
-  readonly acme: AcmeConfig | undefined;
-  /** peers whose forwarded headers are trusted */
-  readonly trustedProxies: BlockList;
-  readonly reservedNames: ReadonlySet<string>;
-  /** settings that are given and no longer have an effect, as the operator wrote them */
-  readonly ignored: readonly string[];
-  /** trunks a client may have for each tunnel */
-  readonly trunks: number;
-  /** where `/metrics` listens, if anywhere */
-  readonly metrics: MetricsAddress | undefined;
-  /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
-  readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
-  /** the other relays, if several serve as one */
-  readonly cluster: ClusterSettings | undefined;
-  /** where the access log is written, if anywhere; an absolute path */
-  readonly accessLog: 'stderr' | { readonly file: string } | undefined;
-  /** whether people see a warning before they first visit a tunnel on the plan free */
-  readonly notice: boolean;
-  /** address of a link for complaints about tunnels */
-  readonly abuseContact: string | undefined;
-  /** address of the page from which people get Culvert */
-  readonly downloadPage: string | undefined;
-  /** whether search engines may show tunnels */
-  readonly indexed: boolean;
-  /** whether tunnels have an address below the relay's own, too */
-  readonly pathForm: boolean;
-  /** the DNS server that is asked about domains, as `ADDRESS:PORT`; `undefined` for those of the system */
-  readonly resolver: string | undefined;
-  /** visitors' connections at a time */
-  readonly maxConnections: number;
-  /** limits for one visitor's address */
-  readonly address: AddressSettings;
+  readonly acme:
+    (NonNullable<Settings['acme']> & { /** the relay's own name */ readonly host: string }) | undefined;
+  readonly accessLog: Exclude<Settings['accessLog'], 'off'> | undefined;
 }
+
+type Settings = ConfigOf<typeof SETTINGS>;
+
+export interface Config extends Omit<Settings, keyof Completed>, Completed {}
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
 export type ConfigResult =
@@ -100,7 +55,8 @@ export function loadConfig(
   maxOperands = 0,
 ): ConfigResult {
   try {
-    const options = { ...SETTING_FLAGS, ...own };
+    const settings = ALL_SETTINGS.map(({ name }) => [name, { type: 'string' }] as const);
+    const options: FlagTypes = { ...Object.fromEntries(settings), ...own };
     const { values, positionals } = parseArgs({
       args: [...argv],
       options,
@@ -130,51 +86,19 @@ function readConfig(
 ): { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] } {
   const given = new GivenSettings(env, flags);
   given.refuseUnknown();
-  const tunnelDomain = given.read('tunnel-domain');
-  const dataDir = resolve(given.read('data-dir'));
-  const publicUrl = given.read('public-url');
-  const database = given.read('database-url') ?? {
-    kind: 'sqlite',
-    path: join(dataDir, 'culvert.db'),
-  };
-  const cluster = readCluster(given, database);
+  const settings = given.readAll(SETTINGS);
+  const { publicUrl, tunnelDomain, dataDir, accessLog, reservedNames } = settings;
+  const database = settings.database ?? { kind: 'sqlite', path: join(dataDir, 'culvert.db') };
+  checkCluster(given, settings, database);
+  checkReusePort(given, settings);
   const config: Config = {
-    ...readListener(given, cluster),
-    publicUrl,
-    tunnelDomain,
-    serviceDomain: given.read('service-domain') ?? tunnelDomain,
-    dataDir,
+    ...settings,
+    serviceDomain: settings.serviceDomain ?? tunnelDomain,
     database,
-    bootstrapKey: given.read('bootstrap-key'),
-    ...readTtls(given),
-    nameHold: given.read('name-hold'),
-    tls: readTls(given),
-    acme: readAcme(given, publicUrl),
-    trustedProxies: given.read('trust-proxy') ?? new BlockList(),
-    trunks: given.read('trunks'),
-    metrics: readMetrics(given),
-    cluster,
-    log: {
-      format: given.read('log-format'),
-      level: given.read('log-level'),
-    },
-    accessLog: readAccessLog(given),
-    notice: given.read('notice') === 'free',
-    abuseContact: given.read('abuse-contact'),
-    downloadPage: given.read('download-page'),
-    indexed: given.read('robots') === 'allow',
-    pathForm: given.read('path-form') !== 'off',
-    resolver: given.read('resolver'),
-    maxConnections: given.read('max-connections'),
-    address: {
-      connections: given.read('address-connections'),
-      requests: given.read('address-requests'),
-    },
-    ignored: given.readGiven('warm-sockets') === undefined ? [] : [given.nameAsGiven('warm-sockets')],
-    reservedNames: new Set([
-      ...(given.read('reserved-names') ?? DEFAULT_RESERVED_NAMES),
-      ...ownLabels(publicUrl, tunnelDomain),
-    ]),
+    defaultTtl: defaultTtl(given, settings),
+    acme: completeAcme(given, settings),
+    accessLog: accessLog === 'off' ? undefined : accessLog,
+    reservedNames: new Set([...reservedNames, ...ownLabels(publicUrl, tunnelDomain)]),
   };
   return given.problems.length === 0 ? { config, flags } : { problems: given.problems };
 }
@@ -193,105 +117,42 @@ export function schemeOf({ tls, acme }: Pick<Config, 'tls' | 'acme'>): 'http' | 
   return tls === undefined && acme === undefined ? 'http' : 'https';
 }
 
-function readTls(given: GivenSettings): TlsFiles | undefined {
-  const cert = given.read('tls-cert');
-  const key = given.read('tls-key');
-  if (cert !== undefined && key !== undefined) {
-    return {
-      cert: { path: resolve(cert), setting: given.nameAsGiven('tls-cert') },
-      key: { path: resolve(key), setting: given.nameAsGiven('tls-key') },
-    };
+/** A maximum below the usual default of an hour needs no second setting. */
+function defaultTtl(given: GivenSettings, { maxTtl, defaultTtl: wanted }: Settings): number {
+  if (!given.has(SETTINGS.defaultTtl)) return Math.min(wanted, maxTtl);
+  if (wanted > maxTtl) {
+    const name = given.nameAsGiven(SETTINGS.defaultTtl);
+    given.problems.push(`${name} takes at most ${formatDuration(maxTtl)}, the maximum ttl`);
   }
-  if (cert !== undefined) {
-    given.problems.push(`${given.nameAsGiven('tls-cert')} takes effect only with ${variableOf('tls-key')}`);
-  }
-  if (key !== undefined) {
-    given.problems.push(`${given.nameAsGiven('tls-key')} takes effect only with ${variableOf('tls-cert')}`);
-  }
-  return undefined;
+  return wanted;
 }
 
-function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } {
-  const maxTtl = given.read('max-ttl');
-  // A maximum below the usual default of an hour needs no second setting.
-  const defaultTtl = given.readGiven('default-ttl') ?? Math.min(SETTINGS['default-ttl'].standard, maxTtl);
-  if (defaultTtl > maxTtl) {
-    given.problems.push(
-      `${given.nameAsGiven('default-ttl')} takes at most ${formatDuration(maxTtl)}, the maximum ttl`,
-    );
-  }
-  return { maxTtl, defaultTtl };
-}
-
-function readAccessLog(given: GivenSettings): Config['accessLog'] {
-  const place = given.read('access-log');
-  if (place === 'off') return undefined;
-  return place === 'stderr' ? place : { file: resolve(place) };
-}
-
-/** A host alone would be a setting without effect, so it is refused. */
-function readMetrics(given: GivenSettings): MetricsAddress | undefined {
-  const host = given.readGiven('metrics-host');
-  const port = given.readGiven('metrics-port');
-  if (port !== undefined) return { host: host ?? SETTINGS['metrics-host'].standard, port };
-  if (host !== undefined) {
-    given.problems.push(
-      `${given.nameAsGiven('metrics-host')} takes effect only with ${variableOf('metrics-port')}`,
-    );
-  }
-  return undefined;
-}
-
-function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSettings | undefined {
-  const redisUrl = given.read('redis-url');
-  const secret = given.readGiven('cluster-secret');
-  const host = given.readGiven('cluster-host');
-  const port = given.readGiven('cluster-port');
-  if (redisUrl === undefined) {
-    for (const [name, value] of [
-      ['cluster-secret', secret],
-      ['cluster-host', host],
-      ['cluster-port', port],
-    ] as const) {
-      if (value !== undefined)
-        given.problems.push(`${given.nameAsGiven(name)} takes effect only with ${variableOf('redis-url')}`);
-    }
-    return undefined;
-  }
-  if (database.kind !== 'postgres')
-    given.problems.push(
-      `${given.nameAsGiven('redis-url')} takes effect only with ${variableOf('database-url')}=postgres://…`,
-    );
-  if (secret === undefined) {
-    given.problems.push(
-      `${given.nameAsGiven('redis-url')} takes effect only with ${variableOf('cluster-secret')}`,
-    );
-    return undefined;
-  }
-  return {
-    redisUrl,
-    secret,
-    host: host ?? SETTINGS['cluster-host'].standard,
-    port: port ?? SETTINGS['cluster-port'].standard,
-  };
+function checkCluster(given: GivenSettings, { cluster }: Settings, { kind }: DatabaseAddress): void {
+  if (cluster !== undefined && kind !== 'postgres')
+    given.refuse(SETTINGS.cluster.rows.redisUrl, `with ${SETTINGS.database.variable}=postgres://…`);
 }
 
 /**
  * Relays that do not know of each other must not share a port: each would get only a part of the visitors and the tunnels.
  */
-function readListener(
-  given: GivenSettings,
-  cluster: ClusterSettings | undefined,
-): Pick<Config, 'host' | 'port' | 'reusePort'> {
-  const host = given.read('host');
-  const port = given.read('port');
-  const reusePort = given.read('reuse-port');
-  const name = given.nameAsGiven('reuse-port');
+function checkReusePort(given: GivenSettings, { cluster, port, reusePort }: Settings): void {
   if (reusePort && cluster === undefined)
-    given.problems.push(`${name} takes effect only with ${variableOf('redis-url')}`);
+    given.refuse(SETTINGS.reusePort, `with ${SETTINGS.cluster.rows.redisUrl.variable}`);
   if (reusePort && port === 0)
-    given.problems.push(`${name} takes effect only with a ${variableOf('port')} that is not 0`);
-  return { host, port, reusePort };
+    given.refuse(SETTINGS.reusePort, `with a ${SETTINGS.port.variable} that is not 0`);
+}
+
+/** A relay that gets its own certificates needs a name that the authority can look up, and has no others. */
+function completeAcme(given: GivenSettings, { acme, publicUrl }: Settings): Config['acme'] {
+  if (acme === undefined) return undefined;
+  const { email } = SETTINGS.acme.rows;
+  for (const other of [SETTINGS.tls.rows.cert, SETTINGS.tls.rows.key, SETTINGS.trustedProxies])
+    if (given.has(other)) given.refuse(email, `without ${other.variable}`);
+  const host = publicUrl?.protocol === 'https:' ? certifiable(publicUrl.hostname) : undefined;
+  if (host !== undefined) return { ...acme, host };
+  const { variable } = SETTINGS.publicUrl;
+  given.refuse(email, `with ${variable}=https://…, a name that the authority can look up`);
+  return undefined;
 }
 
 /** The address of a tunnel with this name would be the relay's own host name. */
@@ -302,58 +163,87 @@ function ownLabels(publicUrl: URL | undefined, tunnelDomain: string): string[] {
   return label === '' || label.includes('.') ? [] : [label];
 }
 
-/* Settings of a relay that gets its own certificates. */
+/* Settings as the operator has given them: the flag if there is one, else the variable. */
 
-export interface AcmeConfig {
-  readonly email: string;
-  /** address of the authority's directory */
-  readonly directory: string;
-  /** with what the authority itself is checked; `undefined`: as the system does it */
-  readonly ca: TlsFile | undefined;
-  readonly ordersPerHour: number;
-  /** port for plain HTTP; 0 for a free one */
-  readonly httpPort: number;
-  /** port for DNS; 0 for a free one; `undefined` for none */
-  readonly dnsPort: number | undefined;
-  /** the relay's own name */
-  readonly host: string;
-}
+/** What the names of all variables of Culvert begin with. */
+const PREFIX = 'CULVERT_';
 
-const DEPENDENT = ['acme-directory', 'acme-ca', 'acme-orders-per-hour', 'http-port', 'dns-port'] as const;
-/** Who has certificates of his own, or a proxy in front that needs them in its place. */
-const OTHERWISE = ['tls-cert', 'tls-key', 'trust-proxy'] as const;
+/** An empty text counts as not given. */
+class GivenSettings {
+  /** One line for each wrong setting, naming it and what it takes. */
+  readonly problems: string[] = [];
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #flags: Flags;
 
-/** @returns `undefined` if there is none, or something is wrong with it, which is then among the problems */
-export function readAcme(given: GivenSettings, publicUrl: URL | undefined): AcmeConfig | undefined {
-  const email = given.readGiven('acme-email');
-  if (email === undefined) {
-    for (const name of DEPENDENT)
-      if (given.readGiven(name) !== undefined) refuse(given, name, `with ${variableOf('acme-email')}`);
-    return undefined;
+  constructor(env: NodeJS.ProcessEnv, flags: Flags) {
+    this.#env = env;
+    this.#flags = flags;
   }
-  for (const name of OTHERWISE)
-    if (given.readGiven(name) !== undefined) refuse(given, 'acme-email', `without ${variableOf(name)}`);
-  const host = publicUrl?.protocol === 'https:' ? certifiable(publicUrl.hostname) : undefined;
-  if (host === undefined) {
-    refuse(
-      given,
-      'acme-email',
-      `with ${variableOf('public-url')}=https://…, a name that the authority can look up`,
+
+  /** Reads a table; each text that its setting does not take is added to the problems. */
+  readAll<R extends Table>(table: R): ConfigOf<R> {
+    const values = Object.entries(table).map(([name, entry]) => [name, this.#readEntry(entry)]);
+    return Object.fromEntries(values) as ConfigOf<R>;
+  }
+
+  #readEntry(entry: Table[string]): unknown {
+    if (isSetting(entry)) return this.#read(entry);
+    return isGroup(entry) ? this.#readGroup(entry) : this.readAll(entry);
+  }
+
+  /** A setting without those that its group needs would have no effect, so it is refused. */
+  #readGroup({ needs, rows }: Group<Rows, string>): ConfigOf<Rows> | undefined {
+    const values = this.readAll(rows);
+    const [lead, missing] = [needs[0], needs.find((name) => values[name] === undefined)].map(
+      (name) => rows[name ?? ''],
     );
+    if (lead === undefined || missing === undefined) return values;
+    const ineffective = missing === lead ? Object.values(rows).filter((row) => this.has(row)) : [lead];
+    for (const row of ineffective) this.refuse(row, `with ${missing.variable}`);
     return undefined;
   }
-  const ca = given.read('acme-ca');
-  return {
-    email,
-    directory: given.read('acme-directory'),
-    ca: ca === undefined ? undefined : { path: resolve(ca), setting: given.nameAsGiven('acme-ca') },
-    ordersPerHour: given.read('acme-orders-per-hour'),
-    httpPort: given.read('http-port'),
-    dnsPort: given.read('dns-port'),
-    host,
-  };
-}
 
-function refuse(given: GivenSettings, name: SettingName, unless: string): void {
-  given.problems.push(`${given.nameAsGiven(name)} takes effect only ${unless}`);
+  /** @returns its value, or its default when it is not given or wrong */
+  #read(setting: Setting<unknown>): unknown {
+    const text = this.#text(setting);
+    if (text === undefined) return setting.standard;
+    const value = setting.reader.read(text, this.nameAsGiven(setting));
+    if (value === undefined) this.problems.push(`${this.nameAsGiven(setting)} takes ${setting.reader.takes}`);
+    return value ?? setting.standard;
+  }
+
+  /** Whether a setting is given, and its value is right. */
+  has(setting: Setting<unknown>): boolean {
+    const text = this.#text(setting);
+    return text !== undefined && setting.reader.read(text, setting.name) !== undefined;
+  }
+
+  /** Adds to the problems that a setting is without effect. */
+  refuse(setting: Setting<unknown>, unless: string): void {
+    this.problems.push(`${this.nameAsGiven(setting)} takes effect only ${unless}`);
+  }
+
+  /**
+   * Adds each variable to the problems that looks like a setting and is none: the setting that was meant would be at its
+   * default, and with another database or without its lock nobody would notice.
+   */
+  refuseUnknown(): void {
+    const known = ALL_SETTINGS.map(({ variable }) => variable);
+    const others = new Set<string>([...known, ...CLIENT_VARIABLES]);
+    for (const name of Object.keys(this.#env).toSorted()) {
+      if (!name.startsWith(PREFIX) || others.has(name)) continue;
+      this.problems.push(`there is no setting ${name}; the nearest is ${nearest(name, known, Infinity)}`);
+    }
+  }
+
+  /** @returns what the operator wrote: the flag, or else the variable */
+  nameAsGiven({ name, variable }: Setting<unknown>): string {
+    return this.#flags[name] === undefined ? variable : `--${name}`;
+  }
+
+  #text({ name, variable }: Setting<unknown>): string | undefined {
+    const flag = this.#flags[name];
+    const text = typeof flag === 'string' ? flag : this.#env[variable];
+    return text === undefined || text.trim() === '' ? undefined : text.trim();
+  }
 }

@@ -1,8 +1,10 @@
 /** Readers for the texts of settings: each knows what it takes and says so. */
 import { BlockList, isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { parseNetwork } from '../shared/networks.ts';
+import type { TlsFile } from './edge/listener.ts';
 import {
   ADDRESS_REQUESTS_CEILING,
   CONNECTIONS_CEILING,
@@ -18,13 +20,29 @@ import { type DatabaseAddress, readDatabaseAddress } from './store/database-addr
 export interface SettingReader<T> {
   /** what the setting takes, as the end of a sentence */
   readonly takes: string;
-  /** @returns `undefined` for a text it does not take */
-  read(text: string): T | undefined;
+  /**
+   * @param name the variable or flag that the operator wrote
+   * @returns `undefined` for a text it does not take
+   */
+  read(text: string, name: string): T | undefined;
 }
 
-export const text: SettingReader<string> = {
+/** An absolute path. */
+export const path: SettingReader<string> = {
   takes: 'a text',
-  read: (given) => given,
+  read: (given) => resolve(given),
+};
+
+/** A file that is read later, and which setting named it. */
+export const file: SettingReader<TlsFile> = {
+  takes: 'a text',
+  read: (given, setting) => ({ path: resolve(given), setting }),
+};
+
+/** For a setting that no longer has an effect: takes any text, and remembers which name the operator wrote. */
+export const ignored: SettingReader<readonly string[]> = {
+  takes: 'a text',
+  read: (_given, name) => [name],
 };
 
 export const host: SettingReader<string> = {
@@ -85,19 +103,19 @@ export const domain: SettingReader<string> = {
   },
 };
 
-/** The value stays out of messages: there may be a password in it. */
+/** Messages never repeat the value: it may contain a password. */
 export const databaseUrl: SettingReader<DatabaseAddress> = {
   takes: 'sqlite:<path of a file> or postgres://[user[:password]@]host[:port]/database',
   read: readDatabaseAddress,
 };
 
-/** The value stays out of messages: it is a secret. */
+/** Messages never repeat the value: it is a secret. */
 export const apiKey: SettingReader<string> = {
   takes: 'cvt_ and 32 to 200 letters and digits',
   read: (given) => (API_KEY_PATTERN.test(given) ? given : undefined),
 };
 
-/** The value stays out of messages: it may hold a password. */
+/** Messages never repeat the value: it may contain a password. */
 export const redisUrl: SettingReader<string> = {
   takes: 'redis://… or rediss://…, the address of a Redis server',
   read: (given) => (/^rediss?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
@@ -110,7 +128,7 @@ export const clusterSecret: SettingReader<string> = {
 
 export const clusterHost: SettingReader<string> = {
   takes: 'an IP address or a host name of this machine that other relays reach, without a port',
-  read: (given) => (['0.0.0.0', '::'].includes(given) ? undefined : host.read(given)),
+  read: (given, name) => (['0.0.0.0', '::'].includes(given) ? undefined : host.read(given, name)),
 };
 
 /** A duration in whole seconds. */
@@ -131,15 +149,15 @@ function oneOf<T extends string>(words: readonly T[]): SettingReader<T> {
   };
 }
 
-/** A yes or no. */
-export const truth: SettingReader<boolean> = {
-  takes: 'true or false',
-  read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
-};
+/** One of two words for yes and no. */
+function either(no: string, yes: string, takes: string): SettingReader<boolean> {
+  return { takes, read: (given) => (given === yes ? true : given === no ? false : undefined) };
+}
 
-export const notice = oneOf(['off', 'free']);
-export const robots = oneOf(['noindex', 'allow']);
-export const onOff = oneOf(['on', 'off']);
+export const truth = either('false', 'true', 'true or false');
+export const notice = either('off', 'free', 'one of off, free');
+export const robots = either('noindex', 'allow', 'one of noindex, allow');
+export const onOff = either('off', 'on', 'one of on, off');
 export const logFormat = oneOf(LOG_FORMATS);
 export const logLevel = oneOf(LOG_LEVELS);
 
@@ -160,9 +178,9 @@ export const directory: SettingReader<string> = {
 /** The address of a link: `mailto:…` for a mail address. */
 export const contact: SettingReader<string> = {
   takes: 'a mail address, or an http:// or https:// address, like abuse@example.com',
-  read(given) {
+  read(given, name) {
     if (MAIL_ADDRESS.test(given)) return `mailto:${given}`;
-    return webPage.read(given);
+    return webPage.read(given, name);
   },
 };
 
@@ -175,10 +193,13 @@ export const webPage: SettingReader<string> = {
   },
 };
 
-/** A path has a slash in it, so that a mistyped word does not become a file. */
-export const accessLog: SettingReader<string> = {
+/** A path must contain a slash, so that a mistyped word does not become a file. */
+export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string }> = {
   takes: 'off, stderr or the path of a file with a slash in it, like /var/log/culvert/access.log',
-  read: (given) => (/^(?:off|stderr)$|[/\\]/.test(given) ? given : undefined),
+  read(given) {
+    if (given === 'off' || given === 'stderr') return given;
+    return /[/\\]/.test(given) ? { file: resolve(given) } : undefined;
+  },
 };
 
 /** A duration in whole seconds, or none. */
@@ -202,10 +223,10 @@ export const networks: SettingReader<BlockList> = {
 /** The address of a DNS server; IPv6 in brackets (RFC 3986 section 3.2.2). */
 export const resolver: SettingReader<string> = {
   takes: 'an IP address and a port, like 127.0.0.1:53 or [::1]:53',
-  read(given) {
+  read(given, name) {
     const [, v6, v4, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(given) ?? [];
     const isAddress = v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6 && !v6.includes('%');
-    const value = port.read(number);
+    const value = port.read(number, name);
     return isAddress && value !== undefined && value > 0 ? given : undefined;
   },
 };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { SETTING_NAMES, SETTINGS, variableOf } from './settings.ts';
+import { ALL_SETTINGS } from './settings.ts';
 
 const ROW = /^\| (`CULVERT_[^|]+?) +\| ([^|]+?) +\|/gm;
 
 /**
- * The variables of a row; after the first one, `_HOST` is short for a name that ends with it and begins like the one before.
+ * The variables of a row. A later one may be short: `_HOST` replaces the last word of the first variable.
  */
 function variablesOf(cell: string): string[] {
   const written = [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name);
@@ -19,16 +19,16 @@ describe('the table of settings in README.md', () => {
     variables: variablesOf(names),
     fallback: fallback.replaceAll('`', '').replaceAll('; ', ', '),
   }));
-  const names = new Map(SETTING_NAMES.map((name) => [variableOf(name), name]));
+  const fallbacks = new Map(ALL_SETTINGS.map(({ variable, fallback: shown }) => [variable, shown]));
 
-  it('has every setting once, and nothing else', () => {
+  it('lists every setting exactly once', () => {
     const variables = rows.flatMap((row) => row.variables);
-    assert.deepEqual(variables.toSorted(), [...names.keys()].toSorted());
+    assert.deepEqual(variables.toSorted(), [...fallbacks.keys()].toSorted());
   });
 
-  it('has their defaults', () => {
+  it('shows their defaults', () => {
     for (const { variables, fallback } of rows) {
-      const known = variables.map((variable) => SETTINGS[names.get(variable) ?? 'host'].fallback);
+      const known = variables.map((variable) => fallbacks.get(variable));
       const [shown] = fallback.split(': ');
       assert.equal(shown, [...new Set(known)].join(', '), variables.join());
     }

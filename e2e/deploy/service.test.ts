@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SETTING_NAMES, variableOf } from '../../server/settings.ts';
+import { ALL_SETTINGS } from '../../server/settings.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
@@ -16,7 +16,7 @@ describe('server/deploy', () => {
   for (const file of [UNIT, TEMPLATE, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
     it(`${file} names only settings that exist`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
-      const known = new Set(SETTING_NAMES.map(variableOf));
+      const known = new Set(ALL_SETTINGS.map(({ variable }) => variable));
       assert.deepEqual(
         names.filter((name) => !known.has(name)),
         [],

@@ -1,5 +1,5 @@
 /** The text of `culvert-relay --help`. */
-import { SETTING_NAMES, type SettingName, SETTINGS, variableOf } from '../settings.ts';
+import { ALL_SETTINGS, type Setting } from '../settings.ts';
 
 /** @returns the help text; its settings come from the table that the reader of settings uses */
 export function helpText(): string {
@@ -69,14 +69,13 @@ Accounts and keys can be changed while the relay runs; it follows within a secon
 database, so give them the same --data-dir or --database-url; they name the one they work on, and make none.
 
 Settings, as a flag or as an environment variable (the flag wins):
-${SETTING_NAMES.map(settingLine).join('\n')}
+${ALL_SETTINGS.map(settingLine).join('\n')}
 
 Also --help and --version.
 
 Exit codes: 0 stopped normally, 1 failed, 2 wrong usage or setting.`;
 }
 
-function settingLine(name: SettingName): string {
-  const { fallback, meaning } = SETTINGS[name];
-  return `  ${`--${name}`.padEnd(18)} ${variableOf(name).padEnd(25)} ${meaning} (default: ${fallback})`;
+function settingLine({ name, variable, fallback, meaning }: Setting<unknown>): string {
+  return `  ${`--${name}`.padEnd(18)} ${variable.padEnd(25)} ${meaning} (default: ${fallback})`;
 }

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { HandoffError } from '../handoff/take.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
-import { SETTING_NAMES, variableOf } from '../settings.ts';
+import { ALL_SETTINGS } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main, translateWords } from './main.ts';
 
@@ -74,8 +74,8 @@ describe('culvert-relay', () => {
   it('shows every setting in its help', async () => {
     assert.equal(await main(shell, ['--help'], noRelay), 0);
     const help = shell.stdout.join('\n');
-    for (const name of SETTING_NAMES) {
-      assert.ok(help.includes(`--${name}`) && help.includes(variableOf(name)), name);
+    for (const { name, variable } of ALL_SETTINGS) {
+      assert.ok(help.includes(`--${name}`) && help.includes(variable), name);
     }
   });
 

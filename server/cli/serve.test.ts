@@ -21,7 +21,7 @@ function settings(other: Partial<typeof GIVEN>): string[] {
 }
 
 function unsafe(networks: string): string[] {
-  const trustedProxies = readNetworks.read(networks) ?? assert.fail(networks);
+  const trustedProxies = readNetworks.read(networks, '') ?? assert.fail(networks);
   return unsafeSettings({ trustedProxies }).map(({ setting }) => setting);
 }
 
