@@ -4,12 +4,12 @@ import type { Prompt } from '../client/config/relay-access.ts';
 import { describeFailure } from '../client/failures.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { NO_FILES } from '../testing/files.ts';
-import { record } from '../testing/recorder.ts';
+import { contextOf, record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
-import { NoSuchLink, runAccess, runKnock, runLink, runLinks } from './access-commands.ts';
-import { readArguments } from './arguments.ts';
+import { NoSuchLink } from './access-commands.ts';
+import { readArguments } from './commands.ts';
 import { NoSuchTunnel } from './manage-commands.ts';
 
 const OTHER: Tunnel = { ...TUNNEL, id: '1c3f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f', slug: 'other' };
@@ -32,20 +32,15 @@ async function run(line: string, answer: (call: string) => RestResponse, tunnels
     call === 'GET /v1/tunnels' ? [200, { tunnels }] : answer(call),
   );
   const env = { CULVERT_RELAY: address.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(line.split(' '), env, NO_FILES);
   const { printed, output } = record();
-  if (command.command === 'access') await runAccess(command, PROMPT, output);
-  else if (command.command === 'link') await runLink(command, output);
-  else if (command.command === 'links') await runLinks(command, output);
-  else if (command.command === 'knock') await runKnock(command, output);
-  else assert.fail(command.command);
+  await readArguments(line.split(' '), env, NO_FILES).run(contextOf(output, PROMPT));
   return { ...printed, calls: calls.filter((call) => call !== 'GET /v1/tunnels') };
 }
 
 const locked = (): RestResponse => [200, { ...TUNNEL, access: { password: true } }];
 const none = (): RestResponse => assert.fail('nothing had to be asked');
 
-describe('runAccess', () => {
+describe('culvert access', () => {
   afterEach(closeServers);
 
   it('shows who may come in', async () => {
@@ -86,7 +81,7 @@ describe('runAccess', () => {
   });
 });
 
-describe('runLink', () => {
+describe('culvert link', () => {
   afterEach(closeServers);
 
   it('prints nothing but the link where it may be passed on', async () => {
@@ -137,7 +132,7 @@ describe('runLink', () => {
   });
 });
 
-describe('runLinks', () => {
+describe('culvert links', () => {
   afterEach(closeServers);
 
   it('shows the links of a tunnel', async () => {
@@ -152,7 +147,7 @@ describe('runLinks', () => {
   });
 });
 
-describe('runKnock', () => {
+describe('culvert knock', () => {
   afterEach(closeServers);
 
   it('admits or refuses', async () => {

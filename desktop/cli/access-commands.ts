@@ -1,14 +1,171 @@
-/** `culvert access`, `link`, `links` and `knock`: who may come into a tunnel that is there. */
+/** `culvert access`, `link`, `links` and `knock`: who may visit a tunnel that already exists. */
 import { API_ERRORS } from '../../shared/errors.ts';
+import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import type { Prompt, RelayAccess } from '../client/config/relay-access.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
+import { TTL_RULE } from '../../shared/value-rules.ts';
+import { UsageError } from '../client/failures.ts';
+import type { ApiClient } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
-import { completeAccess, describeAccess, exposureWarning } from './access-options.ts';
-import type { AccessCommand, KnockCommand, LinkCommand, LinksCommand } from './commands.ts';
+import {
+  type AccessOptions,
+  completeAccess,
+  describeAccess,
+  exposureWarning,
+  readAccessOptions,
+} from './access-options.ts';
+import { apiOf, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
 import { findTunnel } from './manage-commands.ts';
-import type { Output } from './reporter.ts';
+import { ACCESS, WHO_MAY_COME_IN } from './options.ts';
+import { readOption, type Values } from './parse.ts';
+
+export const accessCommand = defineCommand({
+  name: 'access',
+  operands: 'ID|SLUG',
+  summary: 'show who may come into a tunnel, or say it in place of what was said before',
+  options: [...WHO_MAY_COME_IN, 'open', ...ACCESS],
+  examples: ['culvert access my-app', 'culvert access my-app --auth ann'],
+  details: `Without --auth, --password, --allow, --links, --knock and --open it shows who may come in. With them, it replaces all that was
+said before, within a second; visitors have to pass again, and those in WebSockets who do not are cut.
+`,
+  read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
+  async run(command, { prompt, output }) {
+    const { wanted, json } = command;
+    const api = apiOf(command);
+    const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
+    if (wanted === undefined) {
+      output.out(json ? jsonLine(tunnel) : stateOf(tunnel));
+      return;
+    }
+    const warning = exposureWarning(wanted);
+    if (warning !== undefined) output.err(warning);
+    const changed = await api.setAccess(tunnel.id, await completeAccess(wanted, prompt));
+    const { madePassword } = wanted;
+    if (json) {
+      output.out(jsonLine(madePassword === undefined ? changed : { ...changed, password: madePassword }));
+      return;
+    }
+    const before = describeAccess(tunnel.access) ?? 'open to everybody';
+    output.out(stateOf(changed));
+    if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
+    output.out(`Before: ${before}.\n`);
+  },
+});
+
+export const linkCommand = defineCommand({
+  name: 'link',
+  operands: 'ID|SLUG | --revoke LINK',
+  summary: 'make a signed link to a tunnel and print it, or revoke one',
+  options: ['ttl', 'note', 'path', 'revoke', ...ACCESS],
+  examples: ['culvert link my-app --ttl 2h --note Ann', 'culvert link --revoke 0123456789abcdef'],
+  details: `Links let visitors in where --links is set. They are good for --ttl (24h), until the tunnel ends, or until they are revoked.
+`,
+  read: (line) => ({ action: readLinkAction(line), ...line.access() }),
+  async run(command, { output }) {
+    const { action, json } = command;
+    const api = apiOf(command);
+    const tunnels = await api.listTunnels();
+    if (action.name === 'revoke') {
+      await revokeLink(api, tunnels, action.link);
+      output.out(json ? '{"status":"revoked"}\n' : 'Revoked.\n');
+      return;
+    }
+    const link = await api.createLink(findTunnel(tunnels, action.tunnel).id, action.link);
+    output.out(json ? jsonLine(link) : `${link.url}\n`);
+    // On standard error, so that only the link reaches a clipboard or a program.
+    if (!json)
+      output.err(`Good until ${localTime(link.expires_at)}; "culvert link --revoke ${link.id}" ends it.\n`);
+  },
+});
+
+export const linksCommand = defineCommand({
+  name: 'links',
+  operands: 'ID|SLUG',
+  summary: 'show the signed links of a tunnel',
+  options: ACCESS,
+  examples: ['culvert links my-app'],
+  read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
+  async run(command, { output }) {
+    const api = apiOf(command);
+    const links = await api.listLinks(findTunnel(await api.listTunnels(), command.tunnel).id);
+    if (command.json) output.out(jsonLine({ links }));
+    else if (links.length === 0) output.out('No signed links.\n');
+    else {
+      const rows = links.map(({ id, note, path = '/', created_at, expires_at }) => [
+        id,
+        localTime(created_at),
+        localTime(expires_at),
+        path,
+        note,
+      ]);
+      output.out(table([['LINK', 'MADE', 'ENDS', 'PATH', 'NOTE'], ...rows]));
+    }
+  },
+});
+
+export const knockCommand = defineCommand({
+  name: 'knock',
+  operands: 'ID|SLUG KNOCK',
+  summary: 'answer a visitor who knocks, as events of --json show it: --admit or --refuse',
+  options: ['admit', 'refuse', 'for', ...ACCESS],
+  examples: ['culvert knock my-app KNOCK --admit --for 8h'],
+  read(line) {
+    line.atMost(2);
+    const [tunnel = '', knock = ''] = line.operands;
+    const { admit = false, refuse = false, for: duration } = line.values;
+    if (tunnel === '' || knock === '')
+      throw new UsageError('Say which tunnel and which knock, as "culvert http --knock" shows them.');
+    if (admit === refuse) throw new UsageError('Say what to do: --admit or --refuse.');
+    if (refuse && duration !== undefined) throw new UsageError('--for is for --admit.');
+    return {
+      tunnel,
+      knock,
+      admit,
+      duration: readOption('for', duration, TTL_RULE),
+      ...line.access(),
+    };
+  },
+  async run(command, { output }) {
+    const { knock, admit, duration, json } = command;
+    const api = apiOf(command);
+    const { id } = findTunnel(await api.listTunnels(), command.tunnel);
+    await api.answerKnock(id, knock, admit, duration);
+    const status = admit ? 'admitted' : 'refused';
+    output.out(json ? jsonLine({ status }) : `The visitor is ${status}.\n`);
+  },
+});
+
+/**
+ * @returns who may visit from now on; `undefined` if that is only to be shown
+ * @throws UsageError
+ */
+function readWanted(values: Values): AccessOptions | undefined {
+  const { auth, password, allow, links, knock, open } = values;
+  const isGiven = [auth, password, allow, links, knock].some((value) => value !== undefined);
+  if (isGiven && open === true)
+    throw new UsageError('--open lets in everybody, so it takes no other of these options.');
+  return isGiven || open === true ? readAccessOptions(values) : undefined;
+}
+
+/** @throws UsageError */
+function readLinkAction(line: CommandLine) {
+  const { revoke, note, path } = line.values;
+  const ttl = line.ttl();
+  if (revoke === undefined) {
+    const link = {
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(note === undefined ? {} : { note: readOption('note', note, LINK_NOTE_RULE) }),
+      ...(path === undefined ? {} : { path: readOption('path', path, LINK_PATH_RULE) }),
+    };
+    return { name: 'make', tunnel: line.tunnelName(), link } as const;
+  }
+  line.atMost(0);
+  if ([ttl, note, path].some((value) => value !== undefined))
+    throw new UsageError('--revoke ends a link that is there, so it takes no --ttl, --note and --path.');
+  if (!/^[0-9a-f]{16}$/.test(revoke))
+    throw new UsageError(`--revoke "${revoke}": it takes the id of a link, as "culvert links" shows it.`);
+  return { name: 'revoke', link: revoke } as const;
+}
 
 /** Thrown for an id that no link of a live tunnel has. */
 export class NoSuchLink extends Error {
@@ -17,72 +174,8 @@ export class NoSuchLink extends Error {
   }
 }
 
-export async function runAccess(command: AccessCommand, prompt: Prompt, output: Output): Promise<void> {
-  const { wanted, json } = command;
-  const api = apiOf(command);
-  const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
-  if (wanted === undefined) {
-    output.out(json ? jsonLine(tunnel) : stateOf(tunnel));
-    return;
-  }
-  const warning = exposureWarning(wanted);
-  if (warning !== undefined) output.err(warning);
-  const changed = await api.setAccess(tunnel.id, await completeAccess(wanted, prompt));
-  const { madePassword } = wanted;
-  if (json) {
-    output.out(jsonLine(madePassword === undefined ? changed : { ...changed, password: madePassword }));
-    return;
-  }
-  const before = describeAccess(tunnel.access) ?? 'open to everybody';
-  output.out(stateOf(changed));
-  if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
-  output.out(`Before: ${before}.\n`);
-}
-
-export async function runLink(command: LinkCommand, output: Output): Promise<void> {
-  const { action, json } = command;
-  const api = apiOf(command);
-  const tunnels = await api.listTunnels();
-  if (action.name === 'revoke') {
-    await revoke(api, tunnels, action.link);
-    output.out(json ? '{"status":"revoked"}\n' : 'Revoked.\n');
-    return;
-  }
-  const link = await api.createLink(findTunnel(tunnels, action.tunnel).id, action.link);
-  output.out(json ? jsonLine(link) : `${link.url}\n`);
-  // Not among what is passed on to a clipboard or a program.
-  if (!json)
-    output.err(`Good until ${localTime(link.expires_at)}; "culvert link --revoke ${link.id}" ends it.\n`);
-}
-
-export async function runLinks(command: LinksCommand, output: Output): Promise<void> {
-  const api = apiOf(command);
-  const links = await api.listLinks(findTunnel(await api.listTunnels(), command.tunnel).id);
-  if (command.json) output.out(jsonLine({ links }));
-  else if (links.length === 0) output.out('No signed links.\n');
-  else {
-    const rows = links.map(({ id, note, path = '/', created_at, expires_at }) => [
-      id,
-      localTime(created_at),
-      localTime(expires_at),
-      path,
-      note,
-    ]);
-    output.out(table([['LINK', 'MADE', 'ENDS', 'PATH', 'NOTE'], ...rows]));
-  }
-}
-
-export async function runKnock(command: KnockCommand, output: Output): Promise<void> {
-  const { knock, admit, duration, json } = command;
-  const api = apiOf(command);
-  const { id } = findTunnel(await api.listTunnels(), command.tunnel);
-  await api.answerKnock(id, knock, admit, duration);
-  const status = admit ? 'admitted' : 'refused';
-  output.out(json ? jsonLine({ status }) : `The visitor is ${status}.\n`);
-}
-
 /** A link is known by its id alone; its tunnel is the one that does not say that it has no such link. */
-async function revoke(api: ApiClient, tunnels: readonly Tunnel[], link: string): Promise<void> {
+async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: string): Promise<void> {
   for (const { id } of tunnels) {
     try {
       await api.deleteLink(id, link);
@@ -95,10 +188,6 @@ async function revoke(api: ApiClient, tunnels: readonly Tunnel[], link: string):
     }
   }
   throw new NoSuchLink(link);
-}
-
-function apiOf({ relay, key, network }: RelayAccess): ApiClient {
-  return new ApiClient(relay, key, network);
 }
 
 function stateOf({ slug, access }: Tunnel): string {

@@ -9,11 +9,11 @@ import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { Network } from '../client/network/network.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
-import { record } from '../testing/recorder.ts';
+import { contextOf, record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { ACCOUNT, TUNNEL } from '../testing/tunnel.ts';
-import { runLogin, runLogout, runStatus } from './account-commands.ts';
+import { logoutCommand, runLogin, runStatus } from './account-commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 
@@ -49,16 +49,16 @@ describe('login', () => {
     const { printed, output } = record();
     const network = new Network();
     const command = {
-      command: 'login',
       relay: address,
       relayFrom: 'the default',
       insecure: false,
       ca: undefined,
+      invitation: undefined,
       key,
       network,
       json,
     } as const;
-    await runLogin(command, stored, prompt, output);
+    await runLogin(command, { stored, prompt, output });
     return { address, calls, printed };
   }
 
@@ -108,8 +108,9 @@ describe('login', () => {
   it('is forgotten by logout, which may be repeated', async () => {
     await login(answering(false, KEY));
     const { printed, output } = record();
-    await runLogout({ command: 'logout', json: false }, stored, output);
-    await runLogout({ command: 'logout', json: true }, stored, output);
+    const context = { ...contextOf(output), stored };
+    await logoutCommand.run({ json: false }, context);
+    await logoutCommand.run({ json: true }, context);
     assert.match(printed.out, /^Signed out: .*login\.json is removed.*valid\.\n\{"signed_out":false\}\n$/);
     assert.equal(stored.read(), undefined);
   });
@@ -123,7 +124,6 @@ describe('login', () => {
       );
       const { printed, output } = record();
       const command = {
-        command: 'login',
         relay: address,
         relayFrom: 'the address',
         insecure: false,
@@ -133,7 +133,7 @@ describe('login', () => {
         network: new Network(),
         json: false,
       } as const;
-      await runLogin(command, stored, answering(true), output);
+      await runLogin(command, { stored, prompt: answering(true), output });
       return { address, calls, printed };
     }
 
@@ -196,7 +196,7 @@ async function status(
   });
   const { printed, output } = record();
   const network = new Network();
-  const command = { command: 'status', relay: address, key: `cvt_${'k'.repeat(32)}`, network, json } as const;
+  const command = { relay: address, key: `cvt_${'k'.repeat(32)}`, network, json } as const;
   await runStatus(command, output, Date.parse(TUNNEL.expires_at) - 90_000);
   return printed.out.replaceAll(address.origin, 'RELAY');
 }

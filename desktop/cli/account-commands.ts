@@ -1,24 +1,119 @@
-/** `culvert login` and `culvert logout`. */
+/** `culvert login`, `logout` and `status`. */
 import type { Domain } from '../../shared/domains.ts';
 import type { Account } from '../../shared/tunnel.ts';
 import {
   checkKey,
   checkProtected,
   DEFAULT_RELAY_FROM,
+  findRelay,
   type Prompt,
+  readNetwork,
   readRelay,
+  readSettings,
   type RelayAccess,
+  type RelaySources,
 } from '../client/config/relay-access.ts';
-import type { StoredLogin } from '../client/config/stored-login.ts';
+import { UsageError } from '../client/failures.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
 import { DomainUnsupported, RelayRefusal } from '../client/relay/errors.ts';
-import { takeInvitation } from '../client/relay/invitation.ts';
+import { type InvitationAddress, readInvitation, takeInvitation } from '../client/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../client/relay/relay-address.ts';
 import { describeAccess } from './access-options.ts';
-import type { LoginCommand, LogoutCommand, StatusCommand } from './commands.ts';
+import { apiOf, type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { domainStatus } from './domain-commands.ts';
 import { byteSize, jsonLine, table, timeLeft } from './format.ts';
+import { ACCESS } from './options.ts';
 import type { Output } from './reporter.ts';
+
+interface LoginAddress {
+  readonly relay: RelayAddress;
+  /** the source of the address, for messages */
+  readonly relayFrom: string;
+  /** gives the key; `undefined` for the address of a relay */
+  readonly invitation: InvitationAddress | undefined;
+}
+
+export const loginCommand = defineCommand({
+  name: 'login',
+  operands: '[ADDRESS]',
+  summary: 'check an API key and keep it for later commands, or get one for an invitation',
+  options: ACCESS,
+  examples: ['culvert login --relay https://relay.example.com'],
+  details: `Asks for the relay, unless it is given, and for the key, which is not shown. Without a terminal it reads the key
+from the first line of standard input. A key is kept for its relay and sent to no other.
+
+ADDRESS is an invitation (https://relay.example.com/invite/…), which brings the key: nothing is asked, and it is good once. Whoever runs
+the relay sees the key under the name of this machine. The address of a relay stands for --relay.
+`,
+  read: readLogin,
+  run: runLogin,
+});
+
+export const logoutCommand = defineCommand({
+  name: 'logout',
+  operands: '',
+  summary: 'forget the key that login has stored',
+  options: ['json'],
+  examples: ['culvert logout'],
+  details: `The key stays valid: "culvert-relay key revoke" revokes it.
+`,
+  read(line) {
+    line.atMost(0);
+    return { json: line.values.json ?? false };
+  },
+  async run({ json }, { stored, output }) {
+    const wasSignedIn = await stored.remove();
+    const text = wasSignedIn
+      ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
+      : 'Nobody was signed in.';
+    output.out(json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
+  },
+});
+
+export const statusCommand = defineCommand({
+  name: 'status',
+  operands: '',
+  summary: 'show your account, its limits, domains and live tunnels',
+  options: ACCESS,
+  examples: ['culvert status'],
+  read: (line) => line.accessAlone(),
+  run: (given, { output }) => runStatus(given, output, Date.now()),
+});
+
+type GivenLogin = ReturnType<typeof readLogin>;
+
+function readLogin(line: CommandLine) {
+  line.atMost(1);
+  const { key, json = false, insecure = false } = line.values;
+  const sources = line.accessSources();
+  return {
+    ...readLoginAddress(line.operands[0], sources),
+    network: readNetwork(sources),
+    /** certificates (PEM) of authorities to trust for this relay from now on */
+    ca: readSettings(sources).ca,
+    /** otherwise the user is asked for it */
+    key: key === undefined ? undefined : checkKey(key),
+    insecure,
+    json,
+  };
+}
+
+/**
+ * @param given an invitation, or the address of a relay; without it, options and environment decide
+ * @throws UsageError
+ */
+export function readLoginAddress(given: string | undefined, sources: RelaySources): LoginAddress {
+  if (given === undefined) {
+    const { relay, relayFrom } = findRelay(sources);
+    return { relay, relayFrom, invitation: undefined };
+  }
+  const { relay: other, key } = sources.options;
+  if (other !== undefined) throw new UsageError('--relay and an address exclude each other.');
+  const invitation = readInvitation(given);
+  if (invitation === undefined) return { relay: readRelay(given), relayFrom: 'the address', invitation };
+  if (key !== undefined) throw new UsageError('--key and an invitation exclude each other: it brings a key.');
+  return { relay: invitation.relay, relayFrom: 'the address', invitation };
+}
 
 /**
  * Checks a key with the relay, or gets one for an invitation, and stores both.
@@ -26,10 +121,8 @@ import type { Output } from './reporter.ts';
  * @throws what {@link ApiClient.getAccount} and {@link takeInvitation} throw, and UsageError
  */
 export async function runLogin(
-  command: LoginCommand,
-  stored: StoredLogin,
-  prompt: Prompt,
-  output: Output,
+  command: GivenLogin,
+  { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
 ): Promise<void> {
   const relay = await chooseRelay(command, prompt);
   checkProtected(relay, command.relayFrom, command.insecure);
@@ -50,7 +143,7 @@ export async function runLogin(
 }
 
 async function findKey(
-  { key, invitation, network }: LoginCommand,
+  { key, invitation, network }: GivenLogin,
   relay: RelayAddress,
   prompt: Prompt,
 ): Promise<string> {
@@ -58,26 +151,18 @@ async function findKey(
   return key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
 }
 
-async function chooseRelay(command: LoginCommand, prompt: Prompt): Promise<RelayAddress> {
+async function chooseRelay(command: GivenLogin, prompt: Prompt): Promise<RelayAddress> {
   const { relay, relayFrom } = command;
   if (relayFrom !== DEFAULT_RELAY_FROM || !prompt.isInteractive) return relay;
   const answer = (await prompt.ask(`Relay [${relay.origin}]: `)).trim();
   return answer === '' ? relay : readRelay(answer.includes('://') ? answer : `https://${answer}`);
 }
 
-export async function runLogout(command: LogoutCommand, stored: StoredLogin, output: Output): Promise<void> {
-  const wasSignedIn = await stored.remove();
-  const text = wasSignedIn
-    ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
-    : 'Nobody was signed in.';
-  output.out(command.json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
-}
-
 /* `culvert status`: the account, its limits and domains, and its live tunnels. */
 
 /** @param now ms since the epoch */
-export async function runStatus(command: StatusCommand, output: Output, now: number): Promise<void> {
-  const api = new ApiClient(command.relay, command.key, command.network);
+export async function runStatus(command: RelayAccess, output: Output, now: number): Promise<void> {
+  const api = apiOf(command);
   const [account, tunnels, domains] = await Promise.all([
     api.getAccount(),
     api.listTunnels(),

@@ -1,144 +1,143 @@
-/** Every command of `culvert` as read: what the programs that carry it out take. */
-import type { Project } from '../client/config/project.ts';
-import type { FoundRelay, RelayAccess } from '../client/config/relay-access.ts';
-import type { Login } from '../client/config/stored-login.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import type { Network } from '../client/network/network.ts';
-import type { LinkRequest } from '../client/relay/api-responses.ts';
-import type { InvitationAddress } from '../client/relay/invitation.ts';
-import type { RelayAddress } from '../client/relay/relay-address.ts';
-import type { AccessOptions } from './access-options.ts';
-import type { InspectCommand } from './inspect-arguments.ts';
-import type { CommandName, Shell } from './options.ts';
-import type { Target } from './parse.ts';
-import type { OnceOnline } from './view/once-online.ts';
+/** Every command of `culvert`, and the command line that names one. */
+import { nearest } from '../../shared/nearest.ts';
+import { VERSION } from '../../shared/version.ts';
+import type { Environment } from '../client/config/relay-access.ts';
+import { ExitCode, UsageError } from '../client/failures.ts';
+import { accessCommand, knockCommand, linkCommand, linksCommand } from './access-commands.ts';
+import { loginCommand, logoutCommand, statusCommand } from './account-commands.ts';
+import { CommandLine, type Files, type Prepared, type Usage } from './command.ts';
+import { completionCommand } from './completion.ts';
+import { doctorCommand } from './doctor-command.ts';
+import { domainCommand } from './domain-commands.ts';
+import { commandHelp, manCommand, overview } from './help.ts';
+import { inspectCommand } from './inspect-command.ts';
+import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
+import { isTarget, parse, type Values } from './parse.ts';
+import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
 
-/** `culvert http`, and `culvert share`, whose tunnel has a folder. */
-export interface HttpCommand extends RelayAccess {
-  readonly command: 'http';
-  readonly tunnel: Omit<TunnelSpec, 'access'>;
-  readonly wanted: AccessOptions;
-  readonly onceOnline: OnceOnline;
-}
-export interface StartCommand extends RelayAccess {
-  readonly command: 'start';
-  /** path of the file that the tunnels are from */
-  readonly project: string;
-  readonly tunnels: readonly TunnelSpec[];
-  readonly onceOnline: OnceOnline;
-}
-export interface ListCommand extends RelayAccess {
-  readonly command: 'list';
-}
-export interface StatusCommand extends RelayAccess {
-  readonly command: 'status';
-}
-export interface CloseCommand extends RelayAccess {
-  readonly command: 'close';
-  /** id or slug */
-  readonly tunnel: string;
-}
-export interface ExtendCommand extends RelayAccess {
-  readonly command: 'extend';
-  /** id or slug */
-  readonly tunnel: string;
-  readonly ttl: string | undefined;
-}
-export interface AccessCommand extends RelayAccess {
-  readonly command: 'access';
-  /** id or slug */
-  readonly tunnel: string;
-  /** `undefined`: it is only shown */
-  readonly wanted: AccessOptions | undefined;
-}
-export interface LinkCommand extends RelayAccess {
-  readonly command: 'link';
-  readonly action:
-    { readonly name: 'make'; readonly tunnel: string; readonly link: LinkRequest } | RevokeLink;
-}
-interface RevokeLink {
-  readonly name: 'revoke';
-  readonly link: string;
-}
-export interface LinksCommand extends RelayAccess {
-  readonly command: 'links';
-  /** id or slug */
-  readonly tunnel: string;
-}
-export interface KnockCommand extends RelayAccess {
-  readonly command: 'knock';
-  /** id or slug */
-  readonly tunnel: string;
-  readonly knock: string;
-  readonly admit: boolean;
-  /** for how long the visitor is let in, a duration string; `undefined` for the relay's default */
-  readonly duration: string | undefined;
-}
-export interface DomainCommand extends RelayAccess {
-  readonly command: 'domain';
-  readonly action:
-    | { readonly name: 'list' }
-    /** `domain` as given, for `verify` and `remove` also an id */
-    | { readonly name: 'add' | 'verify' | 'remove'; readonly domain: string };
-}
-export interface LoginCommand {
-  readonly command: 'login';
-  /** the relay to sign in to */
-  readonly relay: RelayAddress;
-  /** where its address is from, for people */
-  readonly relayFrom: string;
-  /** whether an unencrypted relay is accepted */
-  readonly insecure: boolean;
-  /** certificates (PEM) of authorities to trust for this relay from now on */
-  readonly ca: string | undefined;
-  /** given by `--key`; otherwise the user is asked for it */
-  readonly key: string | undefined;
-  /** gives the key instead */
-  readonly invitation?: InvitationAddress | undefined;
-  readonly network: Network;
-  readonly json: boolean;
-}
-export interface DoctorCommand extends FoundRelay {
-  readonly command: 'doctor';
-  /** the local service to check; `undefined` for none */
-  readonly target: Target | undefined;
-  readonly network: Network;
-  readonly json: boolean;
-}
-export interface LogoutCommand {
-  readonly command: 'logout';
-  readonly json: boolean;
-}
-export interface HelpCommand {
-  readonly command: 'help';
-  /** the command that is explained; `undefined` for all of them */
-  readonly topic: CommandName | undefined;
-}
-export type Command =
-  | HttpCommand
-  | StartCommand
-  | ListCommand
-  | StatusCommand
-  | CloseCommand
-  | ExtendCommand
-  | AccessCommand
-  | LinkCommand
-  | LinksCommand
-  | KnockCommand
-  | DomainCommand
-  | InspectCommand
-  | DoctorCommand
-  | LoginCommand
-  | LogoutCommand
-  | HelpCommand
-  | { readonly command: 'completion'; readonly shell: Shell }
-  | { readonly command: 'man' }
-  | { readonly command: 'version' };
+/** In the order of the help. */
+export const COMMANDS = [
+  httpCommand,
+  shareCommand,
+  startCommand,
+  listCommand,
+  closeCommand,
+  extendCommand,
+  accessCommand,
+  linkCommand,
+  linksCommand,
+  knockCommand,
+  domainCommand,
+  statusCommand,
+  inspectCommand,
+  doctorCommand,
+  loginCommand,
+  completionCommand,
+  manCommand,
+  logoutCommand,
+] as const;
 
-/** Files that a command line may refer to; read only if it does. */
-export interface Files {
-  /** what `culvert login` has stored */
-  readLogin(): Login | undefined;
-  /** @param path as given by `--config` */
-  readProject(path: string | undefined): Project;
+type Command = (typeof COMMANDS)[number];
+const NAMES = COMMANDS.map(({ name }) => name);
+
+/** A command line as read: of a command, or of `--help` or `--version`. */
+export type PreparedCommand =
+  | ReturnType<Command['prepare']>
+  | Prepared<'help', { readonly topic: Command['name'] | undefined }>
+  | Prepared<'version', undefined>;
+
+/**
+ * @param args the words after `culvert`
+ * @throws UsageError
+ */
+export function readArguments(args: readonly string[], env: Environment, files: Files): PreparedCommand {
+  const { values, positionals } = parse(args);
+  const [first, ...rest] = positionals;
+  const isPort = first !== undefined && isTarget(first);
+  const word = isPort ? 'http' : first && translateCommand(first);
+  const operands = isPort ? positionals : rest;
+  if (word === 'help') return prepareHelp(operands[0]);
+  if (values.help === true) return prepareHelp(word);
+  if (values.version === true || word === 'version') return VERSION_COMMAND;
+  if (word === undefined) throw new UsageError(`Say what to do: ${NAMES.join(', ')}.`);
+  const command = findCommand(word);
+  refuseForeign(values, command);
+  return command.prepare(new CommandLine(command.name, operands, values, env, files));
+}
+
+const VERSION_COMMAND: Prepared<'version', undefined> = {
+  name: 'version',
+  given: undefined,
+  run: async ({ output }) => {
+    output.out(`culvert ${VERSION}\n`);
+    return ExitCode.ok;
+  },
+};
+
+function prepareHelp(word: string | undefined): PreparedCommand {
+  const topic = word === undefined ? undefined : findCommand(translateCommand(word));
+  return {
+    name: 'help',
+    given: { topic: topic?.name },
+    run: async ({ output }) => {
+      output.out(topic === undefined ? overview(COMMANDS) : commandHelp(topic));
+      return ExitCode.ok;
+    },
+  };
+}
+
+/** @throws UsageError */
+function findCommand(word: string): Command {
+  const command = COMMANDS.find(({ name }) => name === word);
+  if (command !== undefined) return command;
+  const meant = nearest(word, NAMES);
+  const hint =
+    commandHint(word) ??
+    (meant === undefined ? `There are ${NAMES.join(', ')}.` : `Did you mean "${meant}"?`);
+  throw new UsageError(`There is no command "${word}". ${hint}`);
+}
+
+function refuseForeign(values: Values, { name, options }: Usage): void {
+  for (const option of Object.keys(values) as (keyof Values)[]) {
+    if (option === 'help' || option === 'version' || options.includes(option)) continue;
+    throw new UsageError(`"culvert ${name}" takes no --${option}.`);
+  }
+}
+
+/*
+ * Commands of other programs for tunnels (ngrok, localtunnel, cloudflared): accepted if they mean the same, otherwise answered
+ * with ours.
+ */
+
+/** Commands that mean the same. */
+const SAME_COMMANDS: Readonly<Record<string, Command['name'] | 'version'>> = {
+  ls: 'list',
+  rm: 'close',
+  stop: 'close',
+  up: 'start',
+  version: 'version',
+};
+
+const COMMAND_HINTS: Readonly<Record<string, string>> = {
+  tcp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
+  udp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
+  tls: 'The relay speaks TLS, and so may the local service: "culvert http https://localhost:8443".',
+  tunnel: 'One command opens a tunnel: "culvert http PORT".',
+  config:
+    'A key is kept by "culvert login --relay URL"; tunnels of a project are in culvert.yml ("culvert help start").',
+  authtoken: 'A key is kept by "culvert login --relay URL".',
+  service: 'The desktop app keeps tunnels open in the background; a command runs as long as its terminal.',
+  update: 'The command is updated as it was installed.',
+  serve: 'A folder is shared by "culvert share FOLDER", a relay is run by "culvert-relay serve".',
+  logs: 'Requests are shown by "culvert inspect".',
+};
+
+/** @returns our name for a command of other programs; otherwise the word itself */
+function translateCommand(word: string): string {
+  return Object.hasOwn(SAME_COMMANDS, word) ? (SAME_COMMANDS[word] ?? word) : word;
+}
+
+/** What to use instead of a command that does not exist here; `undefined` if there is no hint. */
+function commandHint(word: string): string | undefined {
+  return Object.hasOwn(COMMAND_HINTS, word) ? COMMAND_HINTS[word] : undefined;
 }

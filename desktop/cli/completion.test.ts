@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { completionScript } from './completion.ts';
-import { manualPage } from './man.ts';
-import { COMMAND_NAMES, COMMANDS, OPTION_NAMES, SHELLS } from './options.ts';
+import { COMMANDS } from './commands.ts';
+import { completionScript, SHELLS } from './completion.ts';
+import { manualPage } from './help.ts';
+import { OPTION_NAMES } from './options.ts';
 
 const offers = (...words: string[]): string[] => {
   const typed = words.map((word) => `'${word}'`).join(' ');
   const ask = `COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _culvert; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const output = execFileSync('bash', ['-c', `${completionScript('bash')}\n${ask}`], {
+  const output = execFileSync('bash', ['-c', `${completionScript('bash', COMMANDS)}\n${ask}`], {
     encoding: 'utf8',
   });
   return output.split('\n').filter(Boolean);
@@ -16,15 +17,15 @@ const offers = (...words: string[]): string[] => {
 describe('completion', () => {
   for (const shell of SHELLS) {
     it(`of ${shell} knows every command with its options`, () => {
-      const script = completionScript(shell);
-      for (const name of COMMAND_NAMES) {
+      const script = completionScript(shell, COMMANDS);
+      for (const { name, options } of COMMANDS) {
         assert.ok(script.includes(name), name);
-        for (const option of COMMANDS[name].options) assert.ok(script.includes(option), option);
+        for (const option of options) assert.ok(script.includes(option), option);
       }
     });
   }
 
-  it('of bash offers what begins like that', () => {
+  it('of bash offers matching words', () => {
     assert.deepEqual(offers('culvert', 'lo'), ['login', 'logout']);
     assert.deepEqual(offers('culvert', 'http', '--na'), ['--name']);
     assert.deepEqual(offers('culvert', 'list', '--na'), []);
@@ -36,9 +37,9 @@ describe('completion', () => {
 
 describe('the manual page', () => {
   it('has every command and every option', () => {
-    const page = manualPage(new Date(0)).replaceAll(String.raw`\-`, '-');
-    for (const name of COMMAND_NAMES) assert.ok(page.includes(`.B ${name}`), name);
+    const page = manualPage(COMMANDS, new Date(0)).replaceAll(String.raw`\-`, '-');
+    for (const { name } of COMMANDS) assert.ok(page.includes(`.B ${name}`), name);
     for (const name of OPTION_NAMES) assert.ok(page.includes(`--${name}`), name);
-    assert.doesNotMatch(manualPage(new Date(0)), /^\.(?!TH|SH|TP|B|I|RI)/m);
+    assert.doesNotMatch(manualPage(COMMANDS, new Date(0)), /^\.(?!TH|SH|TP|B|I|RI)/m);
   });
 });

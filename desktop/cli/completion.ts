@@ -1,32 +1,55 @@
-/** Completion of `culvert` in shells, from the tables that the help and the reader use. */
-import {
-  COMMAND_NAMES,
-  COMMANDS,
-  type CommandName,
-  OPTIONS,
-  type OptionName,
-  type Shell,
-} from './options.ts';
+/** `culvert completion`: completes commands and options in shells, from the tables that the help and the reader use. */
+import { UsageError } from '../client/failures.ts';
+import { type CommandLine, defineCommand, type Usage } from './command.ts';
+import { OPTIONS, type OptionName } from './options.ts';
+
+/** Shells that there is a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+type Shell = (typeof SHELLS)[number];
+
+export const completionCommand = defineCommand({
+  name: 'completion',
+  operands: SHELLS.join('|'),
+  words: SHELLS,
+  summary: 'print a script that completes commands and options in a shell',
+  options: [],
+  details: `  bash        source <(culvert completion bash)            in ~/.bashrc
+  zsh         source <(culvert completion zsh)             in ~/.zshrc, after compinit
+  fish        culvert completion fish | source             in ~/.config/fish/config.fish
+  powershell  culvert completion powershell | Out-String | Invoke-Expression    in $PROFILE
+`,
+  read: readShell,
+  run: async (shell, { commands, output }) => output.out(completionScript(shell, commands)),
+});
+
+function readShell(line: CommandLine): Shell {
+  line.atMost(1);
+  const [given] = line.operands;
+  const shell = SHELLS.find((name) => name === given);
+  if (shell !== undefined) return shell;
+  throw new UsageError(`Say which shell: ${SHELLS.join(', ')}.`);
+}
 
 /** Options of every command. */
 const ALWAYS: readonly OptionName[] = ['help', 'version'];
 const HELP = 'explain a command';
-const WORDS = [...COMMAND_NAMES, 'help'];
+
+type Commands = readonly Usage[];
 
 /** A script that the shell reads: "culvert help completion" says how. */
-export function completionScript(shell: Shell): string {
-  return SCRIPTS[shell]();
+export function completionScript(shell: Shell, commands: Commands): string {
+  return SCRIPTS[shell](commands);
 }
 
-const SCRIPTS: Readonly<Record<Shell, () => string>> = { bash, zsh, fish, powershell };
+const SCRIPTS: Readonly<Record<Shell, (commands: Commands) => string>> = { bash, zsh, fish, powershell };
 
-function bash(): string {
+function bash(all: Commands): string {
   return `# culvert completion bash
 _culvert() {
   local word=\${COMP_WORDS[COMP_CWORD]} options= words= IFS=$'\\n'
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W '${WORDS.join('\n')}' -- "$word"))
+    COMPREPLY=($(compgen -W '${[...namesOf(all), 'help'].join('\n')}' -- "$word"))
     return
   fi
   case \${COMP_WORDS[COMP_CWORD-1]} in
@@ -34,8 +57,8 @@ _culvert() {
     ${optionsThat((name) => takesValue(name) && valueOf(name) !== 'FILE').join('|')}) return ;;
   esac
   case \${COMP_WORDS[1]} in
-${COMMAND_NAMES.map((name) => `    ${name}) options='${optionWords(name).join('\n')}' words='${wordsOf(name).join('\n')}' ;;`).join('\n')}
-    help) words='${COMMAND_NAMES.join('\n')}' ;;
+${all.map((each) => `    ${each.name}) options='${optionWords(each).join('\n')}' words='${wordsOf(each).join('\n')}' ;;`).join('\n')}
+    help) words='${namesOf(all).join('\n')}' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
@@ -53,12 +76,12 @@ complete -F _culvert culvert
 `;
 }
 
-function zsh(): string {
+function zsh(all: Commands): string {
   return `#compdef culvert
 _culvert() {
   local -a commands
   commands=(
-${COMMAND_NAMES.map((name) => `    ${quoted(`${name}:${COMMANDS[name].summary}`)}`).join('\n')}
+${all.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).join('\n')}
     'help:${HELP}'
   )
   if (( CURRENT == 2 )); then
@@ -68,7 +91,7 @@ ${COMMAND_NAMES.map((name) => `    ${quoted(`${name}:${COMMANDS[name].summary}`)
   shift words
   (( CURRENT-- ))
   case $words[1] in
-${COMMAND_NAMES.map((name) => `    ${name}) _arguments ${zshOptions(name)} ${zshOperand(name)} ;;`).join('\n')}
+${all.map((each) => `    ${each.name}) _arguments ${zshOptions(each)} ${zshOperand(each)} ;;`).join('\n')}
     help) _describe command commands ;;
   esac
 }
@@ -76,13 +99,14 @@ compdef _culvert culvert
 `;
 }
 
-function fish(): string {
-  const commands = COMMAND_NAMES.map((name) => {
+function fish(all: Commands): string {
+  const commands = all.map((each) => {
+    const { name, summary } = each;
     const seen = `-n '__fish_seen_subcommand_from ${name}'`;
-    const words = name === 'share' ? '(__fish_complete_directories)' : wordsOf(name).join(' ');
+    const words = name === 'share' ? '(__fish_complete_directories)' : wordsOf(each).join(' ');
     return (
-      `complete -c culvert -n __fish_use_subcommand -a ${name} -d ${quoted(COMMANDS[name].summary)}\n` +
-      optionsOf(name)
+      `complete -c culvert -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}\n` +
+      optionsOf(each)
         .map(
           (option) =>
             `complete -c culvert ${seen} -l ${option}${fishValue(option)} -d ${quoted(OPTIONS[option].text)}\n`,
@@ -93,16 +117,16 @@ function fish(): string {
   });
   return `complete -c culvert -f
 ${commands.join('')}complete -c culvert -n __fish_use_subcommand -a help -d '${HELP}'
-complete -c culvert -n '__fish_seen_subcommand_from help' -a '${COMMAND_NAMES.join(' ')}'
+complete -c culvert -n '__fish_seen_subcommand_from help' -a '${namesOf(all).join(' ')}'
 `;
 }
 
-function powershell(): string {
+function powershell(all: Commands): string {
   return `Register-ArgumentCompleter -Native -CommandName culvert -ScriptBlock {
   param($word, $ast, $position)
   $offers = @{
-${COMMAND_NAMES.map((name) => `    '${name}' = ${list([...wordsOf(name), ...optionWords(name)])}`).join('\n')}
-    'help' = ${list(COMMAND_NAMES)}
+${all.map((each) => `    '${each.name}' = ${list([...wordsOf(each), ...optionWords(each)])}`).join('\n')}
+    'help' = ${list(namesOf(all))}
   }
   $words = @($ast.CommandElements | ForEach-Object { $_.ToString() })
   $known = if ($words.Count -gt 1) { $offers[$words[1]] }
@@ -119,20 +143,24 @@ function list(words: readonly string[]): string {
   return `@(${words.map((word) => `'${word}'`).join(', ')})`;
 }
 
-function optionsOf(name: CommandName): readonly OptionName[] {
-  return [...COMMANDS[name].options, ...ALWAYS];
+function namesOf(all: Commands): string[] {
+  return all.map(({ name }) => name);
 }
 
-function optionWords(name: CommandName): string[] {
-  return optionsOf(name).map((option) => `--${option}`);
+function optionsOf({ options }: Usage): readonly OptionName[] {
+  return [...options, ...ALWAYS];
+}
+
+function optionWords(command: Usage): string[] {
+  return optionsOf(command).map((option) => `--${option}`);
 }
 
 function optionsThat(isWanted: (name: OptionName) => boolean): string[] {
   return (Object.keys(OPTIONS) as OptionName[]).filter(isWanted).map((name) => `--${name}`);
 }
 
-function wordsOf(name: CommandName): readonly string[] {
-  return COMMANDS[name].words ?? [];
+function wordsOf({ words = [] }: Usage): readonly string[] {
+  return words;
 }
 
 function valueOf(name: OptionName): string | undefined {
@@ -144,8 +172,8 @@ function takesValue(name: OptionName): boolean {
   return valueOf(name)?.startsWith('[') === false;
 }
 
-function zshOptions(name: CommandName): string {
-  return optionsOf(name)
+function zshOptions(command: Usage): string {
+  return optionsOf(command)
     .map((option) => {
       const { multiple, text } = OPTIONS[option];
       const meaning = text.replaceAll(/[[\]:]/g, String.raw`\$&`);
@@ -155,9 +183,9 @@ function zshOptions(name: CommandName): string {
     .join(' ');
 }
 
-function zshOperand(name: CommandName): string {
-  if (name === 'share') return `'1:folder:_files -/'`;
-  const words = wordsOf(name);
+function zshOperand(command: Usage): string {
+  if (command.name === 'share') return `'1:folder:_files -/'`;
+  const words = wordsOf(command);
   return words.length === 0 ? `'*: : '` : `'1:what:(${words.join(' ')})' '*: : '`;
 }
 

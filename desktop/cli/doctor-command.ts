@@ -1,24 +1,60 @@
 /** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
-import { checkKey } from '../client/config/relay-access.ts';
-import { diagnose } from '../client/diagnostics/diagnose.ts';
+import {
+  checkKey,
+  checkProtected,
+  findRelay,
+  type FoundRelay,
+  readNetwork,
+} from '../client/config/relay-access.ts';
 import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { localPort } from '../client/local/local-dialer.ts';
 import { textOf } from '../client/messages.ts';
-import type { DoctorCommand } from './commands.ts';
+import type { Network } from '../client/network/network.ts';
+import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine } from './format.ts';
-import type { Output } from './reporter.ts';
+import { ACCESS } from './options.ts';
+import { parseTarget, type Target } from './parse.ts';
 
 const NAME_COLUMNS = 9;
 const TIME_COLUMNS = 8;
 const NO_KEY = 'Run "culvert login", or set CULVERT_API_KEY.';
 
+interface GivenDoctor extends FoundRelay {
+  /** the local service to check; `undefined` for none */
+  readonly target: Target | undefined;
+  readonly network: Network;
+  readonly json: boolean;
+}
+
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  operands: '[PORT]',
+  summary: 'check every step from here to a local port, through the relay',
+  options: ACCESS,
+  examples: ['culvert doctor 3000'],
+  read: readDoctor,
+  run: runDoctor,
+});
+
+function readDoctor(line: CommandLine): GivenDoctor {
+  line.atMost(1);
+  const [port] = line.operands;
+  const sources = line.accessSources();
+  const found = findRelay(sources);
+  if (found.key !== undefined) checkProtected(found.relay, found.relayFrom, line.values.insecure);
+  return {
+    target: port === undefined ? undefined : parseTarget(port),
+    ...found,
+    network: readNetwork(sources, found.ca),
+    json: line.values.json ?? false,
+  };
+}
+
 /** @returns 0 when nothing has failed, else 1 */
-export async function runDoctor(
-  command: DoctorCommand,
-  output: Output,
-  interrupted: AbortSignal,
-): Promise<ExitCode> {
+async function runDoctor(command: GivenDoctor, { output, interruptible }: CommandContext): Promise<ExitCode> {
+  const { diagnose } = await import('../client/diagnostics/diagnose.ts');
+  const interrupted = interruptible();
   if (!command.json) output.out(`Relay ${command.relay.origin}, from ${command.relayFrom}\n`);
   const failed: string[] = [];
   await diagnose(subjectOf(command), interrupted, (result) => {
@@ -46,7 +82,7 @@ function resultLines({ hop, result, ms, detail, fix }: EnglishResult): string {
   return fix === undefined ? line : `${line}  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${fix}\n`;
 }
 
-function subjectOf(command: DoctorCommand): Subject {
+function subjectOf(command: GivenDoctor): Subject {
   const { target } = command;
   return {
     ...command,
@@ -63,7 +99,7 @@ function subjectOf(command: DoctorCommand): Subject {
   };
 }
 
-function requireKey({ key = '' }: DoctorCommand): string {
+function requireKey({ key = '' }: GivenDoctor): string {
   try {
     return checkKey(key);
   } catch (error) {

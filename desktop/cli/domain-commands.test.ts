@@ -3,11 +3,11 @@ import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import { UsageError } from '../client/failures.ts';
 import { DomainUnsupported, RelayUnreachable } from '../client/relay/errors.ts';
 import { NO_FILES } from '../testing/files.ts';
-import { record } from '../testing/recorder.ts';
+import { contextOf, record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
-import { readArguments } from './arguments.ts';
-import { NoSuchDomain, runDomain } from './domain-commands.ts';
+import { readArguments } from './commands.ts';
+import { NoSuchDomain } from './domain-commands.ts';
 import { localTime } from './format.ts';
 
 const ID = '0f0c5e9a-6a6e-4d53-9d0c-0a1b2c3d4e5f';
@@ -45,10 +45,8 @@ async function run(line: string, answer: (call: string) => RestResponse, domains
     call === 'GET /v1/domains' ? [200, { domains }] : answer(call),
   );
   const env = { CULVERT_RELAY: address.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(line.split(' '), env, NO_FILES);
-  assert.ok(command.command === 'domain');
   const { printed, output } = record();
-  const code = await runDomain(command, output);
+  const code = await readArguments(line.split(' '), env, NO_FILES).run(contextOf(output));
   return { ...printed, code, calls: calls.filter((call) => call !== 'GET /v1/domains') };
 }
 

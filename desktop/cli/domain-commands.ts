@@ -1,41 +1,70 @@
 /** `culvert domain`: domains of the account, and what has to be entered in their DNS. */
 import { type CheckedDomain, type DnsRecord, type Domain, readDomain } from '../../shared/domains.ts';
-import { ExitCode } from '../client/failures.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
-import type { DomainCommand } from './commands.ts';
+import { ExitCode, UsageError } from '../client/failures.ts';
+import { apiOf, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
-import type { Output } from './reporter.ts';
+import { ACCESS } from './options.ts';
+
+export const domainCommand = defineCommand({
+  name: 'domain',
+  operands: 'list | add|verify|remove DOMAIN',
+  words: ['list', 'add', 'verify', 'remove'],
+  summary: 'bring a domain of your own: what to enter in its DNS, and whether it is there',
+  options: ACCESS,
+  examples: ['culvert domain add app.example.com', 'culvert domain verify app.example.com'],
+  details: `"add" prints two records: one leads the domain to the relay, the other proves that it is yours. Enter them where its DNS is
+kept, then "verify" has the relay look at them, and says what is missing (exit code 1). --domain gives a tunnel the domain.
+The relay looks again each day, and lets go of a domain whose records were wrong for 7 days. "remove" ends its tunnel.
+`,
+  read: (line) => ({ action: readDomainAction(line), ...line.access() }),
+  /** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
+  async run(command, { output }) {
+    const { json, action } = command;
+    const api = apiOf(command);
+    if (action.name === 'list') {
+      const domains = await api.listDomains();
+      output.out(json ? jsonLine({ domains }) : listText(domains));
+      return ExitCode.ok;
+    }
+    if (action.name === 'add') {
+      const domain = await api.addDomain(action.domain);
+      output.out(json ? jsonLine(domain) : addedText(domain));
+      return ExitCode.ok;
+    }
+    const { id, domain } = findDomain(await api.listDomains(), action.domain);
+    if (action.name === 'remove') {
+      await api.removeDomain(id);
+      output.out(json ? '{"status":"removed"}\n' : `Removed ${domain}.\n`);
+      return ExitCode.ok;
+    }
+    const checked = await api.verifyDomain(id);
+    output.out(json ? jsonLine(checked) : checkedText(checked));
+    return checked.checks.every(({ ok }) => ok) ? ExitCode.ok : ExitCode.failed;
+  },
+});
+
+/** @throws UsageError */
+function readDomainAction(line: CommandLine) {
+  line.atMost(2);
+  const [name = 'list', domain = ''] = line.operands;
+  if (name === 'list') {
+    line.atMost(1);
+    return { name } as const;
+  }
+  if (name !== 'add' && name !== 'verify' && name !== 'remove')
+    throw new UsageError(`"${name}" is nothing that is done with domains: list, add, verify or remove.`);
+  if (domain === '') throw new UsageError('Say which domain, such as app.example.com.');
+  const reading = readDomain(domain);
+  if (name === 'add' && 'problem' in reading)
+    throw new UsageError(`"${domain}": the domain ${reading.problem}.`);
+  return { name, domain } as const;
+}
 
 /** Thrown for a domain that the account has not added. */
 export class NoSuchDomain extends Error {
   constructor(name: string) {
     super(`You have not added a domain "${name}"; "culvert domain list" shows those you have`);
   }
-}
-
-/** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
-export async function runDomain(command: DomainCommand, output: Output): Promise<ExitCode> {
-  const { relay, key, network, json, action } = command;
-  const api = new ApiClient(relay, key, network);
-  if (action.name === 'list') {
-    const domains = await api.listDomains();
-    output.out(json ? jsonLine({ domains }) : listText(domains));
-    return ExitCode.ok;
-  }
-  if (action.name === 'add') {
-    const domain = await api.addDomain(action.domain);
-    output.out(json ? jsonLine(domain) : addedText(domain));
-    return ExitCode.ok;
-  }
-  const { id, domain } = findDomain(await api.listDomains(), action.domain);
-  if (action.name === 'remove') {
-    await api.removeDomain(id);
-    output.out(json ? '{"status":"removed"}\n' : `Removed ${domain}.\n`);
-    return ExitCode.ok;
-  }
-  const checked = await api.verifyDomain(id);
-  output.out(json ? jsonLine(checked) : checkedText(checked));
-  return checked.checks.every(({ ok }) => ok) ? ExitCode.ok : ExitCode.failed;
 }
 
 /** @throws NoSuchDomain */

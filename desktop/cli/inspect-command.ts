@@ -1,261 +1,101 @@
-/** `culvert inspect`: shows the requests of a `culvert` that is running on this machine. */
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { REDACTED } from '../../shared/version.ts';
-import { curlCommand, shellOf } from '../client/inspector/curl.ts';
-import type { RequestEdit } from '../client/inspector/edit.ts';
-import { type Har, harOf } from '../client/inspector/har.ts';
-import { importText } from '../client/inspector/import-text.ts';
-import { ImportRefused } from '../client/inspector/imported.ts';
-import {
-  findTunnels,
-  type FoundTunnel,
-  Inspector,
-  InspectRefused,
-} from '../client/inspector/inspector-client.ts';
-import type { RuntimeFolder } from '../client/inspector/inspector-protocol.ts';
-import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
-import { textOf } from '../client/messages.ts';
-import { jsonLine } from './format.ts';
-import type { InspectCommand } from './inspect-arguments.ts';
-import { changed, editedByHand, editText } from './inspect-edit.ts';
-import { detailJson, detailText, summaryJson, summaryLine, summaryTable } from './inspect-format.ts';
-import type { Output } from './reporter.ts';
+/** `culvert inspect`, as it is called; inspect-run.ts has what it does. */
+import { UsageError } from '../client/failures.ts';
+import { defineCommand } from './command.ts';
+import type { RequestChanges } from './inspect-edit.ts';
+import type { InspectCommand } from './inspect-run.ts';
 
-/** No tunnel can be inspected, or not the requested one. */
-export class NothingToInspect extends Error {}
+interface InspectValues {
+  readonly tunnel?: string | undefined;
+  readonly reveal?: boolean | undefined;
+  readonly filter?: string | undefined;
+  readonly curl?: boolean | undefined;
+  readonly method?: string | undefined;
+  readonly path?: string | undefined;
+  readonly header?: readonly string[] | undefined;
+  readonly body?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+export const inspectCommand = defineCommand({
+  name: 'inspect',
+  operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
+  words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
+  summary:
+    'look at the requests of a culvert that runs on this machine, repeat or change one, write or read a HAR',
+  options: ['tunnel', 'filter', 'reveal', 'curl', 'method', 'path', 'header', 'body', 'json'],
+  examples: ['culvert inspect', 'culvert inspect show 3 --curl', 'culvert inspect edit 3 --method PUT'],
+  details: `"edit" opens request N in $VISUAL or $EDITOR and sends it to the local port once that is saved and closed; --method, --path,
+--header and --body change it without one. Host, Content-Length and what concerns the connection are written by culvert.
+[redacted] stands for the secret that was there, also where the request is edited.
+
+"export" writes a HAR with the requests that are named, or all of them (--filter chooses), to standard output. "import" reads
+FILE, or standard input: a HAR, or a curl command as browsers copy it. It goes into the list and is not sent: "replay" does.
+Files that a curl command names are not read, and nothing in it is run.
+`,
+  read: ({ operands, values }) => readInspect(operands, values),
+  async run(given, context) {
+    const { runInspect } = await import('./inspect-run.ts');
+    await runInspect(given, context);
+  },
+});
+
+/** Actions that accept `--filter`. */
+const FILTERED: readonly string[] = ['list', 'watch', 'export', 'import'];
 
 /**
- * @param interrupted aborted by Ctrl-C, which ends a watch
- * @throws NothingToInspect, InspectRefused
+ * @param operands what follows `culvert inspect`
+ * @throws UsageError
  */
-export async function runInspect(
-  command: InspectCommand,
-  folder: RuntimeFolder,
-  output: Output,
-  interrupted: AbortSignal,
-): Promise<void> {
-  const tunnel = choose(await findTunnels(folder), command.tunnel);
-  const inspector = new Inspector(tunnel);
-  const { action, reveal, json } = command;
-  switch (action.name) {
+export function readInspect(operands: readonly string[], values: InspectValues): InspectCommand {
+  const { tunnel, filter, reveal = false, curl = false, json = false } = values;
+  const action = readAction(operands, values);
+  if (curl && (action.name !== 'show' || json))
+    throw new UsageError('--curl is for "culvert inspect show", without --json.');
+  if (filter !== undefined && !FILTERED.includes(action.name))
+    throw new UsageError('--filter is for the list, watch, export and import.');
+  if (action.name !== 'edit' && changesOf(values) !== undefined)
+    throw new UsageError('--method, --path, --header and --body are for "culvert inspect edit".');
+  return { action, tunnel, filter: filter ?? '', reveal, json };
+}
+
+/** @returns `undefined` if nothing changes */
+function changesOf({ method, path, header = [], body }: InspectValues): RequestChanges | undefined {
+  const isGiven = [method, path, body].some((value) => value !== undefined) || header.length > 0;
+  return isGiven ? { method, path, headers: header, body } : undefined;
+}
+
+function readAction(operands: readonly string[], values: InspectValues): InspectCommand['action'] {
+  const [name = 'list', first, ...more] = operands;
+  switch (name) {
     case 'list':
-      printList(matching(await inspector.list(reveal), command.filter), command, output);
-      return;
     case 'watch':
-      await inspector.watch(
-        reveal,
-        (summary) => {
-          if (matches(summary, command.filter)) printWatched(summary, json, output);
-        },
-        interrupted,
-      );
-      return;
+      refuseMore(name, operands.slice(1));
+      return { name };
     case 'show':
-      await show(inspector, tunnel, action, command, output);
-      return;
-    case 'replay': {
-      const request = await inspector.replay(action.request);
-      await show(inspector, tunnel, { request, asCurl: false }, command, output);
-      return;
-    }
-    case 'edit': {
-      const edit = await editOf(inspector, action, reveal);
-      if (edit === undefined) return output.err('Nothing was changed, so nothing was sent.\n');
-      const request = await inspector.replayEdited(action.request, edit);
-      await show(inspector, tunnel, { request, asCurl: false }, command, output);
-      return;
-    }
-    case 'export': {
-      const { requests } = action;
-      const har = await exportHar(inspector, { requests, filter: command.filter, reveal }, tunnel.publicUrl);
-      output.out(jsonLine(har));
-      if (har.log.comment !== undefined)
-        output.err(`${har.log.comment} --reveal writes them as they were.\n`);
-      return;
-    }
-    case 'import': {
-      const text = (await readAll(action.file, process.stdin, IMPORT_MAX_BYTES)).toString();
-      const { added, warnings } = await importRequests(inspector, text, command.filter);
-      output.out(json ? jsonLine({ requests: added.map(summaryJson) }) : summaryTable(added));
-      for (const warning of warnings) output.err(`${warning}\n`);
-      return;
-    }
+    case 'replay':
+      refuseMore(name, more);
+      return { name, request: readNumber(name, first), asCurl: values.curl ?? false };
+    case 'edit':
+      refuseMore(name, more);
+      return { name, request: readNumber(name, first), changes: changesOf(values) };
+    case 'export':
+      return { name, requests: operands.slice(1).map((number) => readNumber(name, number)) };
+    case 'import':
+      refuseMore(name, more);
+      return { name, file: first };
+    default:
+      throw new UsageError(
+        `"culvert inspect" takes list, show, replay, edit, export, import or watch, not "${name}".`,
+      );
   }
 }
 
-async function editOf(
-  inspector: Inspector,
-  { request, changes }: Extract<InspectCommand['action'], { name: 'edit' }>,
-  reveal: boolean,
-): Promise<RequestEdit | undefined> {
-  const detail = await inspector.show(request, reveal);
-  if (changes === undefined) return editedByHand(detail, (text) => editText(text, process.env));
-  return changed(detail, changes, () => readAll('-', process.stdin, RECORDED_BODY_MAX_BYTES));
+function refuseMore(name: string, more: readonly string[]): void {
+  if (more.length > 0)
+    throw new UsageError(`"${more.join(' ')}" is more than "culvert inspect ${name}" takes.`);
 }
 
-async function show(
-  inspector: Inspector,
-  { publicUrl }: FoundTunnel,
-  { request, asCurl }: { readonly request: number; readonly asCurl: boolean },
-  { reveal, json }: InspectCommand,
-  output: Output,
-): Promise<void> {
-  const detail = await inspector.show(request, reveal);
-  if (asCurl) {
-    const text = curlCommand(detail, publicUrl, shellOf(process.platform));
-    output.out(`${text}\n`);
-    if (text.includes(REDACTED)) output.err(redactedWarning(request));
-  } else output.out(json ? jsonLine(detailJson(detail)) : detailText(detail));
-}
-
-function redactedWarning(request: number): string {
-  return (
-    `Secrets are written as ${REDACTED}, so this command will not do what the request did: ` +
-    `"culvert inspect show ${request} --curl --reveal" writes them as they were.\n`
-  );
-}
-
-function printList(
-  newestFirst: readonly RequestSummary[],
-  { json, filter }: InspectCommand,
-  output: Output,
-): void {
-  if (json) output.out(jsonLine({ requests: newestFirst.map(summaryJson) }));
-  else if (newestFirst.length === 0)
-    output.out(filter === '' ? 'No requests yet.\n' : 'No request has all of these words.\n');
-  else output.out(summaryTable(newestFirst.toReversed()));
-}
-
-/** A request is shown to people once, when it is over. */
-function printWatched(summary: RequestSummary, json: boolean, output: Output): void {
-  if (json) output.out(jsonLine(summaryJson(summary)));
-  else if (summary.durationMs !== undefined || summary.status === 101) output.out(summaryLine(summary));
-}
-
-function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): FoundTunnel {
-  const slugs = tunnels.map(({ slug }) => slug).join(', ');
-  if (tunnels.length === 0)
-    throw new NothingToInspect(
-      'No culvert of yours serves a tunnel on this machine. Start one with "culvert http PORT"',
-    );
-  if (wanted === undefined) {
-    const [only, ...more] = tunnels;
-    if (only !== undefined && more.length === 0) return only;
-    throw new NothingToInspect(`There are several tunnels: ${slugs}. Choose one with --tunnel`);
-  }
-  const name = wanted.toLowerCase();
-  const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
-  if (chosen === undefined)
-    throw new NothingToInspect(`No culvert of yours serves "${wanted}" on this machine; there are ${slugs}`);
-  return chosen;
-}
-
-/** An input that could not be read; the message says why. */
-export class InputError extends Error {}
-
-/**
- * Reads a file, or standard input to its end.
- *
- * @param path `undefined` or `-` for standard input
- * @param maxBytes that it may have
- * @throws InputError
- */
-export async function readAll(path: string | undefined, input: Readable, maxBytes: number): Promise<Buffer> {
-  const isInput = path === undefined || path === '-';
-  const name = isInput ? 'Standard input' : `"${path}"`;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of isInput ? input : createReadStream(path)) {
-      const bytes = Buffer.from(chunk as Uint8Array);
-      size += bytes.length;
-      if (size > maxBytes) throw new InputError(`${name} is longer than ${maxBytes / 1024} KiB, the limit`);
-      chunks.push(bytes);
-    }
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return Buffer.concat(chunks);
-}
-
-/* `culvert inspect export` and `import`: requests to and from other programs. */
-
-/** What of a log is exported. */
-export interface Exported {
-  /** their numbers; none: all that match */
-  readonly requests: readonly number[];
-  readonly filter: string;
-  readonly reveal: boolean;
-}
-
-/**
- * The requests as a HAR, oldest first.
- *
- * @param origin of the tunnel
- * @throws InspectRefused for a number that is not there
- */
-export async function exportHar(
-  inspector: Pick<Inspector, 'list' | 'show'>,
-  { requests, filter, reveal }: Exported,
-  origin: string,
-): Promise<Har> {
-  const details: RequestDetail[] = [];
-  if (requests.length > 0) for (const id of requests) details.push(await inspector.show(id, reveal));
-  else
-    for (const { id } of matching(await inspector.list(reveal), filter).toReversed()) {
-      const detail = await ifThere(inspector.show(id, reveal));
-      if (detail !== undefined) details.push(detail);
-    }
-  return harOf(details, origin);
-}
-
-/** Meanwhile the log may have dropped a request, or not have all of its head yet. */
-async function ifThere(shown: Promise<RequestDetail>): Promise<RequestDetail | undefined> {
-  try {
-    return await shown;
-  } catch (error) {
-    if (error instanceof InspectRefused && error.code === 'unknown-request') return undefined;
-    throw error;
-  }
-}
-
-/** What was imported, and what to say about it. */
-export interface Imports {
-  /** in order */
-  readonly added: readonly RequestSummary[];
-  readonly warnings: readonly string[];
-}
-
-/**
- * Adds what a HAR or a `curl` command has to the log, and sends nothing.
- *
- * @throws ImportRefused
- */
-export async function importRequests(
-  inspector: Pick<Inspector, 'list' | 'add'>,
-  text: string,
-  filter: string,
-): Promise<Imports> {
-  const { requests: all, leftOut } = await importText(text);
-  const requests = all.filter(({ method, target, response }) =>
-    matches(
-      { method, target, status: response?.status, isBroken: false, visitor: undefined, webhook: undefined },
-      filter,
-    ),
-  );
-  if (requests.length > IMPORTED_REQUESTS_MAX)
-    throw new ImportRefused(
-      `There are ${requests.length} requests, and ${IMPORTED_REQUESTS_MAX} are taken at a time: choose with --filter.`,
-    );
-  const ids = new Set<number>();
-  for (const request of requests) ids.add(await inspector.add(request));
-  const added = (await inspector.list(false)).filter(({ id }) => ids.has(id)).toReversed();
-  const hasRedacted = JSON.stringify(requests.map(({ target, fields }) => [target, fields])).includes(
-    REDACTED,
-  );
-  const warning = `Some have ${REDACTED} in place of secrets: "culvert inspect edit" writes them.`;
-  return { added, warnings: [...leftOut.map(textOf), ...(hasRedacted ? [warning] : [])] };
+function readNumber(name: string, number: string | undefined): number {
+  if (number !== undefined && /^[1-9]\d{0,14}$/.test(number)) return Number(number);
+  throw new UsageError(`Say which request to ${name}: its number, as "culvert inspect" shows it.`);
 }

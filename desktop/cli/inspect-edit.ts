@@ -13,7 +13,16 @@ import {
 import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES } from '../client/limits.ts';
 import { byteSize } from './format.ts';
-import type { RequestChanges } from './inspect-arguments.ts';
+
+/** What the command line changes of a request; `undefined` stays. */
+export interface RequestChanges {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  /** `Name: value` replaces all headers of that name; without a value it removes them */
+  readonly headers: readonly string[];
+  /** `-`: standard input */
+  readonly body: string | undefined;
+}
 
 /**
  * The request with what the command line changes.

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { NO_FILES } from '../testing/files.ts';
-import { record } from '../testing/recorder.ts';
+import { contextOf, record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
-import { readArguments } from './arguments.ts';
-import { NoSuchTunnel, runClose, runExtend, runList } from './manage-commands.ts';
+import { readArguments } from './commands.ts';
+import { NoSuchTunnel } from './manage-commands.ts';
 
 const OTHER: Tunnel = {
   ...TUNNEL,
@@ -30,15 +30,12 @@ async function run(line: string, tunnels: Tunnel[] = [TUNNEL, OTHER]) {
   }
   const relay = await startHttp((request, response) => void answer(request, response));
   const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(line.split(' '), env, NO_FILES);
   const { printed, output } = record();
-  if (command.command === 'list') await runList(command, output);
-  else if (command.command === 'close') await runClose(command, output);
-  else if (command.command === 'extend') await runExtend(command, output);
+  await readArguments(line.split(' '), env, NO_FILES).run(contextOf(output));
   return { out: printed.out, calls };
 }
 
-describe('runList', () => {
+describe('culvert list', () => {
   afterEach(closeServers);
 
   it('prints a table', async () => {
@@ -67,7 +64,7 @@ describe('runList', () => {
   it('says if there are none', async () => assert.equal((await run('list', [])).out, 'No live tunnels.\n'));
 });
 
-describe('runClose', () => {
+describe('culvert close', () => {
   afterEach(closeServers);
 
   it('finds a tunnel by its id or its slug, in any case', async () => {
@@ -86,7 +83,7 @@ describe('runClose', () => {
   });
 });
 
-describe('runExtend', () => {
+describe('culvert extend', () => {
   afterEach(closeServers);
 
   it('extends by the given time, or by the time to live', async () => {

@@ -1,38 +1,61 @@
 /** `culvert list`, `close` and `extend`: one call of the REST interface each; a tunnel is named by id or slug. */
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
 import { describeAccess } from './access-options.ts';
-import type { CloseCommand, ExtendCommand, ListCommand } from './commands.ts';
+import { apiOf, defineCommand } from './command.ts';
 import { byteSize, jsonLine, localTime, table } from './format.ts';
-import type { Output } from './reporter.ts';
+import { ACCESS } from './options.ts';
+
+export const listCommand = defineCommand({
+  name: 'list',
+  operands: '',
+  summary: 'show your tunnels',
+  options: ACCESS,
+  examples: ['culvert list'],
+  read: (line) => line.accessAlone(),
+  async run(command, { output }) {
+    const tunnels = await apiOf(command).listTunnels();
+    if (command.json) output.out(jsonLine({ tunnels }));
+    else if (tunnels.length === 0) output.out('No live tunnels.\n');
+    else output.out(tunnelTable(tunnels));
+  },
+});
+
+export const closeCommand = defineCommand({
+  name: 'close',
+  operands: 'ID|SLUG',
+  summary: 'close a tunnel',
+  options: ACCESS,
+  examples: ['culvert close my-app'],
+  read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
+  async run(command, { output }) {
+    const api = apiOf(command);
+    const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
+    await api.closeTunnel(tunnel.id);
+    output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.\n`);
+  },
+});
+
+export const extendCommand = defineCommand({
+  name: 'extend',
+  operands: 'ID|SLUG',
+  summary: 'extend a tunnel, by --ttl or by its own time to live',
+  options: ['ttl', ...ACCESS],
+  examples: ['culvert extend my-app --ttl 4h'],
+  read: (line) => ({ tunnel: line.tunnelName(), ttl: line.ttl(), ...line.access() }),
+  async run(command, { output }) {
+    const api = apiOf(command);
+    const { id } = findTunnel(await api.listTunnels(), command.tunnel);
+    const tunnel = await api.extendTunnel(id, command.ttl);
+    const text = `${tunnel.slug} now expires ${localTime(tunnel.expires_at)}.`;
+    output.out(command.json ? jsonLine(tunnel) : `${text}\n`);
+  },
+});
 
 /** Thrown for an id or a slug that no live tunnel has. */
 export class NoSuchTunnel extends Error {
   constructor(name: string) {
     super(`None of your live tunnels has the id or slug "${name}"; "culvert list" shows them`);
   }
-}
-
-export async function runList(command: ListCommand, output: Output): Promise<void> {
-  const tunnels = await new ApiClient(command.relay, command.key, command.network).listTunnels();
-  if (command.json) output.out(jsonLine({ tunnels }));
-  else if (tunnels.length === 0) output.out('No live tunnels.\n');
-  else output.out(tunnelTable(tunnels));
-}
-
-export async function runClose(command: CloseCommand, output: Output): Promise<void> {
-  const api = new ApiClient(command.relay, command.key, command.network);
-  const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
-  await api.closeTunnel(tunnel.id);
-  output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.\n`);
-}
-
-export async function runExtend(command: ExtendCommand, output: Output): Promise<void> {
-  const api = new ApiClient(command.relay, command.key, command.network);
-  const { id } = findTunnel(await api.listTunnels(), command.tunnel);
-  const tunnel = await api.extendTunnel(id, command.ttl);
-  const text = `${tunnel.slug} now expires ${localTime(tunnel.expires_at)}.`;
-  output.out(command.json ? jsonLine(tunnel) : `${text}\n`);
 }
 
 /**

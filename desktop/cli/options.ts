@@ -1,4 +1,4 @@
-/** Every option of `culvert`, and every command with the options it takes. Both the help and the reader use these tables. */
+/** Every option of `culvert`, and those that several commands accept. Both the help and the reader use this table. */
 
 interface Option {
   readonly type: 'string' | 'boolean';
@@ -135,114 +135,13 @@ export type OptionName = keyof typeof OPTION_TABLE;
 export const OPTIONS: Readonly<Record<OptionName, Option>> = OPTION_TABLE;
 export const OPTION_NAMES = Object.keys(OPTION_TABLE) as OptionName[];
 
-interface CommandEntry {
-  /** what follows the command's name */
-  readonly operands: string;
-  /** what the first of them may be, where it is one of a few words */
-  readonly words?: readonly string[];
-  readonly summary: string;
-  readonly options: readonly OptionName[];
-}
+/* Options of several commands. */
 
-const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
-const OF_A_TUNNEL = [
-  'name',
-  'domain',
-  'ttl',
-  'idle',
-  'host-header',
-  'local-host',
-  'local-https',
-  'wait',
-] as const;
-const WHO_MAY_COME_IN = ['auth', 'password', 'allow', 'links', 'knock'] as const;
-const ONCE_ONLINE = ['open', 'qr', 'copy'] as const;
+export const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
+export const WHO_MAY_COME_IN = ['auth', 'password', 'allow', 'links', 'knock'] as const;
+export const ONCE_ONLINE = ['open', 'qr', 'copy'] as const;
 
-/** Shells that `culvert completion` has a script for. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
-export type Shell = (typeof SHELLS)[number];
-
-const COMMAND_TABLE = {
-  http: {
-    operands: 'PORT',
-    summary: 'open a tunnel to a port of this machine; Ctrl-C closes it',
-    options: [...OF_A_TUNNEL, ...WHO_MAY_COME_IN, ...ONCE_ONLINE, ...ACCESS],
-  },
-  share: {
-    operands: 'FOLDER',
-    summary: 'open a tunnel to the files of a folder, read-only; Ctrl-C closes it',
-    options: ['name', 'domain', 'ttl', 'idle', ...WHO_MAY_COME_IN, ...ONCE_ONLINE, ...ACCESS],
-  },
-  start: {
-    operands: '[NAME…]',
-    summary: 'open the tunnels of culvert.yml, all or those named; Ctrl-C closes them',
-    options: ['config', 'allow-other-hosts', ...ONCE_ONLINE, ...ACCESS],
-  },
-  list: { operands: '', summary: 'show your tunnels', options: ACCESS },
-  close: { operands: 'ID|SLUG', summary: 'close a tunnel', options: ACCESS },
-  extend: {
-    operands: 'ID|SLUG',
-    summary: 'extend a tunnel, by --ttl or by its own time to live',
-    options: ['ttl', ...ACCESS],
-  },
-  access: {
-    operands: 'ID|SLUG',
-    summary: 'show who may come into a tunnel, or say it in place of what was said before',
-    options: [...WHO_MAY_COME_IN, 'open', ...ACCESS],
-  },
-  link: {
-    operands: 'ID|SLUG | --revoke LINK',
-    summary: 'make a signed link to a tunnel and print it, or revoke one',
-    options: ['ttl', 'note', 'path', 'revoke', ...ACCESS],
-  },
-  links: { operands: 'ID|SLUG', summary: 'show the signed links of a tunnel', options: ACCESS },
-  knock: {
-    operands: 'ID|SLUG KNOCK',
-    summary: 'answer a visitor who knocks, as events of --json show it: --admit or --refuse',
-    options: ['admit', 'refuse', 'for', ...ACCESS],
-  },
-  domain: {
-    operands: 'list | add|verify|remove DOMAIN',
-    words: ['list', 'add', 'verify', 'remove'],
-    summary: 'bring a domain of your own: what to enter in its DNS, and whether it is there',
-    options: ACCESS,
-  },
-  status: {
-    operands: '',
-    summary: 'show your account, its limits, domains and live tunnels',
-    options: ACCESS,
-  },
-  inspect: {
-    operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
-    words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
-    summary:
-      'look at the requests of a culvert that runs on this machine, repeat or change one, write or read a HAR',
-    options: ['tunnel', 'filter', 'reveal', 'curl', 'method', 'path', 'header', 'body', 'json'],
-  },
-  doctor: {
-    operands: '[PORT]',
-    summary: 'check every step from here to a local port, through the relay',
-    options: ACCESS,
-  },
-  login: {
-    operands: '[ADDRESS]',
-    summary: 'check an API key and keep it for later commands, or get one for an invitation',
-    options: ACCESS,
-  },
-  completion: {
-    operands: SHELLS.join('|'),
-    words: SHELLS,
-    summary: 'print a script that completes commands and options in a shell',
-    options: [],
-  },
-  man: { operands: '', summary: 'print the manual page', options: [] },
-  logout: { operands: '', summary: 'forget the key that login has stored', options: ['json'] },
-} as const satisfies Record<string, CommandEntry>;
-
-export type CommandName = keyof typeof COMMAND_TABLE;
-export const COMMANDS: Readonly<Record<CommandName, CommandEntry>> = COMMAND_TABLE;
-export const COMMAND_NAMES = Object.keys(COMMAND_TABLE) as CommandName[];
-
-export function isCommandName(word: string): word is CommandName {
-  return Object.hasOwn(COMMAND_TABLE, word);
-}
+export const EXIT_CODES = `Exit codes:
+  0 ended by Ctrl-C, or done   1 failed   2 wrong usage   3 API key refused
+  4 tunnel closed or expired   5 taken over by another client
+`;

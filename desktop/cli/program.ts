@@ -3,21 +3,15 @@
  * and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { VERSION } from '../../shared/version.ts';
-import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
-import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
-import { readArguments } from './arguments.ts';
-import type { Command, Files, HttpCommand, StartCommand } from './commands.ts';
-import { helpText } from './help.ts';
-import { translateCommand } from './parse.ts';
-import type { Output } from './reporter.ts';
-import type { ServedFolders } from './serve-folders.ts';
 import { ProjectFileError } from '../client/config/project-trust.ts';
+import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
+import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
+import type { CommandContext, Files } from './command.ts';
+import { COMMANDS, readArguments } from './commands.ts';
+import { translateCommand } from './parse.ts';
+import { terminalPrompt } from './prompt.ts';
+import type { Output } from './reporter.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(argument)))
@@ -56,131 +50,9 @@ function watchInterrupt(): AbortSignal {
   return controller.signal;
 }
 
-async function serve(command: HttpCommand | StartCommand): Promise<ExitCode> {
-  limitYoungGeneration(process, setFlagsFromString);
-  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
-  const { completeTunnels, Inspection, runTunnels, terminalPrompt } = await import('./long-running.ts');
-  const prompt = terminalPrompt(process.stdin, process.stderr);
-  const wanted = await completeTunnels(command, prompt, output);
-  const served = await servedFolders(
-    wanted.tunnels,
-    command.command === 'start' ? command.project : undefined,
-  );
-  try {
-    const interrupted = watchInterrupt();
-    const inspection = await Inspection.start(process.env, output);
-    return await runTunnels({ ...wanted, tunnels: served.tunnels }, prompt, {
-      output,
-      interrupted,
-      inspection,
-    });
-  } finally {
-    await served.close();
-  }
-}
-
-/** A server of files needs a list of all media types, which no other tunnel needs. */
-async function servedFolders(
-  tunnels: readonly TunnelSpec[],
-  project: string | undefined,
-): Promise<ServedFolders> {
-  if (tunnels.every(({ folder }) => folder === undefined)) return { tunnels, close: () => Promise.resolve() };
-  const { serveFolders } = await import('./serve-folders.ts');
-  return serveFolders(tunnels, project);
-}
-
-/** Each command loads what it needs, and little that others do. */
-async function run(command: Command): Promise<ExitCode> {
-  switch (command.command) {
-    case 'help':
-      output.out(helpText(command.topic));
-      return ExitCode.ok;
-    case 'version':
-      output.out(`culvert ${VERSION}\n`);
-      return ExitCode.ok;
-    case 'completion': {
-      const { completionScript } = await import('./completion.ts');
-      output.out(completionScript(command.shell));
-      return ExitCode.ok;
-    }
-    case 'man': {
-      const { manualPage } = await import('./man.ts');
-      output.out(manualPage(new Date()));
-      return ExitCode.ok;
-    }
-    case 'http':
-    case 'start':
-      return serve(command);
-    case 'list': {
-      const { runList } = await import('./one-shot.ts');
-      await runList(command, output);
-      return ExitCode.ok;
-    }
-    case 'close': {
-      const { runClose } = await import('./one-shot.ts');
-      await runClose(command, output);
-      return ExitCode.ok;
-    }
-    case 'extend': {
-      const { runExtend } = await import('./one-shot.ts');
-      await runExtend(command, output);
-      return ExitCode.ok;
-    }
-    case 'access': {
-      const { runAccess, terminalPrompt } = await import('./one-shot.ts');
-      await runAccess(command, terminalPrompt(process.stdin, process.stderr), output);
-      return ExitCode.ok;
-    }
-    case 'link': {
-      const { runLink } = await import('./one-shot.ts');
-      await runLink(command, output);
-      return ExitCode.ok;
-    }
-    case 'links': {
-      const { runLinks } = await import('./one-shot.ts');
-      await runLinks(command, output);
-      return ExitCode.ok;
-    }
-    case 'knock': {
-      const { runKnock } = await import('./one-shot.ts');
-      await runKnock(command, output);
-      return ExitCode.ok;
-    }
-    case 'domain': {
-      const { runDomain } = await import('./one-shot.ts');
-      return await runDomain(command, output);
-    }
-    case 'status': {
-      const { runStatus } = await import('./one-shot.ts');
-      await runStatus(command, output, Date.now());
-      return ExitCode.ok;
-    }
-    case 'inspect': {
-      const { runInspect, runtimeFolder } = await import('./long-running.ts');
-      await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
-      return ExitCode.ok;
-    }
-    case 'doctor': {
-      const { runDoctor } = await import('./long-running.ts');
-      return runDoctor(command, output, watchInterrupt());
-    }
-    case 'login': {
-      const { runLogin, terminalPrompt } = await import('./one-shot.ts');
-      await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
-      return ExitCode.ok;
-    }
-    case 'logout': {
-      const { runLogout } = await import('./one-shot.ts');
-      await runLogout(command, stored, output);
-      return ExitCode.ok;
-    }
-  }
-}
-
-const readLogin = () => stored.read();
-
 /** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
+  const readLogin = (): ReturnType<Files['readLogin']> => stored.read();
   if (!args.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../client/config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
@@ -190,10 +62,20 @@ function noProject(): never {
   throw new Error('only start has a project');
 }
 
+const context: CommandContext = {
+  output,
+  stored,
+  commands: COMMANDS,
+  interruptible: watchInterrupt,
+  get prompt() {
+    return terminalPrompt(process.stdin, process.stderr);
+  },
+};
+
 async function main(): Promise<ExitCode> {
   try {
     const args = process.argv.slice(2);
-    return await run(readArguments(args, process.env, await filesFor(args)));
+    return await readArguments(args, process.env, await filesFor(args)).run(context);
   } catch (error) {
     if (error instanceof UsageError) {
       output.err(`culvert: ${error.message}\nRun "culvert --help" for the usage.\n`);

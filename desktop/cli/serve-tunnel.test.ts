@@ -10,7 +10,7 @@ import { NO_FILES } from '../testing/files.ts';
 import { record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
-import { readArguments } from './arguments.ts';
+import { readArguments } from './commands.ts';
 import { JsonReporter } from './reporter.ts';
 import { ExpiryWatch, serveTunnel } from './serve-tunnel.ts';
 
@@ -27,12 +27,12 @@ async function run(
     routes[request.method ?? '']?.(response);
   });
   const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(['http', '3000', '--json'], env, NO_FILES);
-  assert.ok(command.command === 'http');
+  const { name, given } = readArguments(['http', '3000', '--json'], env, NO_FILES);
+  assert.ok(name === 'http');
   const { printed, output } = record();
-  const spec = { ...command.tunnel, access };
+  const spec = { ...given.tunnel, access };
   const code = await serveTunnel({
-    access: command,
+    access: given,
     spec,
     reporter: new JsonReporter(output, spec),
     log: new RequestLog(),

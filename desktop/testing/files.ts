@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Files } from '../cli/commands.ts';
+import type { Files } from '../cli/command.ts';
 
 /** A machine on which nobody has signed in, in a folder without a `culvert.yml`. */
 export const NO_FILES: Files = {

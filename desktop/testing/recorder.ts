@@ -1,4 +1,10 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import type { CommandContext } from '../cli/command.ts';
+import { COMMANDS } from '../cli/commands.ts';
 import type { Output } from '../cli/reporter.ts';
+import type { Prompt } from '../client/config/relay-access.ts';
+import { StoredLogin } from '../client/config/stored-login.ts';
 
 /** Keeps what a command prints. */
 export function record(): { printed: { out: string; err: string }; output: Output } {
@@ -8,4 +14,18 @@ export function record(): { printed: { out: string; err: string }; output: Outpu
     err: (text) => void (printed.err += text),
   };
   return { printed, output };
+}
+
+const unanswered = (): never => assert.fail('nobody answers');
+const NO_PROMPT: Prompt = { isInteractive: false, ask: unanswered, askSecret: unanswered };
+
+/** A program without a terminal, on which nobody has signed in. */
+export function contextOf(output: Output, prompt = NO_PROMPT): CommandContext {
+  return {
+    output,
+    commands: COMMANDS,
+    stored: new StoredLogin(tmpdir(), () => {}),
+    interruptible: () => new AbortController().signal,
+    prompt,
+  };
 }

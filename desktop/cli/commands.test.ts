@@ -5,9 +5,9 @@ import { UsageError } from '../client/failures.ts';
 import { Network } from '../client/network/network.ts';
 import { parseRelayAddress } from '../client/relay/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';
-import { readArguments, readLoginAddress } from './arguments.ts';
-import type { Command, Files } from './commands.ts';
-import { ProjectFileError } from '../client/config/project-trust.ts';
+import { readLoginAddress } from './account-commands.ts';
+import type { Files, Usage } from './command.ts';
+import { COMMANDS, type PreparedCommand, readArguments } from './commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV = { CULVERT_API_KEY: KEY };
@@ -25,8 +25,13 @@ const EVERYBODY = { ...OPEN, madePassword: undefined, exposed: [] };
 const NOTHING = { open: false, qr: false, copy: false };
 
 /** Words as typed in a shell, without quotes. */
-const read = (line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): Command =>
+const prepare = (line: string, env: Record<string, string> = ENV, files = NO_FILES): PreparedCommand =>
   readArguments(line.split(' ').filter(Boolean), env, files);
+
+function read(line: string, env?: Record<string, string>, files?: Files): object {
+  const { name, given } = prepare(line, env, files);
+  return Object.assign({ command: name }, given);
+}
 
 function refusal(line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): UsageError {
   try {
@@ -38,17 +43,19 @@ function refusal(line: string, env: Record<string, string> = ENV, files: Files =
   return assert.fail(`"${line}" was not refused`);
 }
 
-const labels = (command: Command): unknown[] =>
-  command.command === 'start' ? command.tunnels.map(({ label }) => label) : [];
-
-function wanted(line: string) {
-  const command = read(line);
-  assert.ok(command.command === 'http');
-  assert.equal(command.tunnel.madePassword, command.wanted.madePassword);
-  return command.wanted;
+function labels(...line: Parameters<typeof prepare>): unknown[] {
+  const command = prepare(...line);
+  return command.name === 'start' ? command.given.tunnels.map(({ label }) => label) : [];
 }
 
-describe('readArguments', () => {
+function wanted(line: string) {
+  const command = prepare(line);
+  assert.ok(command.name === 'http');
+  assert.equal(command.given.tunnel.madePassword, command.given.wanted.madePassword);
+  return command.given.wanted;
+}
+
+describe('a command line', () => {
   const access = {
     relay: parseRelayAddress('http://localhost:8080'),
     key: KEY,
@@ -85,7 +92,7 @@ describe('readArguments', () => {
     );
   });
 
-  it('understands where a development server says that it listens', () => {
+  it('accepts the address that a development server prints', () => {
     for (const line of ['3000', 'localhost:3000', 'http http://localhost:3000'])
       assert.deepEqual(read(line), read('http 3000'));
     assert.deepEqual(
@@ -95,7 +102,7 @@ describe('readArguments', () => {
     assert.deepEqual(read('192.168.1.5:80'), read('http 80 --local-host 192.168.1.5'));
   });
 
-  it('understands the words of other programs where they mean the same', () => {
+  it('understands the words of other programs that mean the same', () => {
     const theirs = `http 3000 --subdomain=my-app --authtoken ${KEY} --host-header=rewrite --basic-auth ann:hush`;
     const ours = `http 3000 --name my-app --key ${KEY} --host-header local --auth ann:hush`;
     assert.deepEqual(read(theirs, {}), read(ours, {}));
@@ -126,9 +133,9 @@ describe('readArguments', () => {
     });
   });
 
-  it('reads which folder is shared', () => {
+  it('reads the folder to share', () => {
     assert.deepEqual(read('share dist --name my-app --open'), {
-      command: 'http',
+      command: 'share',
       tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app' },
       wanted: EVERYBODY,
       onceOnline: { ...NOTHING, open: true },
@@ -140,7 +147,7 @@ describe('readArguments', () => {
     assert.match(refusal('share dist --local-host 192.0.2.7').message, /takes no --local-host/);
   });
 
-  it('reads who may come in', () => {
+  it('reads who may visit', () => {
     assert.deepEqual(
       wanted(
         'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock',
@@ -161,7 +168,7 @@ describe('readArguments', () => {
     assert.deepEqual(wanted('http 3000 --auth bob').exposed, []);
   });
 
-  it('makes up a password where --password has no word, wherever it is', () => {
+  it('makes up a password if --password has no value, at any position', () => {
     for (const line of [
       'http 3000 --password',
       'http --password --links 3000',
@@ -187,9 +194,9 @@ describe('readArguments', () => {
       wanted: EVERYBODY,
       ...access,
     });
-    const locked = read('access my-app --links --password');
-    assert.ok(locked.command === 'access' && locked.wanted?.links === true);
-    assert.ok(locked.wanted.madePassword !== undefined);
+    const locked = prepare('access my-app --links --password');
+    assert.ok(locked.name === 'access' && locked.given.wanted?.links === true);
+    assert.ok(locked.given.wanted.madePassword !== undefined);
     const make = { name: 'make', tunnel: 'my-app', link: { ttl: '2h', note: 'Ann', path: '/a?b=1' } };
     const line = 'link my-app --ttl 2h --note Ann --path /a?b=1';
     assert.deepEqual(read(line), { command: 'link', action: make, ...access });
@@ -202,7 +209,7 @@ describe('readArguments', () => {
     assert.deepEqual(read('knock my-app k1 --refuse'), { ...knock, admit: false, duration: undefined });
   });
 
-  it('says what is wrong with access, link and knock', () => {
+  it('explains mistakes in access, link and knock', () => {
     for (const [line, message] of [
       ['access', /Say which tunnel: its id or its slug/],
       ['access --password my-app', /The tunnel is missing: --password takes the word after it/],
@@ -223,7 +230,7 @@ describe('readArguments', () => {
       assert.match(refusal(line).message, message);
   });
 
-  it('repeats no secret of what it refuses', () => {
+  it('never repeats a secret in an error', () => {
     for (const [line, message] of [
       ['http 3000 --password hid', /--password: it takes 4 to 128 characters/],
       ['http 3000 --password=', /--password: it takes 4 to 128 characters/],
@@ -295,25 +302,26 @@ describe('readArguments', () => {
         });
     });
 
-    it('does not send the key of the environment to a relay that only culvert.yml names', () => {
+    it('keeps the key of the environment from a relay that only culvert.yml names', () => {
       assert.throws(() => read('start', ENV, files), ProjectFileError);
     });
 
-    it('takes those that are named, in the order of the file', () => {
+    it('takes the named tunnels, in the order of the file', () => {
       const env = { ...ENV, CULVERT_RELAY: relay.origin };
-      assert.deepEqual(labels(read('start api', env, files)), ['api']);
-      assert.deepEqual(labels(read('start api web', env, files)), ['web', 'api']);
+      assert.deepEqual(labels('start api', env, files), ['api']);
+      assert.deepEqual(labels('start api web', env, files), ['web', 'api']);
     });
 
-    it('does with addresses what is asked for, and copies one only', () => {
-      const command = read('start --open --qr', { ...ENV, CULVERT_RELAY: relay.origin }, files);
-      assert.deepEqual('onceOnline' in command && command.onceOnline, { open: true, qr: true, copy: false });
+    it('passes on --open and --qr, and copies only one address', () => {
+      const command = prepare('start --open --qr', { ...ENV, CULVERT_RELAY: relay.origin }, files);
+      assert.ok(command.name === 'start');
+      assert.deepEqual(command.given.onceOnline, { open: true, qr: true, copy: false });
       const env = { ...ENV, CULVERT_RELAY: relay.origin };
       assert.match(refusal('start --copy', env, files).message, /"culvert start web --copy"/);
-      assert.deepEqual(labels(read('start api --copy', env, files)), ['api']);
+      assert.deepEqual(labels('start api --copy', env, files), ['api']);
     });
 
-    it('takes a local_host that is another machine only if that is allowed', () => {
+    it('accepts a local_host on another machine only if that is allowed', () => {
       const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
       const project = {
         ...files,
@@ -333,9 +341,9 @@ describe('readArguments', () => {
               error.message,
             ),
         );
-        assert.ok(labels(read(`${line} --allow-other-hosts`, ENV, project)).includes('db'));
+        assert.ok(labels(`${line} --allow-other-hosts`, ENV, project).includes('db'));
       }
-      assert.deepEqual(labels(read('start web', ENV, project)), ['web']);
+      assert.deepEqual(labels('start web', ENV, project), ['web']);
     });
 
     it('prefers the relay of an option and of the environment', () => {
@@ -343,9 +351,9 @@ describe('readArguments', () => {
         ['start --relay https://other.example', ENV],
         ['start', { ...ENV, CULVERT_RELAY: 'https://other.example' }],
       ] as const) {
-        const command = read(line, env, files);
-        assert.ok(command.command === 'start');
-        assert.equal(command.relay.hostname, 'other.example');
+        const command = prepare(line, env, files);
+        assert.ok(command.name === 'start');
+        assert.equal(command.given.relay.hostname, 'other.example');
       }
     });
 
@@ -398,6 +406,22 @@ describe('readArguments', () => {
       const error = refusal(line);
       assert.match(error.message, message);
       assert.equal(error.exitCode, 2);
+    });
+  }
+});
+
+describe('the examples in the help', () => {
+  const tunnels = [spec('web', 3000)];
+  const files: Files = {
+    ...NO_FILES,
+    readProject: () => ({ path: 'culvert.yml', relay: undefined, tunnels, withheld: [] }),
+  };
+
+  for (const { name, examples, details } of COMMANDS as readonly Usage[]) {
+    it(`of ${name} work as typed`, () => {
+      for (const line of examples ?? [])
+        assert.equal(prepare(line.replace('culvert ', ''), ENV, files).name, name);
+      assert.ok(examples !== undefined || details?.includes(`culvert ${name}`) === true);
     });
   }
 });

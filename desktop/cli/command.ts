@@ -1,0 +1,155 @@
+/**
+ * What every command of `culvert` is made of. A command is defined in one place with its name, help, options, reader and
+ * runner; help, manual page and completion are made from that.
+ */
+import { TTL_RULE } from '../../shared/value-rules.ts';
+import type { Project } from '../client/config/project.ts';
+import {
+  type Environment,
+  type Prompt,
+  readRelayAccess,
+  type RelayAccess,
+  type RelaySources,
+} from '../client/config/relay-access.ts';
+import type { Login, StoredLogin } from '../client/config/stored-login.ts';
+import { ExitCode, UsageError } from '../client/failures.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
+import type { OptionName } from './options.ts';
+import { readOption, type Values } from './parse.ts';
+import type { Output } from './reporter.ts';
+
+/** How a command is called. */
+export interface Usage {
+  readonly name: string;
+  /** what follows the name */
+  readonly operands: string;
+  /** what the first operand may be, if it is one of a few words */
+  readonly words?: readonly string[];
+  readonly summary: string;
+  readonly options: readonly OptionName[];
+  /** lines that work as typed */
+  readonly examples?: readonly string[];
+  /** the rest of its help */
+  readonly details?: string;
+}
+
+/** The program around a command. */
+export interface CommandContext {
+  readonly output: Output;
+  readonly prompt: Prompt;
+  readonly stored: StoredLogin;
+  /** every command, in the order of the help */
+  readonly commands: readonly Usage[];
+  /** @returns a signal that the first Ctrl-C aborts, instead of ending the program */
+  readonly interruptible: () => AbortSignal;
+}
+
+interface Definition<N extends string, T> extends Usage {
+  readonly name: N;
+  /** @throws UsageError */
+  read(line: CommandLine): T;
+  /** @returns the exit code, unless it is 0 */
+  run(given: NoInfer<T>, context: CommandContext): Promise<ExitCode | void>;
+}
+
+/** A command line as read, ready to run. */
+export interface Prepared<N extends string, T> {
+  readonly name: N;
+  readonly given: T;
+  run(context: CommandContext): Promise<ExitCode>;
+}
+
+export function defineCommand<const N extends string, T>(definition: Definition<N, T>) {
+  const { name } = definition;
+  return {
+    ...definition,
+    /** @throws UsageError */
+    prepare(line: CommandLine): Prepared<N, T> {
+      const given = definition.read(line);
+      return { name, given, run: async (context) => (await definition.run(given, context)) ?? ExitCode.ok };
+    },
+  };
+}
+
+export function apiOf({ relay, key, network }: RelayAccess): ApiClient {
+  return new ApiClient(relay, key, network);
+}
+
+/** Files that a command line may refer to; read only if it does. */
+export interface Files {
+  /** what `culvert login` has stored */
+  readLogin(): Login | undefined;
+  /** @param path as given by `--config` */
+  readProject(path: string | undefined): Project;
+}
+
+/** The words after `culvert`, and what commands have in common when they read them. */
+export class CommandLine {
+  readonly command: string;
+  /** the words that are no options */
+  readonly operands: readonly string[];
+  readonly values: Values;
+  readonly files: Files;
+  readonly #env: Environment;
+
+  constructor(command: string, operands: readonly string[], values: Values, env: Environment, files: Files) {
+    this.command = command;
+    this.operands = operands;
+    this.values = values;
+    this.files = files;
+    this.#env = env;
+  }
+
+  /** @throws UsageError for more operands than that */
+  atMost(count: number): void {
+    const more = this.operands.slice(count);
+    if (more.length === 0) return;
+    throw new UsageError(`"${more.join(' ')}" is more than "culvert ${this.command}" takes.`);
+  }
+
+  /** @throws UsageError */
+  ttl(): string | undefined {
+    return readOption('ttl', this.values.ttl, TTL_RULE);
+  }
+
+  /**
+   * The id or slug of the tunnel that a command is about.
+   *
+   * @throws UsageError if it is missing, or not the only operand
+   */
+  tunnelName(): string {
+    this.atMost(1);
+    const [name = ''] = this.operands;
+    if (name !== '') return name;
+    this.checkPassword('The tunnel is missing');
+    throw new UsageError('Say which tunnel: its id or its slug, as "culvert list" shows them.');
+  }
+
+  /**
+   * The word that is missing may have been taken for a password.
+   *
+   * @throws UsageError
+   */
+  checkPassword(what: string): void {
+    if (typeof this.values.password !== 'string') return;
+    throw new UsageError(`${what}: --password takes the word after it, so put --password last.`);
+  }
+
+  /**
+   * @param project a `culvert.yml` that names a relay
+   * @throws UsageError, ProjectFileError
+   */
+  access(project?: RelaySources['project']): RelayAccess {
+    return readRelayAccess({ ...this.accessSources(), project });
+  }
+
+  /** @throws UsageError for operands, and as {@link access} */
+  accessAlone(): RelayAccess {
+    this.atMost(0);
+    return this.access();
+  }
+
+  accessSources(): RelaySources {
+    return { options: this.values, env: this.#env, readLogin: () => this.files.readLogin() };
+  }
+}

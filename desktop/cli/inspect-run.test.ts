@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { addImported } from '../client/inspector/import-text.ts';
+import type { ImportedRequest } from '../client/inspector/imported.ts';
+import { InspectRefused } from '../client/inspector/inspector-client.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/limits.ts';
+import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
+
+const NOTHING = Readable.from([]);
+
+describe('an input', () => {
+  let folder: string;
+  before(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-test-'))));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is a file or standard input, as bytes', async () => {
+    const file = join(folder, 'a');
+    writeFileSync(file, Buffer.from([0, 255]));
+    assert.deepEqual([...(await readAll(file, NOTHING, 9))], [0, 255]);
+    for (const path of [undefined, '-'])
+      assert.equal(String(await readAll(path, Readable.from([Buffer.from('a'), Buffer.from('b')]), 9)), 'ab');
+  });
+
+  it('is read up to its limit', async () => {
+    const chunk = Buffer.alloc(IMPORT_MAX_BYTES / 4);
+    const endless = Readable.from(
+      (function* () {
+        for (;;) yield chunk;
+      })(),
+    );
+    await assert.rejects(readAll('-', endless, IMPORT_MAX_BYTES), /Standard input is longer than 32768 KiB/);
+  });
+
+  it('is named when it cannot be read', async () => {
+    const missing = join(folder, 'missing');
+    await assert.rejects(
+      readAll(missing, NOTHING, 9),
+      (error) => error instanceof InputError && error.message.startsWith(`"${missing}" cannot be read`),
+    );
+  });
+});
+
+const ORIGIN = 'https://demo.example.com';
+
+/** The same as over the socket, without one. */
+function inspectorOf(log: RequestLog) {
+  return {
+    list: (reveal: boolean) => Promise.resolve(log.list({ reveal })),
+    async show(id: number, reveal: boolean) {
+      const detail = log.detail(id, { reveal });
+      if (detail === undefined) throw new InspectRefused('unknown-request', `There is no request ${id}.`);
+      return Promise.resolve(detail);
+    },
+    add: (request: ImportedRequest) => Promise.resolve(addImported(log, request, 'demo.example.com')),
+  };
+}
+
+function logOf(...targets: readonly string[]): RequestLog {
+  const log = new RequestLog();
+  for (const target of targets) log.open().toLocal(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`));
+  return log;
+}
+
+function harOf(targets: readonly string[]): string {
+  const entries = targets.map((target) => ({
+    request: { method: 'GET', url: `http://x${target}`, headers: [] },
+  }));
+  return JSON.stringify({ log: { entries } });
+}
+
+describe('an export', () => {
+  it('has all requests, those that match, or those that are named, oldest first', async () => {
+    const log = logOf('/a', '/b', '/bc');
+    log.open().toLocal(Buffer.from('GET /half'));
+    const urls = async (requests: readonly number[], filter: string): Promise<string[]> => {
+      const { entries } = (await exportHar(inspectorOf(log), { requests, filter, reveal: false }, ORIGIN))
+        .log;
+      return entries.map(({ request }) => request.url.slice(ORIGIN.length));
+    };
+    assert.deepEqual(await urls([], ''), ['/a', '/b', '/bc']);
+    assert.deepEqual(await urls([], '/b'), ['/b', '/bc']);
+    assert.deepEqual(await urls([3, 1], ''), ['/bc', '/a']);
+    await assert.rejects(urls([9], ''), InspectRefused);
+  });
+});
+
+describe('an import', () => {
+  it('adds what matches, and says what it left out and what lacks its secrets', async () => {
+    const log = logOf('/old');
+    const text = harOf(['/a', '/b?token=[redacted]', '/b c']);
+    const { added, warnings } = await importRequests(inspectorOf(log), text, '/b');
+    assert.deepEqual(
+      added.map(({ id, target, isImported }) => [id, target, isImported]),
+      [
+        [2, '/b?token=[redacted]', true],
+        [3, '/b%20c', true],
+      ],
+    );
+    assert.match(warnings.join('\n'), /^Some have \[redacted\] in place of secrets: "culvert inspect edit"/);
+  });
+
+  it('takes 100 requests at a time', async () => {
+    const targets = Array.from({ length: IMPORTED_REQUESTS_MAX + 1 }, (_, index) => `/${index}`);
+    await assert.rejects(
+      importRequests(inspectorOf(logOf()), harOf(targets), ''),
+      /101 requests, and 100 are taken/,
+    );
+    const { added } = await importRequests(inspectorOf(logOf()), harOf(targets.slice(1)), '');
+    assert.equal(added.length, IMPORTED_REQUESTS_MAX);
+  });
+
+  it('takes a curl command', async () => {
+    const log = logOf();
+    await importRequests(inspectorOf(log), "curl -d 'a=1' https://elsewhere.example/hook", '');
+    assert.deepEqual(
+      [log.detail(1)?.request.startLine, log.detail(1)?.status],
+      ['POST /hook HTTP/1.1', undefined],
+    );
+  });
+});
