@@ -89,7 +89,7 @@ function readConfig(
   const settings = given.readAll(SETTINGS);
   const { publicUrl, tunnelDomain, dataDir, accessLog, reservedNames } = settings;
   const database = settings.database ?? { kind: 'sqlite', path: join(dataDir, 'culvert.db') };
-  checkCluster(given, settings, database);
+  checkCluster(given, database);
   checkReusePort(given, settings);
   const config: Config = {
     ...settings,
@@ -127,9 +127,10 @@ function defaultTtl(given: GivenSettings, { maxTtl, defaultTtl: wanted }: Settin
   return wanted;
 }
 
-function checkCluster(given: GivenSettings, { cluster }: Settings, { kind }: DatabaseAddress): void {
-  if (cluster !== undefined && kind !== 'postgres')
-    given.refuse(SETTINGS.cluster.rows.redisUrl, `with ${SETTINGS.database.variable}=postgres://…`);
+function checkCluster(given: GivenSettings, { kind }: DatabaseAddress): void {
+  const { redisUrl } = SETTINGS.cluster.rows;
+  if (given.has(redisUrl) && kind !== 'postgres')
+    given.refuse(redisUrl, `with ${SETTINGS.database.variable}=postgres://…`);
 }
 
 /**

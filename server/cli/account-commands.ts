@@ -13,102 +13,98 @@ import type { Config } from '../config.ts';
 import { ACCOUNTS_AT_ONCE_MAX } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
-import {
-  administering,
-  failure,
-  readAccountName,
-  readAdministration,
-  readCount,
-  readReason,
-  table,
-} from './administration.ts';
+import { adminCommand, failure, readAccountName, readCount, readReason, table } from './administration.ts';
 import { type Shell, usageError } from './command.ts';
 
-/** `account list`; throws CommandError. */
-export async function listAccountsCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, json } = readAdministration(shell, argv, []);
-  const accounts = await administering(shell, config, (administration) => administration.listAccounts());
-  if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewAccount) }));
-  if (accounts.length === 0) {
-    return shell.out(
-      `There are no accounts in ${nameOfDatabase(config.database)}. Make one with: account create`,
-    );
-  }
-  const rows = accounts.map((account) => [
-    account.name,
-    account.plan,
-    account.subdomain ?? '-',
-    timestamp(account.createdAt),
-    account.id,
-    account.suspended === null ? '' : `suspended: ${account.suspended}`,
-  ]);
-  for (const line of table([['NAME', 'PLAN', 'SUBDOMAIN', 'CREATED', 'ID', ''], ...rows])) shell.out(line);
-}
+export const listAccountsCommand = adminCommand({
+  usage: `account list [--json]
+    show all accounts`,
+  async run({ config, json, administer }, shell) {
+    const accounts = await administer((administration) => administration.listAccounts());
+    if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewAccount) }));
+    if (accounts.length === 0) {
+      return shell.out(
+        `There are no accounts in ${nameOfDatabase(config.database)}. Make one with: account create`,
+      );
+    }
+    const rows = accounts.map((account) => [
+      account.name,
+      account.plan,
+      account.subdomain ?? '-',
+      timestamp(account.createdAt),
+      account.id,
+      account.suspended === null ? '' : `suspended: ${account.suspended}`,
+    ]);
+    for (const line of table([['NAME', 'PLAN', 'SUBDOMAIN', 'CREATED', 'ID', ''], ...rows])) shell.out(line);
+  },
+});
 
-/** `account set-plan`; throws CommandError. */
-export async function setPlanCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['name', 'plan']);
-  const name = readAccountName(flags['name'], '--name');
-  const plan = readPlan(flags['plan']);
-  const account = await administering(shell, config, (administration) => administration.setPlan(name, plan));
-  if (json) shell.out(JSON.stringify(viewAccount(account)));
-  else shell.out(`The account "${name}" is on the plan ${plan} now. Tunnels that are open stay open.`);
-}
+export const setPlanCommand = adminCommand({
+  usage: `account set-plan --name NAME --plan free|dev|team [--json]
+    change an account's plan; what is open stays open`,
+  async run({ flags, json, administer }, shell) {
+    const name = readAccountName(flags['name'], '--name');
+    const plan = readPlan(flags['plan']);
+    const account = await administer((administration) => administration.setPlan(name, plan));
+    if (json) shell.out(JSON.stringify(viewAccount(account)));
+    else shell.out(`The account "${name}" is on the plan ${plan} now. Tunnels that are open stay open.`);
+  },
+});
 
-/** `account set-subdomain`; throws CommandError. */
-export async function setSubdomainCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['name', 'subdomain'], {
-    switches: ['none'],
-  });
-  const name = readAccountName(flags['name'], '--name');
-  if ((flags['subdomain'] === undefined) !== (flags['none'] === true))
-    throw usageError('account set-subdomain takes --subdomain LABEL, or --none to take it away');
-  const subdomain = readSubdomain(flags['subdomain'], config);
-  const account = await administering(shell, config, (administration) =>
-    administration.setSubdomain(name, subdomain),
-  );
-  if (json) return shell.out(JSON.stringify(viewAccount(account)));
-  const address =
-    subdomain === null
-      ? 'has no subdomain now'
-      : `has tunnels below ${subdomain}.${config.serviceDomain} now`;
-  shell.out(`The account "${name}" ${address}; those that are open, too.`);
-}
+export const setSubdomainCommand = adminCommand({
+  usage: `account set-subdomain --name NAME --subdomain LABEL | --none [--json]
+    give an account another subdomain, or none`,
+  async run({ config, flags, json, administer }, shell) {
+    const name = readAccountName(flags['name'], '--name');
+    if ((flags['subdomain'] === undefined) !== (flags['none'] === true))
+      throw usageError('account set-subdomain takes --subdomain LABEL, or --none to take it away');
+    const subdomain = readSubdomain(flags['subdomain'], config);
+    const account = await administer((administration) => administration.setSubdomain(name, subdomain));
+    if (json) return shell.out(JSON.stringify(viewAccount(account)));
+    const address =
+      subdomain === null
+        ? 'has no subdomain now'
+        : `has tunnels below ${subdomain}.${config.serviceDomain} now`;
+    shell.out(`The account "${name}" ${address}; those that are open, too.`);
+  },
+});
 
-/** `account suspend`; throws CommandError. */
-export async function suspendAccountCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['name', 'reason']);
-  const name = readAccountName(flags['name'], '--name');
-  const reason = readReason(flags['reason']);
-  const account = await administering(shell, config, (administration) =>
-    administration.suspendAccount(name, reason),
-  );
-  if (json) shell.out(JSON.stringify(viewAccount(account)));
-  else
-    shell.out(
-      `Suspended the account "${name}": visitors of its tunnels get 451, its keys 403, its clients are disconnected.`,
-    );
-}
+export const suspendAccountCommand = adminCommand({
+  usage: `account suspend --name NAME --reason TEXT [--json]
+    keep visitors away from its tunnels (451), and refuse its keys (403), until`,
+  async run({ flags, json, administer }, shell) {
+    const name = readAccountName(flags['name'], '--name');
+    const reason = readReason(flags['reason']);
+    const account = await administer((administration) => administration.suspendAccount(name, reason));
+    if (json) shell.out(JSON.stringify(viewAccount(account)));
+    else
+      shell.out(
+        `Suspended the account "${name}": visitors of its tunnels get 451, its keys 403, its clients are disconnected.`,
+      );
+  },
+});
 
-/** `account resume`; throws CommandError. */
-export async function resumeAccountCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['name']);
-  const name = readAccountName(flags['name'], '--name');
-  const account = await administering(shell, config, (administration) =>
-    administration.suspendAccount(name, null),
-  );
-  if (json) shell.out(JSON.stringify(viewAccount(account)));
-  else shell.out(`The account "${name}" may go on, with its keys and its tunnels.`);
-}
+export const resumeAccountCommand = adminCommand({
+  usage: `account resume --name NAME [--json]
+    lets it go on`,
+  async run({ flags, json, administer }, shell) {
+    const name = readAccountName(flags['name'], '--name');
+    const account = await administer((administration) => administration.suspendAccount(name, null));
+    if (json) shell.out(JSON.stringify(viewAccount(account)));
+    else shell.out(`The account "${name}" may go on, with its keys and its tunnels.`);
+  },
+});
 
-/** `account remove`; throws CommandError. */
-export async function removeAccountCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['name']);
-  const name = readAccountName(flags['name'], '--name');
-  const account = await administering(shell, config, (administration) => administration.removeAccount(name));
-  if (json) shell.out(JSON.stringify({ ...viewAccount(account), status: 'removed' }));
-  else shell.out(`Removed the account "${name}" with its keys and its tunnels.`);
-}
+export const removeAccountCommand = adminCommand({
+  usage: `account remove --name NAME [--json]
+    remove an account with its keys, and end its tunnels`,
+  async run({ flags, json, administer }, shell) {
+    const name = readAccountName(flags['name'], '--name');
+    const account = await administer((administration) => administration.removeAccount(name));
+    if (json) shell.out(JSON.stringify({ ...viewAccount(account), status: 'removed' }));
+    else shell.out(`Removed the account "${name}" with its keys and its tunnels.`);
+  },
+});
 
 /** @throws CommandError */
 export function readPlan(given: unknown): Plan {
@@ -127,29 +123,28 @@ export function readSubdomain(given: unknown, config: Config): string | null {
 
 /* `culvert-relay account create`: one account, or those of a whole team (README.md). */
 
-/** `account create`; throws CommandError, with no account made. */
-export async function createAccountCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(
-    shell,
-    argv,
-    ['name', 'plan', 'subdomain', 'count', 'from'],
-    { switches: ['with-key'] },
-  );
-  const names = readNames(flags);
-  const plan = readPlan(flags['plan']);
-  const subdomain = readSubdomain(flags['subdomain'], config);
-  const isMany = flags['count'] !== undefined || flags['from'] !== undefined;
-  if (isMany && subdomain !== null) throw usageError('--subdomain takes effect for one account only');
-  const withKeys = flags['with-key'] === true;
-  const made = await administering(shell, config, async (administration) => {
-    const known = new Set((await administration.listAccounts()).map(({ name }) => name));
-    const taken = isMany ? names.find((name) => known.has(name)) : undefined;
-    if (taken !== undefined) throw failure(`the name "${taken}" is taken; no account was made`);
-    return administration.createAccounts({ names, plan, subdomain, withKeys });
-  });
-  if (isMany) showMany(shell, made, json);
-  else for (const one of made) showOne(shell, one, json);
-}
+export const createAccountCommand = adminCommand({
+  usage: `account create --name NAME --plan free|dev|team [--subdomain LABEL] [--with-key] [--json]
+    make an account, and with it a key, which is printed once
+account create --name NAME --count NUMBER | --from FILE --plan free|dev|team [--with-key] [--json]
+    make many accounts: NAME-1, NAME-2 and so on, or one for each line of a file (- is standard input)`,
+  async run({ config, flags, json, administer }, shell) {
+    const names = readNames(flags);
+    const plan = readPlan(flags['plan']);
+    const subdomain = readSubdomain(flags['subdomain'], config);
+    const isMany = flags['count'] !== undefined || flags['from'] !== undefined;
+    if (isMany && subdomain !== null) throw usageError('--subdomain takes effect for one account only');
+    const withKeys = flags['with-key'] === true;
+    const made = await administer(async (administration) => {
+      const known = new Set((await administration.listAccounts()).map(({ name }) => name));
+      const taken = isMany ? names.find((name) => known.has(name)) : undefined;
+      if (taken !== undefined) throw failure(`the name "${taken}" is taken; no account was made`);
+      return administration.createAccounts({ names, plan, subdomain, withKeys });
+    });
+    if (isMany) showMany(shell, made, json);
+    else for (const one of made) showOne(shell, one, json);
+  },
+});
 
 function showOne(shell: Shell, { account, key }: MadeAccount, json: boolean): void {
   const { name, plan, subdomain } = account;

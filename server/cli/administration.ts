@@ -13,30 +13,44 @@ import { nameOfDatabase } from '../store/database-address.ts';
 import { openStore } from '../store/open-store.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
+import { CommandError, configured, ExitCode, type RelayCommand, type Shell, usageError } from './command.ts';
 
 /** A command that administers, as it was given. */
-export type GivenCommand = Extract<ConfigResult, { config: unknown }> & { readonly json: boolean };
+export type GivenCommand = Extract<ConfigResult, { config: unknown }> & {
+  readonly json: boolean;
+  /** {@link administering} */
+  readonly administer: <T>(work: (administration: Administration) => Promise<T>) => Promise<T>;
+};
 
-/**
- * Reads a command's settings and flags, `--json` among them.
- *
- * @param texts names of its own flags that take a text
- * @param more its own flags that take nothing, and how many arguments it takes besides flags
- * @throws CommandError for wrong usage
- */
-export function readAdministration(
-  shell: Shell,
-  argv: readonly string[],
-  texts: readonly string[],
-  { switches = [], operands = 0 }: { readonly switches?: readonly string[]; readonly operands?: number } = {},
-): GivenCommand {
-  const own: FlagTypes = Object.fromEntries([
-    ...texts.map((name) => [name, { type: 'string' }] as const),
-    ...[...switches, 'json'].map((name) => [name, { type: 'boolean' }] as const),
-  ]);
-  const given = configured(loadConfig(shell.env, argv, own, operands));
-  return { ...given, json: given.flags['json'] === true };
+interface AdminCommand extends Pick<RelayCommand, 'usage'> {
+  /**
+   * @returns the exit code, unless it is 0
+   * @throws CommandError
+   */
+  readonly run: (given: GivenCommand, shell: Shell) => Promise<number | void>;
+}
+
+/** A command that also accepts the relay's settings. Its usage says which words, arguments and flags it has. */
+export function adminCommand({ usage, run }: AdminCommand): RelayCommand {
+  const [, words = '', argument] = /^([a-z-]+(?: [a-z][a-z-]*)?)( [A-Z])?/.exec(usage) ?? [];
+  const forms = usage.replaceAll(/\n .*/g, '');
+  // `--name NAME` takes a text, `--admin` alone nothing.
+  const flags = [...forms.matchAll(/--([a-z-]+)( [^-[|\s])?/g)];
+  const own: FlagTypes = Object.fromEntries(
+    flags.map(([, name = '', text]) => [name, { type: text === undefined ? 'boolean' : 'string' }] as const),
+  );
+  return {
+    words,
+    usage,
+    run: async (shell, argv) => {
+      const given = configured(loadConfig(shell.env, argv, own, argument === undefined ? 0 : 1));
+      const json = given.flags['json'] === true;
+      return await run(
+        { ...given, json, administer: (work) => administering(shell, given.config, work) },
+        shell,
+      );
+    },
+  };
 }
 
 /**
@@ -45,7 +59,7 @@ export function readAdministration(
  *
  * @throws CommandError when the store cannot be opened or fails; `work` may throw its own
  */
-export async function administering<T>(
+async function administering<T>(
   shell: Shell,
   config: Config,
   work: (administration: Administration) => Promise<T>,

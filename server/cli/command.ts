@@ -45,6 +45,20 @@ export interface Shell {
   onCrash(handler: (error: unknown) => void): void;
 }
 
+/** A command of `culvert-relay`: the help and the choice of what runs are made from these. */
+export interface RelayCommand {
+  /** such as `account create` */
+  readonly words: string;
+  /** each form of it, with the effect of that form in indented lines below */
+  readonly usage: string;
+  /**
+   * @param argv the arguments after its words
+   * @returns the exit code, unless it is 0
+   * @throws CommandError
+   */
+  readonly run: (shell: Shell, argv: readonly string[]) => Promise<number | void>;
+}
+
 export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
 
 /** A command that cannot continue, with one or more lines for the person who gave it. */

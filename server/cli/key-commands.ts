@@ -14,75 +14,79 @@ import { INVITE_TTL_CEILING_SECONDS, INVITES_AT_ONCE_MAX, KEY_TTL_CEILING_SECOND
 import type { KeyScope } from '../store/records.ts';
 import { readPlan } from './account-commands.ts';
 import {
-  administering,
+  adminCommand,
   readAccountName,
-  readAdministration,
   readCount,
   readLabel,
   readOptionalName,
   readTtl,
   table,
 } from './administration.ts';
-import { type Shell, usageError } from './command.ts';
+import { usageError } from './command.ts';
 
-/** `key create`; throws CommandError. */
-export async function createKeyCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['account', 'label', 'expires', 'name'], {
-    switches: ['admin'],
-  });
-  const name = readAccountName(flags['account'], '--account');
-  const wanted = {
-    label: readLabel(flags['label'], '--label'),
-    ttl: readTtl(flags['expires'], '--expires', KEY_TTL_CEILING_SECONDS),
-    scope: readScope(flags),
-  };
-  const { key, record, account } = await administering(shell, config, (administration) =>
-    administration.createKey(name, wanted),
-  );
-  const { id, createdAt, expiresAt } = record;
-  const { title, customNames } = PLAN_RULES[account.plan];
-  if (wanted.scope.kind === 'tunnel' && !customNames) {
-    shell.err(
-      `culvert-relay: the account "${name}" is on the plan ${title}, which allows no names: this key makes no tunnel`,
+export const createKeyCommand = adminCommand({
+  usage: `key create --account NAME [--label TEXT] [--expires DURATION] [--name TUNNEL | --admin] [--json]
+    make an API key for an account, and print it once; with --name, for the tunnel of that name only, with --admin, for
+    nothing but administering the relay`,
+  async run({ flags, json, administer }, shell) {
+    const name = readAccountName(flags['account'], '--account');
+    const wanted = {
+      label: readLabel(flags['label'], '--label'),
+      ttl: readTtl(flags['expires'], '--expires', KEY_TTL_CEILING_SECONDS),
+      scope: readScope(flags),
+    };
+    const { key, record, account } = await administer((administration) =>
+      administration.createKey(name, wanted),
     );
-    shell.err(`  before: culvert-relay account set-plan --name "${name}" --plan dev`);
-  }
-  if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
-  const end = expiresAt === null ? '' : `, good until ${timestamp(expiresAt)}`;
-  shell.out(`Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It is shown only now:`);
-  shell.out(key);
-}
+    const { id, createdAt, expiresAt } = record;
+    const { title, customNames } = PLAN_RULES[account.plan];
+    if (wanted.scope.kind === 'tunnel' && !customNames) {
+      shell.err(
+        `culvert-relay: the account "${name}" is on the plan ${title}, which allows no names: this key makes no tunnel`,
+      );
+      shell.err(`  before: culvert-relay account set-plan --name "${name}" --plan dev`);
+    }
+    if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
+    const end = expiresAt === null ? '' : `, good until ${timestamp(expiresAt)}`;
+    shell.out(`Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It is shown only now:`);
+    shell.out(key);
+  },
+});
 
-/** `key list`; throws CommandError. */
-export async function listKeysCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['account']);
-  const name = readOptionalName(flags['account'], '--account');
-  const keys = await administering(shell, config, (administration) => administration.listKeys(name));
-  if (json) return shell.out(JSON.stringify({ keys: keys.map(viewKey) }));
-  if (keys.length === 0) return shell.out('There are no valid keys. Make one with: key create');
-  const rows = keys.map((key) => [
-    `${key.hint}…`,
-    key.account,
-    key.label === '' ? '-' : key.label,
-    shownScope(key.scope),
-    timestampOr('-', key.lastUsedAt),
-    timestampOr('-', key.expiresAt),
-    timestamp(key.createdAt),
-    key.id,
-  ]);
-  const titles = ['KEY', 'ACCOUNT', 'LABEL', 'SCOPE', 'LAST USED', 'EXPIRES', 'CREATED', 'ID'];
-  for (const line of table([titles, ...rows])) shell.out(line);
-}
+export const listKeysCommand = adminCommand({
+  usage: `key list [--account NAME] [--json]
+    show valid keys by their ids and first 8 characters, and when they were used last`,
+  async run({ flags, json, administer }, shell) {
+    const name = readOptionalName(flags['account'], '--account');
+    const keys = await administer((administration) => administration.listKeys(name));
+    if (json) return shell.out(JSON.stringify({ keys: keys.map(viewKey) }));
+    if (keys.length === 0) return shell.out('There are no valid keys. Make one with: key create');
+    const rows = keys.map((key) => [
+      `${key.hint}…`,
+      key.account,
+      key.label === '' ? '-' : key.label,
+      shownScope(key.scope),
+      timestampOr('-', key.lastUsedAt),
+      timestampOr('-', key.expiresAt),
+      timestamp(key.createdAt),
+      key.id,
+    ]);
+    const titles = ['KEY', 'ACCOUNT', 'LABEL', 'SCOPE', 'LAST USED', 'EXPIRES', 'CREATED', 'ID'];
+    for (const line of table([titles, ...rows])) shell.out(line);
+  },
+});
 
-/** `key revoke ID`; throws CommandError. */
-export async function revokeKeyCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, operands, json } = readAdministration(shell, argv, [], { operands: 1 });
-  const [id] = operands;
-  if (id === undefined) throw usageError('key revoke takes the id of a key; key list shows it');
-  const key = await administering(shell, config, (administration) => administration.revokeKey(id));
-  if (json) shell.out(JSON.stringify({ ...viewKey(key), status: 'revoked' }));
-  else shell.out(`Revoked the key ${key.hint}… of the account "${key.account}".`);
-}
+export const revokeKeyCommand = adminCommand({
+  usage: `key revoke ID [--json]
+    revoke a key, and close what was opened with it`,
+  async run({ operands, json, administer }, shell) {
+    const [id] = operands;
+    if (id === undefined) throw usageError('key revoke takes the id of a key; key list shows it');
+    const key = await administer((administration) => administration.revokeKey(id));
+    if (json) shell.out(JSON.stringify({ ...viewKey(key), status: 'revoked' }));
+    else shell.out(`Revoked the key ${key.hint}… of the account "${key.account}".`);
+  },
+});
 
 function purposeOf(scope: KeyScope): string {
   switch (scope.kind) {
@@ -106,44 +110,52 @@ function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope
 
 /* `culvert-relay invite …` (README.md). */
 
-/** `invite create`; throws CommandError. */
-export async function createInvitesCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['account', 'plan', 'ttl', 'count']);
-  const name = readAccountName(flags['account'], '--account');
-  const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
-  const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
-  const count = flags['count'] === undefined ? 1 : readCount(flags['count'], '--count', INVITES_AT_ONCE_MAX);
-  const base = relayAddress(config);
-  const made = await administering(shell, config, (administration) =>
-    administration.invite(name, { plan, ttl, count }),
-  );
-  const views = made.map((invitation) => viewNewInvitation(invitation, name, base));
-  if (json) return shell.out(JSON.stringify({ invites: views }));
-  const end = views[0]?.expires_at ?? '';
-  shell.err(`Each is good once, until ${end}, for a key of the account "${name}". Send each to one person:`);
-  for (const { url } of views) shell.out(url);
-}
+export const createInvitesCommand = adminCommand({
+  usage: `invite create --account NAME [--plan free|dev|team] [--ttl DURATION] [--count NUMBER] [--json]
+    make addresses, each of which gives one person a key of the account, which is made if it is not there`,
+  async run({ config, flags, json, administer }, shell) {
+    const name = readAccountName(flags['account'], '--account');
+    const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
+    const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
+    const count =
+      flags['count'] === undefined ? 1 : readCount(flags['count'], '--count', INVITES_AT_ONCE_MAX);
+    const base = relayAddress(config);
+    const made = await administer((administration) => administration.invite(name, { plan, ttl, count }));
+    const views = made.map((invitation) => viewNewInvitation(invitation, name, base));
+    if (json) return shell.out(JSON.stringify({ invites: views }));
+    const end = views[0]?.expires_at ?? '';
+    shell.err(
+      `Each is good once, until ${end}, for a key of the account "${name}". Send each to one person:`,
+    );
+    for (const { url } of views) shell.out(url);
+  },
+});
 
-/** `invite list`; throws CommandError. */
-export async function listInvitesCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, json } = readAdministration(shell, argv, []);
-  const open = await administering(shell, config, (administration) => administration.listInvitations());
-  const views = open.map(viewInvitation);
-  if (json) return shell.out(JSON.stringify({ invites: views }));
-  if (views.length === 0) return shell.out('There are no open invitations. Make one with: invite create');
-  const rows = views.map(({ id, account, expires_at: end }) => [account, end, id]);
-  for (const line of table([['ACCOUNT', 'EXPIRES', 'ID'], ...rows])) shell.out(line);
-}
+export const listInvitesCommand = adminCommand({
+  usage: `invite list [--json]
+    show invitations that nobody has taken yet`,
+  async run({ json, administer }, shell) {
+    const open = await administer((administration) => administration.listInvitations());
+    const views = open.map(viewInvitation);
+    if (json) return shell.out(JSON.stringify({ invites: views }));
+    if (views.length === 0) return shell.out('There are no open invitations. Make one with: invite create');
+    const rows = views.map(({ id, account, expires_at: end }) => [account, end, id]);
+    for (const line of table([['ACCOUNT', 'EXPIRES', 'ID'], ...rows])) shell.out(line);
+  },
+});
 
-/** `invite revoke ID`; throws CommandError. */
-export async function revokeInviteCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, operands, json } = readAdministration(shell, argv, [], { operands: 1 });
-  const [id] = operands;
-  if (id === undefined) throw usageError('invite revoke takes the id of an invitation; invite list shows it');
-  await administering(shell, config, (administration) => administration.revokeInvitation(id));
-  if (json) shell.out(JSON.stringify({ id, status: 'revoked' }));
-  else shell.out('Revoked the invitation: nobody can take it any more.');
-}
+export const revokeInviteCommand = adminCommand({
+  usage: `invite revoke ID [--json]
+    make an invitation good for nobody`,
+  async run({ operands, json, administer }, shell) {
+    const [id] = operands;
+    if (id === undefined)
+      throw usageError('invite revoke takes the id of an invitation; invite list shows it');
+    await administer((administration) => administration.revokeInvitation(id));
+    if (json) shell.out(JSON.stringify({ id, status: 'revoked' }));
+    else shell.out('Revoked the invitation: nobody can take it any more.');
+  },
+});
 
 /** What invitations begin with. */
 function relayAddress(config: Config): string {

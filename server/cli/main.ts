@@ -1,21 +1,8 @@
 /** Chooses the command of `culvert-relay`, loads it, and turns its failures into lines and an exit code. */
 import { VERSION } from '../../shared/version.ts';
-import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
+import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
 import type { StartRelay } from './serve.ts';
-
-/** First words of the commands that administer. */
-const ADMINISTERS: ReadonlySet<string> = new Set([
-  'account',
-  'key',
-  'tunnel',
-  'invite',
-  'audit',
-  'backup',
-  'restore',
-  'secrets',
-]);
-
-const DETACH = '--detach';
+import { serveCommand } from './serve-command.ts';
 
 /**
  * Runs one command.
@@ -35,7 +22,7 @@ export async function main(shell: Shell, argv: readonly string[], startRelay: St
 
 async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
-    const { helpText } = await import('./help.ts');
+    const { helpText } = await import('./commands.ts');
     shell.out(helpText());
     return ExitCode.ok;
   }
@@ -43,32 +30,15 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
     shell.out(`culvert-relay ${VERSION}`);
     return ExitCode.ok;
   }
-  if (ADMINISTERS.has(argv[0] ?? '')) {
-    const { ADMINISTRATION } = await import('./administering.ts');
-    for (const count of [1, 2]) {
-      const administer = ADMINISTRATION.get(argv.slice(0, count).join(' '));
-      if (administer === undefined) continue;
-      await administer(shell, argv.slice(count));
-      return ExitCode.ok;
-    }
-  }
-  if (argv[0] === 'migrate') {
-    const { migrateCommand } = await import('./migrate-command.ts');
-    await migrateCommand(shell, argv.slice(1));
-    return ExitCode.ok;
-  }
-  if (argv[0] === 'doctor') {
-    const { doctorCommand } = await import('./doctor-command.ts');
-    return await doctorCommand(shell, argv.slice(1));
-  }
   const { words, rest } = splitCommand(argv);
-  if (words !== 'serve') throw usageError(`there is no command "${words}"; ${commandHint(words)}`);
-  if (rest.includes(DETACH))
-    return await shell.startDetached(['serve', ...rest.filter((each) => each !== DETACH)]);
-  shell.limitMemory();
-  const { loadConfig, serve } = await import('./serving.ts');
-  const { config, flags } = configured(loadConfig(shell.env, rest, { replace: { type: 'boolean' } }));
-  return await serve(shell, config, startRelay, flags['replace'] === true);
+  if (words === 'serve') return await serveCommand(shell, rest, startRelay);
+  const { COMMANDS } = await import('./commands.ts');
+  for (const count of [1, 2]) {
+    const wanted = argv.slice(0, count).join(' ');
+    const command = COMMANDS.find((each) => each.words === wanted);
+    if (command !== undefined) return (await command.run(shell, argv.slice(count))) ?? ExitCode.ok;
+  }
+  throw usageError(`there is no command "${words}"; ${commandHint(words)}`);
 }
 
 /** The words before the first flag are the command; without any it is `serve`. */
@@ -78,7 +48,7 @@ function splitCommand(argv: readonly string[]): { words: string; rest: readonly 
   return { words: argv.slice(0, count).join(' ') || 'serve', rest: argv.slice(count) };
 }
 
-/** Words that people type out of habit: understood where they mean the same, else answered with the word that is ours. */
+/* Words that people type out of habit: accepted if they mean the same, otherwise answered with ours. */
 
 const SAME: ReadonlyMap<string, readonly string[]> = new Map([
   ['version', ['--version']],
@@ -96,7 +66,7 @@ const SAME: ReadonlyMap<string, readonly string[]> = new Map([
 
 const CLIENT_COMMANDS = new Set(['http', 'login', 'logout', 'inspect', 'list', 'status']);
 
-/** Replaces the first words by ours, if they mean the same. */
+/** Replaces the first words with ours, if they mean the same. */
 export function translateWords(argv: readonly string[]): readonly string[] {
   for (const count of [2, 1]) {
     const ours = SAME.get(argv.slice(0, count).join(' '));
@@ -105,8 +75,8 @@ export function translateWords(argv: readonly string[]): readonly string[] {
   return argv;
 }
 
-/** What is known about a command that does not exist here. */
-export function commandHint(words: string): string {
+/** What to do about a command that does not exist here. */
+function commandHint(words: string): string {
   const [first = ''] = words.split(' ');
   return CLIENT_COMMANDS.has(first)
     ? `that is a command of the client: "culvert ${words}"`

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { aTunnel } from '../testing/fixtures.ts';
 import { main } from './main.ts';
-import { userName } from './user-name.ts';
+import { userName } from './process.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

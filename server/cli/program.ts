@@ -10,8 +10,7 @@ import type { AccessFile } from '../observe/access-log.ts';
 import type { LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
-import { givenListeners, tellServiceManager } from './systemd.ts';
-import { userName } from './user-name.ts';
+import { givenListeners, startDetached, tellServiceManager, userName } from './process.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
@@ -25,7 +24,7 @@ async function exit(code: number): Promise<never> {
   exiting = true;
   await accessFile?.close();
   if (logStream !== undefined) {
-    const { finishLog, systemClock } = await import('./serving.ts');
+    const { finishLog, systemClock } = await import('./serve.ts');
     await finishLog(logStream, systemClock);
   }
   process.exit(code);
@@ -42,7 +41,6 @@ const shell: Shell = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   async startDetached(argv) {
-    const { startDetached } = await import('./detached.ts');
     const [, program = ''] = process.argv;
     return await startDetached([process.execPath, ...process.execArgv, program, ...argv], (line) =>
       shell.out(line),
@@ -52,13 +50,13 @@ const shell: Shell = {
   tellServiceManager: () => tellServiceManager(process.env, process.pid),
   limitMemory: () => limitYoungGeneration(process, setFlagsFromString),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
-    const { createLog, stderrStream } = await import('./serving.ts');
+    const { createLog, stderrStream } = await import('./serve.ts');
     const stream = stderrStream();
     logStream = stream;
     return createLog({ level, format }, stream);
   },
   async openAccessLog(place, log) {
-    const { AccessFile, createAccessLog, stderrStream, systemClock } = await import('./serving.ts');
+    const { AccessFile, createAccessLog, stderrStream, systemClock } = await import('./serve.ts');
     if (place === 'stderr')
       return { write: createAccessLog((logStream ??= stderrStream()), systemClock), reopen: undefined };
     const file = new AccessFile(place.file, systemClock, log);
@@ -83,7 +81,7 @@ const shell: Shell = {
 };
 
 const done = main(shell, process.argv.slice(2), async (config, operator, replaces) => {
-  const { startRelay } = await import('./serving.ts');
+  const { startRelay } = await import('./serve.ts');
   const relay = await startRelay(config, operator, replaces);
   // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);

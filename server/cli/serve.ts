@@ -1,4 +1,7 @@
-/** `culvert-relay serve`: runs the relay until a signal ends it (README.md). */
+/**
+ * `culvert-relay serve`: runs the relay until a signal ends it (README.md). Everything that it needs before it listens is
+ * loaded as this one file (docs/decisions/0015-bundled-programs.md), hence the exports that follow the imports.
+ */
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import { namesMuchOfTheInternet } from '../address-network.ts';
@@ -11,6 +14,12 @@ import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import type { Operator } from '../relay/operator.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
+
+export { systemClock } from '../clock.ts';
+export { loadConfig } from '../config.ts';
+export { AccessFile, createAccessLog } from '../observe/access-log.ts';
+export { createLog, finishLog, stderrStream } from '../observe/logger.ts';
+export { startRelay } from '../relay.ts';
 
 export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 

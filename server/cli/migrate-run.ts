@@ -15,14 +15,13 @@ import type { Database } from '../store/schema.ts';
 import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
 import { type TableCounts, transfer } from '../store/transfer.ts';
-import { failure, readAdministration, table } from './administration.ts';
+import { failure, type GivenCommand, table } from './administration.ts';
 import { type Shell, usageError } from './command.ts';
 
 type SqliteAddress = Extract<DatabaseAddress, { kind: 'sqlite' }>;
 
-/** `migrate`; throws CommandError, and then has changed nothing in either database. */
-export async function migrateCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['from', 'to', 'undo']);
+/** @throws CommandError, and then has changed nothing in either database */
+export async function runMigrate({ config, flags, json }: GivenCommand, shell: Shell): Promise<void> {
   if (flags['undo'] !== undefined) return await undo(shell, readSource(flags['undo'], '--undo'), json);
   const from = readSource(flags['from'], '--from');
   const to = readTarget(flags['to'], config);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { givenListeners, tellServiceManager } from './systemd.ts';
+import { givenListeners, tellServiceManager } from './process.ts';
 
 describe('listeners that a service manager gives', () => {
   it('are known by their names, or by their order', () => {

@@ -11,15 +11,17 @@ import { tunnelChecks } from '../diagnostics/tunnel-checks.ts';
 import { Dns } from '../domains/dns-lookup.ts';
 import { DIAGNOSIS_IDLE_MAX_SECONDS } from '../limits.ts';
 import { describeError } from '../log.ts';
-import { readAdministration, readTtl } from './administration.ts';
+import { type GivenCommand, readTtl } from './administration.ts';
 import { ExitCode, type Shell } from './command.ts';
 
 const NAME_COLUMNS = 19;
 const TIME_COLUMNS = 8;
 
-/** `doctor`; returns 0 when nothing has failed, else 1. @throws CommandError for wrong settings */
-export async function doctorCommand(shell: Shell, argv: readonly string[]): Promise<number> {
-  const { config, flags, json } = readAdministration(shell, argv, ['idle']);
+/**
+ * @returns 0 when nothing has failed, else 1
+ * @throws CommandError
+ */
+export async function runDoctor({ config, flags, json }: GivenCommand, shell: Shell): Promise<number> {
   const idle = readTtl(flags['idle'], '--idle', DIAGNOSIS_IDLE_MAX_SECONDS);
   const visit = new Visit(config, shell.user);
   const idleMs = idle === undefined ? undefined : idle * 1000;

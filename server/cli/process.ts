@@ -1,0 +1,109 @@
+/** The process of a command, as the system sees it: its user, its service manager, and a relay in the background. */
+import { execFile, spawn } from 'node:child_process';
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
+import { DETACHED_START_MS, NOTIFY_TIMEOUT_MS } from '../limits.ts';
+import type { ListenerName } from '../listeners.ts';
+import { ExitCode } from './command.ts';
+
+/**
+ * Names the user of the process, for the list of who did what. `SUDO_USER` is only a variable that anybody can set, so it is
+ * added as such: if several people share that user, it is the only hint at who gave the command.
+ *
+ * @param name of the user as whom the process runs
+ */
+export function userName(env: NodeJS.ProcessEnv, name = systemName()): string {
+  const caller = env['SUDO_USER'];
+  const isHint = caller !== undefined && caller !== name && /^[\w.@-]{1,64}$/.test(caller);
+  return isHint ? `${name} (SUDO_USER=${caller})` : name;
+}
+
+function systemName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user that has no name.
+    return `uid ${process.getuid?.() ?? '?'}`;
+  }
+}
+
+/* systemd, or another service manager that speaks like it (sd_listen_fds(3), sd_notify(3)). */
+
+/** The first that is passed on; 0 to 2 are the standard streams. */
+const FIRST_DESCRIPTOR = 3;
+const NAMES: readonly ListenerName[] = ['visitors', 'http', 'metrics'];
+
+/**
+ * Listeners that were opened before the program was started. Those without a name of ours (`FileDescriptorName=`) are, in
+ * their order, those that have none.
+ *
+ * @param pid of this process: what is meant for another one is left alone
+ * @returns for `server.listen`, by name
+ */
+export function givenListeners(env: NodeJS.ProcessEnv, pid: number): Map<string, { readonly fd: number }> {
+  if (env['LISTEN_PID'] !== String(pid)) return new Map();
+  const names = (env['LISTEN_FDNAMES'] ?? '').split(':');
+  const given = new Map<string, { readonly fd: number }>();
+  const nameless: { readonly fd: number }[] = [];
+  for (let index = 0; index < Number(env['LISTEN_FDS']); index += 1) {
+    const listener = { fd: FIRST_DESCRIPTOR + index };
+    const name = NAMES.find((each) => each === names[index]);
+    if (name === undefined) nameless.push(listener);
+    else given.set(name, listener);
+  }
+  for (const name of NAMES) {
+    const next = given.has(name) ? undefined : nameless.shift();
+    if (next !== undefined) given.set(name, next);
+  }
+  return given;
+}
+
+/**
+ * Says that this process serves, and is the main one of its service. Node has no datagram sockets of this kind, so
+ * `systemd-notify` says it; its answer comes when the service manager has read it.
+ *
+ * @throws Error when it cannot be said
+ */
+export async function tellServiceManager(env: NodeJS.ProcessEnv, pid: number): Promise<void> {
+  if (env['NOTIFY_SOCKET'] === undefined) return;
+  await new Promise<void>((resolve, reject) => {
+    const told = (error: Error | null): void => (error === null ? resolve() : reject(error));
+    execFile('systemd-notify', ['--ready', `--pid=${pid}`], { env, timeout: NOTIFY_TIMEOUT_MS }, told);
+  });
+}
+
+/* `culvert-relay serve --detach`: starts the relay as a process of its own, and ends when that accepts requests. */
+
+/** The shell ends immediately, so the system adopts the relay, and a service manager can wait for it. */
+const BEHIND_SHELL = ['-c', '"$@" &', 'sh'];
+
+/**
+ * Starts a relay with the environment, the standard error and the folder of this process.
+ *
+ * @param command of the relay, with its arguments
+ * @param out told the line with which it says that it serves
+ * @returns the exit code: whether it serves. If not, its log says why
+ */
+export async function startDetached(
+  command: readonly string[],
+  out: (line: string) => void,
+): Promise<number> {
+  const shell = spawn('/bin/sh', [...BEHIND_SHELL, ...command], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface(shell.stdout);
+  const timer = setTimeout(() => lines.close(), DETACHED_START_MS);
+  let code: number = ExitCode.failed;
+  shell.once('error', () => lines.close());
+  for await (const line of lines) {
+    if (!line.startsWith('listening on ')) continue;
+    out(line);
+    code = ExitCode.ok;
+    break;
+  }
+  clearTimeout(timer);
+  shell.stdout.destroy();
+  shell.unref();
+  return code;
+}
