@@ -10,7 +10,6 @@ import { systemClock } from '../clock.ts';
 import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
-import { openStore } from '../store/open-store.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { CommandError, configured, ExitCode, type RelayCommand, type Shell, usageError } from './command.ts';
@@ -81,6 +80,8 @@ async function administering<T>(
 }
 
 async function open(config: Config): Promise<Store> {
+  // Loaded only here, so that --help does without it.
+  const { openStore } = await import('../store/open-store.ts');
   try {
     // The error with which the command fails says what the store would log.
     return await openStore(config.database, 'must-exist', () => {});

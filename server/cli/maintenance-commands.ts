@@ -1,131 +1,22 @@
 /** `culvert-relay backup`, `restore`, `audit`, `secrets`, `doctor` and `migrate` (docs/operating.md). */
-import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync } from 'node:fs';
 import { timestamp, viewAct } from '../administration/views.ts';
-import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
 import { AUDIT_MAX } from '../limits.ts';
-import { describeError } from '../log.ts';
-import { backUp, restore } from '../store/sqlite/backup.ts';
-import type { KeptEndings } from '../store/sqlite/keep-ended.ts';
-import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
-import { adminCommand, failure, readCount, table } from './administration.ts';
-import { type Shell, usageError } from './command.ts';
+import { adminCommand, readCount, table } from './administration.ts';
+
+/* The runner of a command is a file of its own if it loads much that no other command needs. */
 
 export const backupCommand = adminCommand({
   usage: `backup FILE [--json]
     copy a SQLite database, while the relay runs`,
-  async run({ config, operands, json }, shell) {
-    const file = readFile(operands, 'backup');
-    const path = pathOf(config);
-    mustBeThere(path);
-    shell.err(`culvert-relay: database ${path}`);
-    // A link counts, wherever it leads.
-    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-      throw failure(`${file} is there already; choose another name`);
-    const bytes = await attempt('nothing was backed up', () => Promise.resolve(backUp(path, file)));
-    if (json) shell.out(JSON.stringify({ database: path, file, bytes }));
-    else shell.out(`Copied ${path} to ${file} (${bytes} bytes), which only you can read.`);
-  },
+  run: async (given, shell) => (await import('./backup-run.ts')).runBackup(given, shell),
 });
 
 export const restoreCommand = adminCommand({
   usage: `restore FILE [--json]
     put a copy back, while no relay runs; the previous database is kept, and what was ended in it since stays ended:
     keys, links, accounts, invitations, tunnels and domains`,
-  async run({ config, operands, json }, shell) {
-    const file = readFile(operands, 'restore');
-    const path = pathOf(config);
-    mustBeThere(file);
-    shell.err(`culvert-relay: database ${path}`);
-    const now = systemClock.now();
-    const name = `${path}.${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
-    const entry = {
-      id: randomUUID(),
-      at: now,
-      actor: `shell:${shell.user}`,
-      action: 'restore',
-      subject: path,
-      detail: `from ${file}`,
-      accountId: null,
-    };
-    const { kept, ended, endedLinks } = await attempt('nothing was restored', async () => {
-      const lock = lockDatabase(path);
-      try {
-        return await restore(path, file, name, entry);
-      } finally {
-        lock.release();
-      }
-    });
-    if (kept === undefined) warnOfRevived(shell, path);
-    if (json)
-      return shell.out(
-        JSON.stringify({ database: path, file, kept: kept ?? null, keys_revoked: ended.keysRevoked }),
-      );
-    shell.out(`${path} is as it was when ${file} was made. Start the relay now.`);
-    if (kept !== undefined) shell.out(`What was there before is in ${kept}.`);
-    if (endedLinks > 0)
-      shell.out(
-        `${endedLinks} signed ${endedLinks === 1 ? 'link no longer works' : 'links no longer work'}: a copy has no keys of links. Create new ones.`,
-      );
-    for (const line of describeEnded(ended)) shell.out(line);
-  },
+  run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
-
-/** Without the database that is replaced nothing is known of what has happened since. */
-function warnOfRevived(shell: Shell, path: string): void {
-  shell.err(`culvert-relay: there was no database ${path} to compare with`);
-  shell.err(
-    '  What was ended since the backup was made is in force again: revoked keys and links, removed and',
-  );
-  shell.err(
-    '  suspended accounts, used invitations, closed and suspended tunnels, and removed domains. Before you',
-  );
-  shell.err('  start the relay, end them again. See: account list, key list, invite list, tunnel list');
-}
-
-/** @returns a line for each kind of thing that was ended since the backup was made, and stays so */
-function describeEnded(ended: KeptEndings): string[] {
-  const kinds: readonly (readonly [count: number, noun: string, end: string])[] = [
-    [ended.keysRevoked, 'key', 'revoked'],
-    [ended.accountsRemoved, 'account', 'removed'],
-    [ended.accountsSuspended, 'account', 'suspended'],
-    [ended.invitationsEnded, 'invitation', 'used or revoked'],
-    [ended.tunnelsClosed, 'tunnel', 'closed'],
-    [ended.tunnelsSuspended, 'tunnel', 'suspended'],
-    [ended.domainsRemoved, 'domain', 'removed'],
-    [ended.linksRevoked, 'link', 'revoked'],
-  ];
-  return kinds
-    .filter(([count]) => count > 0)
-    .map(([count, noun, end]) =>
-      count === 1
-        ? `1 ${noun} that was ${end} since then stays ${end}.`
-        : `${count} ${noun}s that were ${end} since then stay ${end}.`,
-    );
-}
-
-async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw failure(`${what}: ${describeError(error)}`);
-  }
-}
-
-function mustBeThere(path: string): void {
-  if (!existsSync(path)) throw failure(`there is no database ${path}`);
-}
-
-function readFile([file]: readonly string[], command: string): string {
-  if (file !== undefined && file !== '') return file;
-  throw usageError(`${command} takes the name of a file`);
-}
-
-function pathOf({ database }: Config): string {
-  if (database.kind === 'sqlite' && database.path !== ':memory:') return database.path;
-  throw usageError('backup and restore are for a database in a SQLite file; for PostgreSQL there is pg_dump');
-}
 
 /* `culvert-relay audit`: who did what, and when (README.md). */
 
@@ -164,8 +55,6 @@ export const renewSecretsCommand = adminCommand({
       shell.out(`${links} signed ${links === 1 ? 'link has' : 'links have'} ended. Create new ones.`);
   },
 });
-
-/* Commands that load much which no other needs. */
 
 export const doctorCommand = adminCommand({
   usage: `doctor [--idle DURATION] [--json]
