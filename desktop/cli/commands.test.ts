@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
+import { ProjectFileError } from '../client/config/project-trust.ts';
 import { Network } from '../client/network/network.ts';
 import { parseRelayAddress } from '../client/relay/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';

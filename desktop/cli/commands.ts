@@ -133,7 +133,7 @@ const COMMAND_HINTS: Readonly<Record<string, string>> = {
 };
 
 /** @returns our name for a command of other programs; otherwise the word itself */
-function translateCommand(word: string): string {
+export function translateCommand(word: string): string {
   return Object.hasOwn(SAME_COMMANDS, word) ? (SAME_COMMANDS[word] ?? word) : word;
 }
 

@@ -8,8 +8,7 @@ import { ProjectFileError } from '../client/config/project-trust.ts';
 import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
 import type { CommandContext, Files } from './command.ts';
-import { COMMANDS, readArguments } from './commands.ts';
-import { translateCommand } from './parse.ts';
+import { COMMANDS, readArguments, translateCommand } from './commands.ts';
 import { terminalPrompt } from './prompt.ts';
 import type { Output } from './reporter.ts';
 
@@ -50,9 +49,10 @@ function watchInterrupt(): AbortSignal {
   return controller.signal;
 }
 
+const readLogin: Files['readLogin'] = () => stored.read();
+
 /** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
-  const readLogin = (): ReturnType<Files['readLogin']> => stored.read();
   if (!args.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../client/config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };

@@ -4,7 +4,7 @@ import { DOMAIN_RULE } from '../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { nearest } from '../../shared/nearest.ts';
 import { HOST_HEADER_RULE, LOCAL_HOST_RULE, NAME_RULE, PORT_RULE } from '../../shared/value-rules.ts';
-import { checkLocalHosts, locateFolders } from '../client/config/project-file.ts';
+import { checkLocalHosts, locateFolders } from '../client/config/project-trust.ts';
 import { SPEC_DEFAULTS, WAIT_RULE } from '../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../client/failures.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
