@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cutRelease, hasUnreleased, releasedVersions, releaseNotes } from './changelog.ts';
+import { isVersion } from './plan.ts';
 import { ROOT } from './repository.ts';
-import { isVersion } from './version.ts';
 
 const CHANGELOG = `# Changelog
 

@@ -1,5 +1,19 @@
 import assert from 'node:assert/strict';
-import { obstacles, type Situation, tagObstacles } from './plan.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VERSION } from '../shared/version.ts';
+import {
+  compareVersions,
+  isVersion,
+  type Lock,
+  missingFromLock,
+  obstacles,
+  setVersion,
+  type Situation,
+  tagObstacles,
+  VERSION_FILES,
+} from './plan.ts';
+import { ROOT } from './repository.ts';
 
 const READY: Situation = {
   version: '0.2.0',
@@ -83,5 +97,79 @@ describe('the tag of a release', () => {
     const [found = '', ...more] = tagObstacles({ ...ready, from: 'https://forge.org/other/culvert' });
     assert.match(found, /home is https:\/\/forge\.org\/someone\/culvert, and this is/);
     assert.deepEqual(more, []);
+  });
+});
+
+const WHOLE = { resolved: 'https://registry.example/x.tgz', integrity: 'sha512-x' };
+
+describe('missingFromLock', () => {
+  it('returns packages of other systems that a lock file lacks', () => {
+    const optionalDependencies = { '@x/linux': '1', '@x/darwin': '1', '@x/win32': '1' };
+    const packages = { '': {}, 'node_modules/x': { optionalDependencies }, 'node_modules/@x/linux': WHOLE };
+    assert.deepEqual(missingFromLock({ packages }), ['@x/darwin', '@x/win32']);
+    const rest = { 'node_modules/@x/darwin': WHOLE, 'node_modules/x/node_modules/@x/win32': WHOLE };
+    assert.deepEqual(missingFromLock({ packages: { ...packages, ...rest } }), []);
+  });
+
+  it('returns packages without an address or a digest', () => {
+    const { resolved, integrity } = WHOLE;
+    const packages = {
+      'node_modules/x': { optionalDependencies: { a: '1', b: '1' } },
+      'node_modules/a': { resolved },
+      'node_modules/b': { integrity },
+    };
+    assert.deepEqual(missingFromLock({ packages }), ['a', 'b']);
+  });
+
+  it('returns nothing for the lock file of this project', () => {
+    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    assert.deepEqual(missingFromLock(lock), []);
+    const described = Object.values(lock.packages).flatMap(({ optionalDependencies = {} }) =>
+      Object.keys(optionalDependencies),
+    );
+    assert.ok(described.length > 50, 'the file names packages for other systems');
+  });
+});
+
+describe('versions of releases', () => {
+  it('are X.Y.Z and nothing else', () => {
+    for (const text of ['0.1.0', '1.0.0', '10.20.30']) assert.ok(isVersion(text), text);
+    for (const text of ['', '1', '1.0', 'v1.0.0', '1.0.0-rc.1', '01.0.0', '1.0.0 ', '1.0.0\n']) {
+      assert.ok(!isVersion(text), text);
+    }
+  });
+
+  it('are ordered by their numbers', () => {
+    const ordered = ['0.1.0', '0.1.1', '0.2.0', '0.10.0', '1.0.0', '10.0.0'];
+    assert.deepEqual(ordered.toReversed().sort(compareVersions), ordered);
+    assert.equal(compareVersions('1.2.3', '1.2.3'), 0);
+  });
+});
+
+describe('setting the version', () => {
+  const texts = new Map(VERSION_FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+
+  it('changes only the version of the project', () => {
+    const changed = setVersion(texts, '98.76.54');
+    for (const file of ['package.json', 'package-lock.json']) {
+      const manifest = JSON.parse(changed.get(file) ?? '') as {
+        version: string;
+        packages?: Record<string, { version: string }>;
+      };
+      assert.equal(manifest.version, '98.76.54', file);
+      if (manifest.packages !== undefined) assert.equal(manifest.packages['']?.version, '98.76.54');
+    }
+    assert.match(changed.get('shared/version.ts') ?? '', /VERSION = '98\.76\.54';/);
+    const places = [...changed.values()].flatMap((text) => [...text.matchAll(/98\.76\.54/g)]);
+    assert.equal(places.length, 4);
+    assert.deepEqual(setVersion(changed, VERSION), texts);
+  });
+
+  it('fails if a file does not contain its version in the expected form', () => {
+    const changed = new Map(texts).set('shared/version.ts', 'export const OTHER = 1;\n');
+    assert.throws(
+      () => setVersion(changed, '1.0.0'),
+      /shared\/version\.ts says the version 0 times, and not 1/,
+    );
   });
 });

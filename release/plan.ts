@@ -1,8 +1,6 @@
 /** Decides whether a version can be released, and its tag published. */
 import { hasUnreleased, releasedVersions } from './changelog.ts';
-import { type Lock, missingFromLock } from './lock.ts';
-import { type Repository, placeholders } from './repository.ts';
-import { compareVersions, isVersion } from './version.ts';
+import { placeholders, type Repository } from './repository.ts';
 
 export interface Situation {
   /** the requested version */
@@ -78,4 +76,95 @@ export function tagObstacles({ tag, current, changelog, repository, from }: TagS
 
 function tagged(tags: readonly string[]): string[] {
   return tags.filter((tag) => tag.startsWith('v') && isVersion(tag.slice(1))).map((tag) => tag.slice(1));
+}
+
+/** The used parts of `package-lock.json`: every package by its path. */
+export interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  /** address of the package's file */
+  readonly resolved?: string;
+  /** its digest */
+  readonly integrity?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Packages for other systems that a lock file lacks, or lists without address and digest. npm writes such a file if the
+ * registry does not offer them, and `npm ci` rejects it.
+ */
+export function missingFromLock({ packages }: Lock): string[] {
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) =>
+        !isWhole(packages[`${path}/node_modules/${name}`]) && !isWhole(packages[`node_modules/${name}`]),
+    ),
+  );
+}
+
+function isWhole(locked: LockedPackage | undefined): boolean {
+  return locked?.resolved !== undefined && locked.integrity !== undefined;
+}
+
+/** Versions of releases: `X.Y.Z` of Semantic Versioning 2.0.0. There are no pre-releases. */
+
+const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;
+
+export function isVersion(text: string): boolean {
+  return VERSION.test(text);
+}
+
+/** @returns a negative number if `a` is older, 0 if they are equal */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [parts(a), parts(b)];
+  return left.map((part, index) => part - (right[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}
+
+function parts(version: string): number[] {
+  if (!isVersion(version)) throw new Error(`a version is X.Y.Z, and not ${version}`);
+  return version.split('.').map(Number);
+}
+
+/** The files that contain the version, and how to find it in each. */
+
+interface Place {
+  readonly file: string;
+  /** matches the text before each version, the version, and the text after it */
+  readonly pattern: RegExp;
+  readonly count: number;
+}
+
+const PLACES: readonly Place[] = [
+  { file: 'package.json', pattern: /^( {2}"version": ")([^"]+)(",)$/gm, count: 1 },
+  // The project's version, also in its entry among the packages.
+  {
+    file: 'package-lock.json',
+    pattern:
+      /^( {2}"version": "|\s{4}"": \{\n\s+"name": "@culvert\/culvert",\n\s+"version": ")([^"]+)(",)$/gm,
+    count: 2,
+  },
+  { file: 'shared/version.ts', pattern: /^(export const VERSION = ')([^']+)(';)$/gm, count: 1 },
+];
+
+export const VERSION_FILES: readonly string[] = PLACES.map(({ file }) => file);
+
+/**
+ * @param texts of {@link VERSION_FILES}, by name
+ * @returns the same texts with another version
+ * @throws Error if a file does not contain the version in the expected form
+ */
+export function setVersion(texts: ReadonlyMap<string, string>, version: string): Map<string, string> {
+  return new Map(
+    PLACES.map(({ file, pattern, count }) => {
+      const text = texts.get(file) ?? '';
+      const found = [...text.matchAll(pattern)].length;
+      if (found !== count) throw new Error(`${file} says the version ${found} times, and not ${count}`);
+      return [
+        file,
+        text.replace(pattern, (_, before: string, _old, after: string) => before + version + after),
+      ];
+    }),
+  );
 }

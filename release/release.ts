@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../shared/version.ts';
 import { cutRelease } from './changelog.ts';
-import { obstacles, type Situation } from './plan.ts';
+import { obstacles, setVersion, type Situation, VERSION_FILES } from './plan.ts';
 import { readRepository, ROOT } from './repository.ts';
-import { setVersion, VERSION_FILES } from './version-files.ts';
 
 const USAGE = `usage: npm run release -- X.Y.Z [--tested]
 

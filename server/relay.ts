@@ -4,11 +4,12 @@ import { ApiError } from '../shared/errors.ts';
 import { PasswordHashes } from './access/password-hashes.ts';
 import { AccessWatch, PolledAccessFeed } from './accounts/account-watch.ts';
 import { Authenticator, KeyUses } from './accounts/authenticator.ts';
+import type { Hub } from './clients/hub.ts';
 import type { HopRequest, UpgradeToPass } from './clients/ownership.ts';
 import { Upgrades } from './clients/upgrades.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
-import { STANDALONE } from './cluster/standalone.ts';
+import { type Peering, STANDALONE } from './cluster/peering.ts';
 import type { Config } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
@@ -21,7 +22,6 @@ import { StallDetector } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
 import { openCertificates } from './relay/certificates-setup.ts';
 import { openDomains } from './relay/domains-setup.ts';
-import { drain } from './relay/drain.ts';
 import { setUpEdge } from './relay/edge-setup.ts';
 import { addressOf, beReplaceable, leave, replaceable, takeOver } from './relay/handoff-setup.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
@@ -230,4 +230,28 @@ async function startParts(
   setImmediate(() => void loadApi());
   const reload = certificate && (() => void certificate.reload());
   return { url, isNew: state.isNew, replaced: replaced.promise, stop, abort: () => edge.destroy(), reload };
+}
+
+/* How a relay that is stopped ends all connections (docs/protocol.md section 7). */
+
+/**
+ * Clients are dropped only once no visitor needs an announcement, or another relay has them: until then they are
+ * needed.
+ *
+ * @returns fulfilled when nobody is connected; the caller limits how long that may take
+ */
+export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<void> {
+  peering.sayLeaving();
+  if (peering.hasOthers) {
+    // First, so that clients that are asked to move do not return to this relay, and the listener closes at a quiet
+    // moment.
+    await edge.handOver();
+    hub.askToMove();
+    await hub.moved();
+  } else {
+    hub.askToMove();
+    await edge.settle();
+  }
+  hub.drain();
+  await Promise.all([edge.empty(), peering.settle()]);
 }

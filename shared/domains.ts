@@ -15,7 +15,7 @@ import {
   type TypeOf,
   UUID,
 } from './fields.ts';
-import { isIPv6 } from './host.ts';
+import { isIPv6 } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
 /** Domains that users bring to their tunnels, as the REST interface has them (docs/protocol.md section 12). */

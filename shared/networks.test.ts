@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { parseNetwork } from './networks.ts';
+import { isIPv6 as isNodesIPv6 } from 'node:net';
+import { array, assert as check, constantFrom, ipV4, ipV6, oneof, property, string } from 'fast-check';
+import { isHostName, isIPv6, parseNetwork, uriHost } from './networks.ts';
 
 describe('parseNetwork', () => {
   it('accepts addresses and networks of both families', () => {
@@ -29,5 +31,24 @@ describe('parseNetwork', () => {
       '010.0.0.1',
     ])
       assert.equal(parseNetwork(text), undefined, text);
+  });
+});
+
+describe('hosts', () => {
+  it('have names of at most 253 characters', () => {
+    assert.equal(isHostName('a'.repeat(253)), true);
+    assert.equal(isHostName('a'.repeat(254)), false);
+  });
+
+  it('include IPv6 addresses that Node accepts, except zones', () => {
+    const piece = constantFrom('0', '1', 'ffff', '10000', '', 'g', '1.2.3.4', '1.2.3.256');
+    const near = array(piece, { maxLength: 10 }).map((pieces) => pieces.join(':'));
+    const text = oneof(ipV6(), ipV4(), near, string());
+    check(property(text, (address) => isIPv6(address) === (isNodesIPv6(address) && !address.includes('%'))));
+  });
+
+  it('are written in brackets in a URL if they contain colons', () => {
+    assert.equal(uriHost('::1'), '[::1]');
+    assert.equal(uriHost('a.test'), 'a.test');
   });
 });

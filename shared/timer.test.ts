@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { LongTimer, TIMER_STEP_MAX_MS } from './timer.ts';
+import { fullJitter, LongTimer, TIMER_STEP_MAX_MS } from './timer.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -39,5 +39,25 @@ describe('a timer', () => {
     for (let day = 0; day < 100; day += 1) mock.timers.tick(DAY_MS);
     assert.equal(fired, 0);
     timer.cancel();
+  });
+});
+
+function wait(attempt: number, random = 1): number {
+  return fullJitter({ attempt, baseMs: 100, capMs: 1000, random });
+}
+
+describe('fullJitter', () => {
+  it('doubles its ceiling up to the cap, even after very many tries', () => {
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 5000].map((attempt) => wait(attempt)),
+      [100, 200, 400, 800, 1000, 1000],
+    );
+  });
+
+  it('returns anything from zero to the ceiling', () => {
+    assert.deepEqual(
+      [0, 0.5, 0.999].map((random) => wait(1, random)),
+      [0, 100, 199],
+    );
   });
 });

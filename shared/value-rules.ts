@@ -11,7 +11,7 @@ import {
   TTL_MIN_SECONDS,
 } from './constraints.ts';
 import { parseDuration } from './duration.ts';
-import { isHostName, isIPv6 } from './host.ts';
+import { isHostName, isIPv6 } from './networks.ts';
 
 /** A rule for a value, with its description. */
 export interface ValueRule {

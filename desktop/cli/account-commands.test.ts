@@ -9,10 +9,10 @@ import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { Network } from '../client/network/network.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
+import { ACCOUNT, TUNNEL } from '../testing/fake-platform.ts';
 import { contextOf, record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
-import { ACCOUNT, TUNNEL } from '../testing/tunnel.ts';
 import { logoutCommand, runLogin, runStatus } from './account-commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { TUNNEL } from '../testing/fake-platform.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { contextOf, record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
-import { TUNNEL } from '../testing/tunnel.ts';
 import { readArguments } from './commands.ts';
 import { NoSuchTunnel } from './manage-commands.ts';
 

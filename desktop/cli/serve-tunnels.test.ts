@@ -5,10 +5,10 @@ import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts'
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { Network } from '../client/network/network.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { TUNNEL } from '../testing/fake-platform.ts';
 import { record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
-import { TUNNEL } from '../testing/tunnel.ts';
 import { JsonReporter } from './reporter.ts';
 import { serveTunnels } from './serve-tunnels.ts';
 

@@ -17,9 +17,8 @@ import { tls, tlsHandshakes } from './cases/tls-handshakes.ts';
 import { responses, transfers, webSockets } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { culvert, culvertWithoutTrunks, direct, floor, localtunnel, nginx, ssh } from './peers/peer.ts';
-import { casesTables, figuresTable, machineText } from './report.ts';
+import { casesTables, figuresTable, machineText, plot } from './report.ts';
 import { Samples } from './stats.ts';
-import { plot } from './svg.ts';
 
 const CASES = [
   startUp,

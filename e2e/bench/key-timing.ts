@@ -24,7 +24,7 @@ import { openSqlite } from '../../server/store/sqlite/open-sqlite.ts';
 import type { Store } from '../../server/store/store.ts';
 import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
-import { reportPairs, timePairs, type Times } from './timing-pairs.ts';
+import { reportPairs, timePairs, type Times } from './stats.ts';
 
 const KEYS = 1000;
 const WARM_UP = 5000;

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { PassedPasswords } from '../../server/access/access-check.ts';
 import { PasswordHashes } from '../../server/access/password-hashes.ts';
-import { reportPairs, timePairs } from './timing-pairs.ts';
+import { reportPairs, timePairs } from './stats.ts';
 
 const RIGHT = 'mild oak fern';
 const NEARLY = 'mild oak ferm';

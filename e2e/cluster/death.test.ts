@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { Api } from '../support/api.ts';
+import { Fleet, responseTo } from '../support/cluster.ts';
 import { assertWithin, eventually } from '../support/deadline.ts';
-import { Fleet, responseTo } from '../support/fleet.ts';
-import { describeFailure, tallyOf } from '../support/ledger.ts';
-import { type Asked, latenessOf } from '../support/load.ts';
+import { type Asked, describeFailure, latenessOf, tallyOf } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const REQUESTS_PER_SECOND = 300;

@@ -5,7 +5,7 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
-import { bringDomain } from '../support/domains.ts';
+import { bringDomain } from '../support/dns-servers.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';

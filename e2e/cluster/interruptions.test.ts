@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { RelayCluster } from '../support/cluster.ts';
+import { RelayCluster, responseTo } from '../support/cluster.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { responseTo } from '../support/fleet.ts';
-import { describeFailure, tallyOf } from '../support/ledger.ts';
-import { Load } from '../support/load.ts';
+import { describeFailure, Load, tallyOf } from '../support/load.ts';
 import { DataConnection, hostOf } from '../support/manual-client.ts';
 import { Culvert, type Relay } from '../support/programs.ts';
 import { RawConnection, type Response } from '../support/raw-http.ts';

@@ -5,7 +5,7 @@ import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Link } from '../../shared/links.ts';
 import { administer, createAccount } from '../support/accounts.ts';
 import { addAccounts, addCertificate, addTunnels } from '../support/database.ts';
-import { bringDomain, claimDomain } from '../support/domains.ts';
+import { bringDomain, claimDomain } from '../support/dns-servers.ts';
 import { newDatabase, query } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';

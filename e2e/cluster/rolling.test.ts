@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { Fleet, responseTo } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
-import { Fleet, responseTo } from '../support/fleet.ts';
-import { describeFailure, tallyOf } from '../support/ledger.ts';
+import { describeFailure, tallyOf } from '../support/load.ts';
 import { backInTurn } from '../support/native-server.ts';
 import { suiteScope } from '../support/scope.ts';
 

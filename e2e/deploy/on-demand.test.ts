@@ -3,7 +3,7 @@ import { DnsServer } from '../../server/testing/dns-server.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { bringDomain, claimDomain } from '../support/domains.ts';
+import { bringDomain, claimDomain } from '../support/dns-servers.ts';
 import { shake } from '../support/handshakes.ts';
 import { Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';

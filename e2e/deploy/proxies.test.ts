@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -9,7 +9,7 @@ import { DnsServer } from '../../server/testing/dns-server.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { within } from '../support/deadline.ts';
-import { bringDomain } from '../support/domains.ts';
+import { bringDomain } from '../support/dns-servers.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';

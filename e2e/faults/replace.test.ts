@@ -10,16 +10,16 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from '../../server/handoff/conversation.ts';
-import { meet, handoffSocketPath, HandoffSocket } from '../../server/handoff/handoff-socket.ts';
+import { HandoffSocket, handoffSocketPath, meet } from '../../server/handoff/handoff-socket.ts';
 import { sendListeners, takeListeners } from '../../server/handoff/listener-transfer.ts';
-import { LISTEN_BACKLOG, HANDOFF_SETTLE_MS, HANDOFF_STEP_MS } from '../../server/limits.ts';
+import { HANDOFF_SETTLE_MS, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../../server/limits.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, eventually } from '../support/deadline.ts';
-import { claimDomain, verifyDomain } from '../support/domains.ts';
+import { claimDomain, verifyDomain } from '../support/dns-servers.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, RelayProgram, spawnRelay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';

@@ -6,9 +6,9 @@ import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
+import { connectionEnds } from '../support/cluster.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
-import { connectionEnds } from '../support/fleet.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';

@@ -5,7 +5,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { KnockOwner, mustKnock } from '../support/approvals.ts';
 import { eventually } from '../support/deadline.ts';
-import { bringDomain, claimDomain, verifyDomain } from '../support/domains.ts';
+import { bringDomain, claimDomain, verifyDomain } from '../support/dns-servers.ts';
 import { Relay } from '../support/programs.ts';
 import { type Field, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';

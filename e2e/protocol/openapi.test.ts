@@ -6,7 +6,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { administer, createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { Api, type ApiRequest } from '../support/api.ts';
 import { mustKnock } from '../support/approvals.ts';
-import { bringDomain, claimDomain } from '../support/domains.ts';
+import { bringDomain, claimDomain } from '../support/dns-servers.ts';
 import { OpenApiValidator } from '../support/openapi.ts';
 import { newApiKey } from '../support/programs.ts';
 import type { Field } from '../support/raw-http.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
-import { claimDomain } from '../support/domains.ts';
+import { claimDomain } from '../support/dns-servers.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';

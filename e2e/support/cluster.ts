@@ -1,9 +1,137 @@
-/** Several relays on one PostgreSQL database and one Redis. */
+/** Three relays behind nginx, a tunnel through them that `culvert` serves, and load on both. */
+import { readFileSync } from 'node:fs';
+import { createAccount, Creator, type TestAccount } from './accounts.ts';
 import { Api } from './api.ts';
+import { Load } from './load.ts';
+import { startBalancer } from './native-server.ts';
 import { newDatabase } from './postgres.ts';
-import { type Environment, newApiKey, POSTGRES_URL, RelayProgram } from './programs.ts';
+import { Culvert, type Environment, newApiKey, POSTGRES_URL, type Relay, RelayProgram } from './programs.ts';
+import type { Request } from './raw-http.ts';
 import { RedisServer } from './redis.ts';
 import type { Scope } from './scope.ts';
+import { closedPort, startHttpService } from './services/listen.ts';
+
+const BODY = 'x'.repeat(20_000);
+const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
+
+/** The body of the local service's response. */
+export function responseTo({ method = 'GET', target = '/', body = '' }: Request): string {
+  return `${method} ${target} ${body.length}`;
+}
+
+export class Fleet {
+  readonly cluster: RelayCluster;
+  readonly culvert: Culvert;
+  /** the balancer's port */
+  readonly port: number;
+  readonly #accounts: readonly TestAccount[];
+
+  private constructor(
+    cluster: RelayCluster,
+    culvert: Culvert,
+    port: number,
+    accounts: readonly TestAccount[],
+  ) {
+    this.cluster = cluster;
+    this.culvert = culvert;
+    this.port = port;
+    this.#accounts = accounts;
+  }
+
+  /** @param accounts how many accounts create tunnels at the same time */
+  static async start(scope: Scope, accounts: number): Promise<Fleet> {
+    const port = await closedPort();
+    const url = `http://localhost:${port}`;
+    const settings = { CULVERT_PUBLIC_URL: url, CULVERT_TRUST_PROXY: '127.0.0.1' };
+    const cluster = await RelayCluster.start(scope, 3, settings);
+    await startBalancer(
+      scope,
+      port,
+      cluster.relays.map((relay) => relay.port),
+    );
+    const service = await startHttpService(scope, (request, response) => {
+      let length = 0;
+      request.on('data', (chunk: Buffer) => (length += chunk.length));
+      request.on('end', () => response.end(`${request.method} ${request.url} ${length}`));
+    });
+    const culvert = await Culvert.start(scope, { url }, cluster.key, service.port);
+    const made = Array.from({ length: accounts }, () => createAccount(cluster.relay(0), { plan: 'team' }));
+    return new Fleet(cluster, culvert, port, await Promise.all(made));
+  }
+
+  /** Visitors of the tunnel, through the balancer. Every fourth request is a POST, every eighth one has a body. */
+  visit(perSecond: number): Load {
+    const host = `${this.culvert.tunnel.slug}.localhost:${this.port}`;
+    let next = 0;
+    return new Load(this.port, perSecond, perSecond * VISITORS_PER_REQUEST_A_SECOND, (): Request => {
+      next += 1;
+      return next % 4 === 0
+        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
+        : { host, target: `/${next}` };
+    });
+  }
+
+  /** Starts creating tunnels through the balancer. */
+  create(): Creator {
+    return new Creator(this.#accounts.map(({ key }) => new Api(this, key)));
+  }
+
+  /** @returns ids of the created tunnels that a relay does not have */
+  async missing({ made }: Creator): Promise<string[]> {
+    const missing: string[] = [];
+    for (const relay of this.cluster.relays) {
+      const lists = await Promise.all(this.#accounts.map(({ key }) => new Api(relay, key).list()));
+      const found = new Set(lists.flat().map(({ id }) => id));
+      missing.push(...made.map(({ id }) => id).filter((id) => !found.has(id)));
+    }
+    return missing;
+  }
+
+  /** Connections of the relays' listeners, including those not accepted yet. */
+  openOn(...relays: readonly Relay[]): number {
+    const ports = new Set(relays.map(({ port }) => port));
+    return connectionEnds().filter(({ port }) => ports.has(port)).length;
+  }
+
+  /** What `culvert` has printed about the tunnel so far, without problems of individual visitors. */
+  get events(): string[] {
+    const events = this.culvert.child.lines.map(
+      (line) => (JSON.parse(line) as { readonly event: string }).event,
+    );
+    return events.filter((event) => event !== 'problem');
+  }
+}
+
+/** One end of an established connection on 127.0.0.1. */
+export interface ConnectionEnd {
+  readonly port: number;
+  readonly peerPort: number;
+  /** ms after which Linux probes whether the peer is reachable (TCP keep-alive); `undefined` for never */
+  readonly probeIn: number | undefined;
+  /** bytes that were written and have not reached the peer's system */
+  readonly unsent: number;
+  /** bytes that arrived and were not read */
+  readonly unread: number;
+}
+
+// The columns of /proc/net/tcp: both addresses, state 1 for established, queues, timer 2 for keep-alive, its ticks of 10 ms.
+const LINE =
+  / 0100007F:([0-9A-F]{4}) 0100007F:([0-9A-F]{4}) 01 ([0-9A-F]{8}):([0-9A-F]{8}) (\d\d):([0-9A-F]{8}) /g;
+
+/** All ends of established IPv4 connections on loopback. */
+export function connectionEnds(): ConnectionEnd[] {
+  return [...readFileSync('/proc/net/tcp', 'utf8').matchAll(LINE)].map(
+    ([, port = '', peerPort = '', unsent = '', unread = '', timer, ticks = '']) => ({
+      port: Number.parseInt(port, 16),
+      peerPort: Number.parseInt(peerPort, 16),
+      probeIn: timer === '02' ? Number.parseInt(ticks, 16) * 10 : undefined,
+      unsent: Number.parseInt(unsent, 16),
+      unread: Number.parseInt(unread, 16),
+    }),
+  );
+}
+
+/* Several relays on one PostgreSQL database and one Redis. */
 
 export class RelayCluster {
   readonly relays: readonly RelayProgram[];

@@ -5,7 +5,7 @@ import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { connect as netConnect } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { dnsQuery } from '../../server/testing/dns-message.ts';
+import { dnsQuery } from '../../server/testing/dns-server.ts';
 import { within } from './deadline.ts';
 
 /** The result of a handshake. */

@@ -37,7 +37,7 @@ const { trackBody } = await import('../../shared/http1/body.ts');
 const { MessageTracker } = await import('../../desktop/client/inspector/recording.ts');
 const { LocalExchange } = await import('../../desktop/client/local/local-exchange.ts');
 const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
-const { FakeSocket } = await import('../../server/testing/fake-socket.ts');
+const { FakeSocket } = await import('../../server/testing/edge-fixture.ts');
 
 const { context } = new EdgeFixture().origins;
 const UNLIMITED = 1024 * 1024;

@@ -20,8 +20,8 @@ const STREAMS = 900;
 
 const counter = new StepCounter();
 const { FakeScheduler } = await import('../../shared/testing/fake-turns.ts');
-const { TrunkEnd } = await import('../../shared/testing/trunk-end.ts');
-const { abort, data, end, open, window } = await import('../../shared/testing/trunk-frames.ts');
+const { TrunkEnd } = await import('../../shared/testing/trunk-world.ts');
+const { abort, data, end, open, window } = await import('../../shared/testing/trunk-world.ts');
 
 const frames = (count: number, frame: (index: number) => Buffer): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, index) => frame(index)));

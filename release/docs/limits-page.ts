@@ -182,3 +182,9 @@ function inUnits(value: number, units: Units): string {
 function grouped(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: 3 });
 }
+
+/* All generated pages by path, with the functions that generate them. */
+
+export const GENERATED: Readonly<Record<string, () => Promise<string>>> = {
+  'docs/limits.md': limitsPage,
+};

@@ -3,9 +3,9 @@
  * tunnel's access policy and the time only.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { hostname } from '../../shared/host.ts';
 import { cookieValues, type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
+import { hostname } from '../../shared/networks.ts';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { AccessPolicy } from './access-policy.ts';

@@ -3,7 +3,7 @@ import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../sha
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/fields.ts';
-import { isHostName } from '../../shared/host.ts';
+import { isHostName } from '../../shared/networks.ts';
 import { ACCOUNT, type Account, type TtlLimits } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import type { Timer } from '../clock.ts';

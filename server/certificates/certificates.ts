@@ -1,6 +1,6 @@
 /** The relay's own certificates: ordered, stored, served, renewed (docs/decisions/0018-certificates.md). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { hostname } from '../../shared/host.ts';
+import { hostname } from '../../shared/networks.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { Clock } from '../clock.ts';
 import {

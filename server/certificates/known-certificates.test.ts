@@ -4,7 +4,7 @@ import type { CertificateRecord, ChallengeRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CertificateRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import type { Orders } from './acme-orders.ts';
 import { KnownCertificates } from './known-certificates.ts';
 import { CertificateRenewal } from './renewal.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { CloseCode } from '../../shared/control.ts';
-import { timersSetBy } from '../../shared/testing/held-timers.ts';
+import { timersSetBy } from '../../shared/testing/fake-turns.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import {
   FAR_PATH_MS,
@@ -14,8 +14,7 @@ import {
   TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
 } from '../limits.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { HeldTime } from '../testing/held-time.ts';
+import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { HeldTrunk, type KeyedStream, TunnelTrunks } from './client-trunks.ts';
 

@@ -3,7 +3,7 @@
  * (docs/decisions/0009-cluster.md).
  */
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';

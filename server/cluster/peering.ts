@@ -1,7 +1,13 @@
 /** Cooperation of a relay with others on the same database: none (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
-import type { HopRequest, OtherRelays, Ownership } from '../clients/ownership.ts';
+import {
+  ALONE,
+  type HopRequest,
+  NO_OTHER_RELAYS,
+  type OtherRelays,
+  type Ownership,
+} from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -36,3 +42,17 @@ export interface Peering extends Pick<OtherRelays, 'dial'> {
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/* A relay with exclusive use of its database. */
+
+export const STANDALONE: Peering = {
+  presence: ALONE,
+  peers: undefined,
+  dial: (request) => NO_OTHER_RELAYS.dial(request),
+  limit: (local) => local,
+  start: () => Promise.resolve(),
+  hasOthers: false,
+  sayLeaving() {},
+  settle: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+};

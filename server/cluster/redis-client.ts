@@ -1,6 +1,6 @@
 /** The connection to Redis: one for commands, one for messages; both reconnect by themselves. */
 import type { Redis } from 'ioredis';
-import { fullJitter } from '../../shared/backoff.ts';
+import { fullJitter } from '../../shared/timer.ts';
 import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';

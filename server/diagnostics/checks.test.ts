@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
-import type { DnsAnswer } from '../domains/dns-lookup.ts';
+import type { DnsAnswer } from '../domains/domain-check.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';

@@ -1,6 +1,6 @@
 /** Checks of this machine: listening programs, and the limit of open files. */
 import process from 'node:process';
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { BACKUP_OLD_MS } from '../limits.ts';

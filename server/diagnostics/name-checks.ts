@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
-import type { DnsLookup } from '../domains/dns-lookup.ts';
+import type { DnsLookup } from '../domains/domain-check.ts';
 import { CERTIFICATE_ENDING_MS, DIAGNOSIS_ANSWER_MS } from '../limits.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { ask } from './http-probe.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DNS_ANSWER_MS, OWN_ADDRESSES_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import type { DnsAnswer } from './dns-lookup.ts';
+import type { DnsAnswer } from './domain-check.ts';
 import { OwnAddresses } from './domain-service.ts';
 
 describe('OwnAddresses', () => {

@@ -19,9 +19,9 @@ import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
 import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import type { DnsLookup } from './dns-lookup.ts';
 import {
   addressesOf,
+  type DnsLookup,
   type DomainLook,
   lookAt,
   proofName,

@@ -12,7 +12,7 @@ import {
 import type { DomainRecord } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
-import type { DnsAnswer } from './dns-lookup.ts';
+import type { DnsAnswer } from './domain-check.ts';
 import { DomainWatch, HeldDomains } from './domain-watch.ts';
 import { VerifiedDomains } from './verified-domains.ts';
 

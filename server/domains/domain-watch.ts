@@ -19,8 +19,7 @@ import { ConflictError, orUnavailable, StoreError } from '../store/store-errors.
 import type { Store } from '../store/store.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { DomainNews, Peers } from '../tunnels/peers.ts';
-import type { DnsLookup } from './dns-lookup.ts';
-import { lookAt, proofText, verdictOf } from './domain-check.ts';
+import { type DnsLookup, lookAt, proofText, verdictOf } from './domain-check.ts';
 import type { VerifiedDomains } from './verified-domains.ts';
 
 export interface DomainWatchDeps {

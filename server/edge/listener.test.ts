@@ -3,7 +3,7 @@ import { STORE_RETRY_MS, TICKET_KEY_MS } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import { TicketKeys } from './listener.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,8 +2,8 @@
  * Keeps the responses of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
  * the API and with every other path-form tunnel. docs/decisions/0011-path-form.md explains each dropped field.
  */
-import { hostname } from '../../shared/host.ts';
 import type { Field } from '../../shared/http1/fields.ts';
+import { hostname } from '../../shared/networks.ts';
 import { setsOwnCookie } from './request-head.ts';
 import type { FieldMap } from './response.ts';
 

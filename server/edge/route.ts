@@ -1,11 +1,11 @@
 /** Decides where every request goes. By exact bytes, once: nothing is decoded or normalized first. */
 import { type BlockList, isIP } from 'node:net';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
-import { hostname } from '../../shared/host.ts';
 import { type Framing, requestFraming } from '../../shared/http1/body.ts';
 import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { LINK_PARAMETER } from '../../shared/links.ts';
+import { hostname } from '../../shared/networks.ts';
 import { REMEMBERED_HOSTS_MAX, REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialFault, DialHandler } from '../tunnels/stream.ts';

@@ -1,9 +1,9 @@
 /** Upstreams: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
 import type { ApiError } from '../../shared/errors.ts';
-import { hostname } from '../../shared/host.ts';
 import type { Framing } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
+import { hostname } from '../../shared/networks.ts';
 import { networkOf } from '../address-network.ts';
 import type { UpgradeRequest } from '../clients/upgrades.ts';
 import type { AccessLog } from '../observe/access-log.ts';
@@ -20,25 +20,25 @@ import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from '.
 import {
   type Destination,
   type EdgeContext,
-  type UpstreamHandler,
   type ParsedRequest,
   TunnelLookup,
+  type UpstreamHandler,
 } from './route.ts';
 import {
-  type UpstreamRequest,
   type ResponseRules,
   TunnelRequest,
   type TunnelRequestOptions,
+  type UpstreamRequest,
 } from './tunnel-request.ts';
 import {
-  type Arriving,
-  type VisitorAccess,
   type AllowedVisitor,
+  type Arriving,
   type Entry,
   type FormEntry,
   isAllowedVisitor,
   isFormEntry,
   type Standing,
+  type VisitorAccess,
 } from './visitor-access.ts';
 
 /** Bytes of a submitted form of the access page. */

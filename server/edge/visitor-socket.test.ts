@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { FakeSocket, settled } from '../testing/fake-socket.ts';
+import { FakeSocket, settled } from '../testing/edge-fixture.ts';
 import { VisitorOutput, VisitorSocket } from './visitor-socket.ts';
 
 // Querying all objects of the class instead takes seconds in a process that has run many tests.

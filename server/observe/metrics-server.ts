@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';

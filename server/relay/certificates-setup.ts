@@ -1,6 +1,6 @@
 /** Sets up a relay that obtains its own certificates. */
 import { createHash } from 'node:crypto';
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import { Certificates } from '../certificates/certificates.ts';
 import { type ChallengeSolver, eachForItself, type Planning } from '../certificates/challenge-solver.ts';
 import { Authority, dnsSolver, textOf, Zones } from '../certificates/dns/authority.ts';

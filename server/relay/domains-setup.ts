@@ -2,7 +2,7 @@
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf } from '../config.ts';
-import { Dns, type DnsLookup } from '../domains/dns-lookup.ts';
+import { Dns, type DnsLookup } from '../domains/domain-check.ts';
 import { DomainWatch, HeldDomains } from '../domains/domain-watch.ts';
 import { type OwnNames, VerifiedDomains } from '../domains/verified-domains.ts';
 import type { Log } from '../log.ts';

@@ -1,7 +1,7 @@
 /** Sets up the public entrance: the listener, and behind it visitors, the API and the WebSockets of clients. */
 import type { RequestListener } from 'node:http';
 import type { Server } from 'node:net';
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import type { KeyRing } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';

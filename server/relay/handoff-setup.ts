@@ -1,11 +1,11 @@
 /** The steps of a relay during a handoff to another one (docs/decisions/0020-replacing-a-relay.md). */
-import { uriHost } from '../../shared/host.ts';
+import { uriHost } from '../../shared/networks.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Config } from '../config.ts';
 import type { Edge } from '../edge/edge.ts';
 import { HandoffSender, type Replaceable, type Successor } from '../handoff/give.ts';
 import { handoffSocketPath } from '../handoff/handoff-socket.ts';
-import { HandoffReceiver, HandoffError } from '../handoff/take.ts';
+import { HandoffError, HandoffReceiver } from '../handoff/take.ts';
 import type { Listeners } from '../listeners.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';

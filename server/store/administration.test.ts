@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
+import { aKeyRecord, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
 import type { KeyRecord } from './records.ts';
-import { aKeyRecord, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
-import { openTestStore } from '../testing/test-store.ts';
 import { ConflictError } from './store-errors.ts';
 import type { Store } from './store.ts';
 

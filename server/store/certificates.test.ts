@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { openTestStore } from '../testing/test-store.ts';
-import type { CertificateRecord, ChallengeRecord } from './records.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import type { OrderBegin } from './queries/certificate-queries.ts';
+import type { CertificateRecord, ChallengeRecord } from './records.ts';
 import type { Store } from './store.ts';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { aDomain, anAccount, aTunnel } from '../testing/fixtures.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { aDomain, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
 import type { DomainRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
 import type { Store } from './store.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { allTunnels, aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { aLink, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
 import type { TunnelRecord } from './records.ts';
 import { FullError } from './store-errors.ts';
 import type { Store } from './store.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { aKeyRecord, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { aKeyRecord, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 

@@ -11,7 +11,7 @@ import { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/invitations.ts';
 import { createApi } from '../api/app.ts';
 import { Writes } from '../api/scheduler.ts';
-import type { DnsAnswer, DnsLookup } from '../domains/dns-lookup.ts';
+import type { DnsAnswer, DnsLookup } from '../domains/domain-check.ts';
 import { DomainService } from '../domains/domain-service.ts';
 import { HeldDomains } from '../domains/domain-watch.ts';
 import { VerifiedDomains } from '../domains/verified-domains.ts';

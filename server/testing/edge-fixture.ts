@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { InProcessApi } from '../edge/api-upstream.ts';
 import { AddressLimits } from '../edge/connection-limiter.ts';
 import { HostResolver } from '../edge/route.ts';
-import { Upstreams, type UpgradeEndpoints } from '../edge/upstreams.ts';
+import { type UpgradeEndpoints, Upstreams } from '../edge/upstreams.ts';
 import type { AllowedVisitor, Standing } from '../edge/visitor-access.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -190,4 +191,52 @@ export async function until(condition: () => boolean, ms = UNTIL_MS): Promise<vo
     if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${String(condition)}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/* A connection whose peer and system the test controls. */
+
+/** Written bytes are kept until they are read; the peer's bytes are pushed. */
+export class FakeSocket extends Duplex {
+  readonly taken: Buffer[] = [];
+  /** whether the system accepts written bytes immediately */
+  isFast = true;
+  #onTaken: (() => void) | undefined;
+
+  /** @param highWaterMark number of bytes that fill it */
+  constructor(highWaterMark = 4) {
+    super({ highWaterMark, allowHalfOpen: true });
+    this.on('error', () => {});
+  }
+
+  /** Everything that was written, as text. */
+  get text(): string {
+    return Buffer.concat(this.taken).toString('latin1');
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.#take(chunk, callback);
+  }
+
+  #take(chunk: Buffer, callback: () => void): void {
+    this.taken.push(chunk);
+    if (this.isFast) callback();
+    else this.#onTaken = callback;
+  }
+
+  override _writev(queued: readonly { readonly chunk: Buffer }[], callback: () => void): void {
+    this.#take(Buffer.concat(queued.map(({ chunk }) => chunk)), callback);
+  }
+
+  /** Accepts all written bytes from now on, including pending ones. */
+  release(): void {
+    this.isFast = true;
+    this.#onTaken?.();
+  }
+}
+
+/** Resolves once everything in progress is done. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

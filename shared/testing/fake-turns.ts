@@ -3,7 +3,7 @@
  * record each of many thousand calls.
  */
 
-const { setImmediate, queueMicrotask, setTimeout, clearTimeout } = globalThis;
+const { setImmediate, queueMicrotask, setTimeout: realSetTimeout, clearTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
 export class FakeScheduler {
@@ -65,7 +65,27 @@ export class FakeScheduler {
     globalThis.setImmediate = setImmediate;
     globalThis.queueMicrotask = queueMicrotask;
     performance.now = now;
-    globalThis.setTimeout = setTimeout;
+    globalThis.setTimeout = realSetTimeout;
     globalThis.clearTimeout = clearTimeout;
   }
+}
+
+/** Captures timers so that a test can fire them, for code without a clock parameter. */
+
+export interface HeldTimer {
+  readonly callback: () => void;
+  readonly ms: number;
+}
+
+/** @returns the timers that are set while `run` runs; none of them is really started */
+export function timersSetBy(run: () => void): HeldTimer[] {
+  const { setTimeout } = globalThis;
+  const timers: HeldTimer[] = [];
+  globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
+  try {
+    run();
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  return timers;
 }

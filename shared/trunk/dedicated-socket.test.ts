@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
-import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
+import { FakeTrunkSocket } from '../testing/trunk-world.ts';
 import { DedicatedSocket } from './dedicated-socket.ts';
 
 describe('DedicatedSocket', () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
-import { window } from '../testing/trunk-frames.ts';
+import { type StreamRecorder, TrunkEnd, window } from '../testing/trunk-world.ts';
 import { FRAME_HEADER_BYTES, FrameType } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 

@@ -2,8 +2,18 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
-import { abort, data, end, header, move, moved, open, window } from '../testing/trunk-frames.ts';
+import {
+  abort,
+  data,
+  end,
+  header,
+  move,
+  moved,
+  open,
+  type StreamRecorder,
+  TrunkEnd,
+  window,
+} from '../testing/trunk-world.ts';
 import { DATA_MAX_BYTES, LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
 
 /** Streams of the relay's side, and those that a peer is likely to begin. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
-import { read } from '../testing/trunk-frames.ts';
+import { FakeTrunkSocket, read } from '../testing/trunk-world.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
 import { Batch, BATCH_BYTES, Sender } from './sender.ts';
 

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
-import { type FakeTrunkSocket, joinedTrunkSockets } from '../testing/fake-trunk-socket.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { StreamRecorder, TrunkEnd, FLUSH_MS } from '../testing/trunk-end.ts';
-import { abort, data, end, move, moved, open, window } from '../testing/trunk-frames.ts';
+import {
+  abort,
+  data,
+  end,
+  type FakeTrunkSocket,
+  FLUSH_MS,
+  joinedTrunkSockets,
+  move,
+  moved,
+  open,
+  StreamRecorder,
+  TrunkEnd,
+  window,
+} from '../testing/trunk-world.ts';
 import { WINDOW_BYTES } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { FLUSH_MS, StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
-import { abort, data, end, window } from '../testing/trunk-frames.ts';
+import { abort, data, end, FLUSH_MS, StreamRecorder, TrunkEnd, window } from '../testing/trunk-world.ts';
 import { WINDOW_BYTES } from './frames.ts';
 import { Run, type TrunkStream } from './trunk-stream.ts';
 

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
-import { abort, data, end, header, move, moved, open, read, window } from '../testing/trunk-frames.ts';
+import {
+  abort,
+  data,
+  end,
+  FakeTrunkSocket,
+  header,
+  move,
+  moved,
+  open,
+  read,
+  type StreamRecorder,
+  TrunkEnd,
+  window,
+} from '../testing/trunk-world.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
 import { SendRounds, STREAMS_MAX } from './trunk.ts';
 

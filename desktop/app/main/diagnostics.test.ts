@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
 import { type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
-import { TUNNEL } from '../../testing/tunnel.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
 import { POLL_VISIBLE_MS } from './limits.ts';
 
 const DNS: HopResult = { hop: 'dns', result: 'ok', ms: 3, detail: 'relay.example.com is 192.0.2.1' };

@@ -6,7 +6,7 @@ import { API_ERRORS } from '../../../shared/errors.ts';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import { RelayRefusal, RelayUnreachable } from '../../client/relay/errors.ts';
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
-import { TUNNEL } from '../../testing/tunnel.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
 import type { ProjectTunnelView } from '../ipc/tunnel-views.ts';
 import { POLL_VISIBLE_MS, RECENT_PROJECTS_MAX } from './limits.ts';
 import { hasProject } from './projects.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RecordedMessage } from '../../client/inspector/records.ts';
-import { TUNNEL } from '../../testing/tunnel.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
 import { exampleDetail } from '../../testing/views.ts';
 import { LOG_START, WHOLE_LOG } from '../ipc/request-views.ts';
 import { RECENT_REQUESTS } from './limits.ts';

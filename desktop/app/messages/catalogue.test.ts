@@ -1,7 +1,7 @@
 /** Whether all languages say everything, with the same places, and whether everything that they say is said somewhere. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { placesOf } from '../../testing/places.ts';
+import { placesOf } from '../../testing/texts.ts';
 import { DE } from './de.ts';
 import { EN } from './en.ts';
 

@@ -1,8 +1,7 @@
 /** Whether everything that people read in the window is in the catalogue, and gets what its message has places for. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { placesOf } from '../../testing/places.ts';
-import { saidMessages, type Source, styledTexts, writtenTexts } from '../../testing/texts.ts';
+import { placesOf, saidMessages, type Source, styledTexts, writtenTexts } from '../../testing/texts.ts';
 import { EN } from './en.ts';
 
 const ROOT = new URL('../../../', import.meta.url);

@@ -3,8 +3,8 @@ import { PassThrough } from 'node:stream';
 import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
 import { record } from '../../testing/recorder.ts';
-import { TUNNEL } from '../../testing/tunnel.ts';
 import { LEAVE } from './screen.ts';
 import { canShowView, splitKeys, TerminalView } from './terminal-view.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { TUNNEL } from '../../testing/tunnel.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
 import { UsageError } from '../failures.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
-import { claimNames, findRelay, type Prompt, readRelayAccess, type RelaySources } from './relay-access.ts';
 import { ProjectFileError } from './project-trust.ts';
+import { claimNames, findRelay, type Prompt, readRelayAccess, type RelaySources } from './relay-access.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV_KEY = `cvt_${'e'.repeat(32)}`;

@@ -1,6 +1,6 @@
 /** One tunnel as the user wants it, from options or `culvert.yml`, with the values of fields that only these have. */
 import type { Access } from '../../../shared/access.ts';
-import { uriHost } from '../../../shared/host.ts';
+import { uriHost } from '../../../shared/networks.ts';
 import type { ValueRule } from '../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './config-limits.ts';
 

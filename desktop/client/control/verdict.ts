@@ -1,6 +1,6 @@
 /** Decides whether to try again after a control connection has ended, for each kind of ending. */
-import { fullJitter } from '../../../shared/backoff.ts';
 import { CloseCode, KEY_ENDS } from '../../../shared/control.ts';
+import { fullJitter } from '../../../shared/timer.ts';
 import { withoutEnd } from '../../../shared/unprintable.ts';
 import {
   RETRY_AFTER_MAX_MS,
@@ -9,7 +9,7 @@ import {
   RETRY_QUICK_CAP_MS,
   RETRY_QUICK_FOR_MS,
 } from '../limits.ts';
-import { toMessage, type MessageValue, type MessageCode } from '../messages.ts';
+import { type MessageCode, type MessageValue, toMessage } from '../messages.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd } from './control-connection.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
-import { timersSetBy } from '../../../shared/testing/held-timers.ts';
+import { timersSetBy } from '../../../shared/testing/fake-turns.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';

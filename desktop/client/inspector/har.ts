@@ -3,9 +3,9 @@ import { isUtf8 } from 'node:buffer';
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
 import { REDACTED, VERSION } from '../../../shared/version.ts';
 import { toMessage } from '../messages.ts';
-import { decodeBody } from './decode-body.ts';
 import { isOwnField, percentEncoded } from './edit.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused, targetOf } from './imported.ts';
+import { decodeBody } from './readable.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';

@@ -1,8 +1,8 @@
 /** The response to a visitor if the local service gives none (docs/protocol.md section 4.5). */
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
-import { uriHost } from '../../../shared/host.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
+import { uriHost } from '../../../shared/networks.ts';
 import { errorContent } from '../../../shared/page.ts';
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { CERTIFICATE } from '../../testing/certificate.ts';
 import { startProxy } from '../../testing/proxy.ts';
-import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import { CERTIFICATE, closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import type { Attempt } from './dial.ts';
 import { Network, parseNoProxy } from './network.ts';

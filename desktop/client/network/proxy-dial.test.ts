@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CERTIFICATE } from '../../testing/certificate.ts';
+import { CERTIFICATE } from '../../testing/servers.ts';
 import { parseProxyAddress, readNetworkSettings } from './proxy-dial.ts';
 
 describe('readNetworkSettings', () => {

@@ -3,16 +3,16 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { uriHost } from '../../../shared/host.ts';
 import { HeadReader, parseResponseHead } from '../../../shared/http1/head.ts';
+import { uriHost } from '../../../shared/networks.ts';
 import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
 import { MessageError, toMessage } from '../messages.ts';
 import {
   type Attempt,
+  describeNetworkError,
   dial,
   type DialHandler,
   type DialOptions,
-  describeNetworkError,
   tlsConnectOptions,
 } from './dial.ts';
 

@@ -5,17 +5,16 @@ import { Api } from '../../support/api.ts';
 import { startProgram } from '../../support/child.ts';
 import { addAccounts, databasePath, openRelayDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
-import { describeFailure, Ledger, tallyOf } from '../../support/ledger.ts';
-import { Load } from '../../support/load.ts';
+import { describeFailure, Ledger, Load, tallyOf } from '../../support/load.ts';
 import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../../support/small-disk.ts';
 import type { RunOptions } from '../report.ts';
-import { torture } from '../torture.ts';
 import { inParallel, secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Faults } from '../tools/honest.ts';
 import { startTenant, type Tenant } from '../tools/tenant.ts';
+import { torture } from '../torture.ts';
 
 /** Accounts that create, extend and close tunnels: half of them before the fault, half during it. */
 const ACCOUNTS = 40;

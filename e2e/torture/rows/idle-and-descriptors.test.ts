@@ -1,16 +1,15 @@
 /** More idle connections than the relay's limit, and more connections than descriptors. */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeFailure, tallyOf } from '../../support/ledger.ts';
-import { Load } from '../../support/load.ts';
+import { describeFailure, Load, tallyOf } from '../../support/load.ts';
 import { type Culvert, Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import type { RunOptions } from '../report.ts';
-import { torture } from '../torture.ts';
 import { secondsUntilServed } from '../tools/attacked-relay.ts';
 import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';
+import { torture } from '../torture.ts';
 
 /** The relay's limit of connections. */
 const IDLE = 10_000;

@@ -1,14 +1,13 @@
 /** Thousands of visitors that are slow in every part of an exchange, while others expect normal service. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeFailure, tallyOf } from '../../support/ledger.ts';
-import { Load } from '../../support/load.ts';
+import { describeFailure, Load, tallyOf } from '../../support/load.ts';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import type { RunOptions } from '../report.ts';
-import { torture } from '../torture.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { startTenant } from '../tools/tenant.ts';
+import { torture } from '../torture.ts';
 
 const CONNECTIONS = 5000;
 const SHORT_CONNECTIONS = 1000;

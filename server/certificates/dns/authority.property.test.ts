@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { DNS_UDP_FACTOR } from '../../limits.ts';
-import { dnsQuery, optRecord, readDnsResponse, wireBytes } from '../../testing/dns-message.ts';
+import { dnsQuery, optRecord, readDnsResponse, wireBytes } from '../../testing/dns-server.ts';
 import { Authority, challengeTexts, Zones } from './authority.ts';
 
 const APEX = '_acme-challenge.tunnels.example';

@@ -8,7 +8,7 @@ import {
   type QueryOptions,
   readDnsResponse,
   wireBytes,
-} from '../../testing/dns-message.ts';
+} from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Authority, challengeTexts, type ChallengeTexts, dnsSolver, textOf, Zones } from './authority.ts';
 import type { Transport } from './wire.ts';

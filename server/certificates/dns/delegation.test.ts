@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DELEGATION_LOOKUP_MS, DELEGATIONS_KNOWN_MAX } from '../../limits.ts';
-import { dnsQuery } from '../../testing/dns-message.ts';
+import { dnsQuery } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeShell } from '../../testing/fake-shell.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../limits.ts';
 import { Listeners } from '../../listeners.ts';
 import { dnsQuestions } from '../../observe/counters.ts';
-import { dnsQuery, optRecord, readDnsResponse } from '../../testing/dns-message.ts';
+import { dnsQuery, optRecord, readDnsResponse } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Authority, type LoadTexts, type PendingText, PendingTexts, Zones } from './authority.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { HOP_LINE_MAX_BYTES } from '../../limits.ts';
-import { FakeSocket, settled } from '../../testing/fake-socket.ts';
+import { FakeSocket, settled } from '../../testing/edge-fixture.ts';
 import { HopConnection, hopKey, readRequest, writeRequest } from './hop-connection.ts';
 
 describe('HopConnection', () => {

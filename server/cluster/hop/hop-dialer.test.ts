@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { mock } from 'node:test';
 import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../../limits.ts';
-import { FakeSocket, settled } from '../../testing/fake-socket.ts';
+import { FakeSocket, settled } from '../../testing/edge-fixture.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
 import { HopCarrier, HopPool } from './hop-dialer.ts';
 

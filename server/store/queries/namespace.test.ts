@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
-import { openTestStore } from '../../testing/test-store.ts';
+import { allTunnels, anAccount, aTunnel, openTestStore } from '../../testing/fixtures.ts';
 import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
 import { ConflictError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';

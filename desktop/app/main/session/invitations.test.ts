@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { signInLink } from '../../../../shared/invitations.ts';
 import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { type App, failsWith, FORM, signedIn, start, until } from '../../../testing/core-app.ts';
-import { ACCOUNT } from '../../../testing/tunnel.ts';
+import { ACCOUNT } from '../../../testing/fake-platform.ts';
 import { readDeepLink } from '../deep-link.ts';
 import { INVITATION_LOOKS_MAX, UNDO_MS } from '../limits.ts';
 

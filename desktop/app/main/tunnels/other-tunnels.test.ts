@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { RelayUnreachable } from '../../../client/relay/errors.ts';
 import { type App, failsWith, FORM, SIGN_IN, signedIn, start, until } from '../../../testing/core-app.ts';
-import { TUNNEL } from '../../../testing/tunnel.ts';
+import { TUNNEL } from '../../../testing/fake-platform.ts';
 import { POLL_VISIBLE_MS, UNDO_MS } from '../limits.ts';
 
 const ID = '7c9e6679-7425-40de-944b-00000000000e';

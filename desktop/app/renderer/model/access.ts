@@ -7,15 +7,14 @@ import {
   PASSWORD_RULE,
 } from '../../../../shared/access.ts';
 import type {
-  LinkView,
-  TunnelAccess,
   AccessKind,
   AccessPart,
+  LinkView,
+  TunnelAccess,
   TunnelAccessView,
 } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
-import { type Choice, wholeChoice } from './lifetime.ts';
-import { leftWords } from './time-left.ts';
+import { type Choice, leftWords, wholeChoice } from './time-left.ts';
 
 /** In the order of the form. */
 export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];

@@ -6,8 +6,8 @@ import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { type AccessDraft, OPEN_DRAFT, readAccessDraft } from './access.ts';
 import { type DomainDraft, NO_DOMAIN, readDomainDraft } from './address.ts';
-import { defaultChoice, readLifetime } from './lifetime.ts';
 import { freePorts, readPort } from './ports.ts';
+import { defaultChoice, readLifetime } from './time-left.ts';
 import { isLive } from './tunnel-state.ts';
 
 /** The value for a lifetime that is typed. */

@@ -2,16 +2,69 @@ import assert from 'node:assert/strict';
 import { DEFAULT_LOCALE } from '../../messages/locale.ts';
 import { setLocale } from '../../messages/translate.ts';
 import {
+  createChoices,
+  defaultChoice,
   durationWords,
   expiresSoon,
+  extendChoices,
   fuseFraction,
+  readLifetime,
   sparklineDrawing,
   timeLeftWords,
   wholeWords,
 } from './time-left.ts';
 
+const HOUR = 3600;
+
+describe('lifetime', () => {
+  it('offers the lifetimes that the relay allows, including its default', () => {
+    assert.deepEqual(
+      createChoices(HOUR, 24 * HOUR).map(({ ttl }) => ttl),
+      ['15m', '1h', '8h', '24h'],
+    );
+    assert.deepEqual(createChoices(2 * HOUR, 8 * HOUR)[0], { ttl: '', label: '2 h' });
+    assert.equal(defaultChoice(HOUR), '1h');
+    assert.equal(defaultChoice(2 * HOUR), '');
+  });
+
+  it("offers extensions up to the relay's maximum", () => {
+    const labels = (expiresAt: number) => extendChoices(expiresAt, 8 * HOUR, 0).map(({ label }) => label);
+    assert.deepEqual(labels(0), ['15 min', '1 h', '8 h']);
+    assert.deepEqual(labels(1000), ['15 min', '1 h']);
+    assert.deepEqual(labels(8 * HOUR * 1000), []);
+  });
+
+  const typed: readonly [text: string, ttl: string][] = [
+    ['90m', '90m'],
+    ['1h 30 min', '1h30m'],
+    ['2 hours', '2h'],
+    ['1.5 h', '1.5h'],
+    ['45 seconds', '45s'],
+    ['2 days', '48h'],
+    ['1d 12h', '24h12h'],
+    ['90', '90m'],
+    ['2h30', '2h30m'],
+    ['1w', '168h'],
+    ['0.5 weeks', '84h'],
+    ['2 Tage 3 Std.', '48h3h'],
+    ['1 Stunde 30 Minuten', '1h30m'],
+    ['1 Woche', '168h'],
+    ['90 Sek.', '90s'],
+  ];
+  for (const [text, ttl] of typed) {
+    it(`reads "${text}"`, () => assert.deepEqual(readLifetime(text, 168 * HOUR), { ttl }));
+  }
+
+  it('explains invalid and too long input', () => {
+    for (const text of ['', '30x', '30m15', 'soon', '0s', '-1h', '1h!']) {
+      assert.ok('problem' in readLifetime(text, 168 * HOUR), text);
+    }
+    assert.deepEqual(readLifetime('9h', 8 * HOUR), { problem: 'The relay allows at most 8 h.' });
+  });
+});
+
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const TIME_LEFT_HOUR = 60 * MINUTE;
 
 describe('time left', () => {
   const words: readonly [ms: number, text: string][] = [
@@ -21,10 +74,10 @@ describe('time left', () => {
     [80_000, '1 min 20 s'],
     [2 * MINUTE + 59_000, '2 min'],
     [41 * MINUTE, '41 min'],
-    [HOUR, '1 h'],
-    [2 * HOUR + 58 * MINUTE + 59_000, '2 h 58 min'],
-    [24 * HOUR, '1 d'],
-    [76 * HOUR, '3 d 4 h'],
+    [TIME_LEFT_HOUR, '1 h'],
+    [2 * TIME_LEFT_HOUR + 58 * MINUTE + 59_000, '2 h 58 min'],
+    [24 * TIME_LEFT_HOUR, '1 d'],
+    [76 * TIME_LEFT_HOUR, '3 d 4 h'],
   ];
   for (const [ms, text] of words) {
     it(`says "${text}" for ${ms} ms`, () => assert.equal(durationWords(ms), text));
@@ -37,19 +90,18 @@ describe('time left', () => {
   });
 
   it('is written out for whole units', () => {
-    assert.deepEqual([15 * MINUTE, HOUR, 8 * HOUR, 24 * HOUR, 168 * HOUR].map(wholeWords), [
-      '15 minutes',
-      '1 hour',
-      '8 hours',
-      '1 day',
-      '7 days',
-    ]);
+    assert.deepEqual(
+      [15 * MINUTE, TIME_LEFT_HOUR, 8 * TIME_LEFT_HOUR, 24 * TIME_LEFT_HOUR, 168 * TIME_LEFT_HOUR].map(
+        wholeWords,
+      ),
+      ['15 minutes', '1 hour', '8 hours', '1 day', '7 days'],
+    );
   });
 
   it('shows a fuse between 0 and 1, in thousandths', () => {
-    assert.equal(fuseFraction(HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(TIME_LEFT_HOUR, 3600, 0), 1);
     assert.equal(fuseFraction(41 * MINUTE, 3600, 0), 0.683);
-    assert.equal(fuseFraction(2 * HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(2 * TIME_LEFT_HOUR, 3600, 0), 1);
     assert.equal(fuseFraction(0, 3600, MINUTE), 0);
   });
 
@@ -66,9 +118,9 @@ describe('time left, in German', () => {
   after(() => setLocale(DEFAULT_LOCALE));
 
   it('counts days in words', () => {
-    assert.equal(durationWords(24 * HOUR), '1 Tag');
-    assert.equal(durationWords(76 * HOUR), '3 Tage 4 Std.');
-    assert.equal(wholeWords(168 * HOUR), '7 Tage');
+    assert.equal(durationWords(24 * TIME_LEFT_HOUR), '1 Tag');
+    assert.equal(durationWords(76 * TIME_LEFT_HOUR), '3 Tage 4 Std.');
+    assert.equal(wholeWords(168 * TIME_LEFT_HOUR), '7 Tage');
   });
 
   it('starts with "noch"', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));

@@ -1,7 +1,7 @@
 /** Checks that the window is mirrored for languages that are written from right to left. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { sidedDeclarations } from '../../../testing/directions.ts';
+import { sidedDeclarations } from '../../../testing/texts.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 

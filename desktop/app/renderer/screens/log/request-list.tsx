@@ -4,12 +4,11 @@ import { REDACTED } from '../../../../../shared/version.ts';
 import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { targetText } from '../../model/request.ts';
-import { drawnRows } from '../../model/row-window.ts';
 import { useShell } from '../../view/context.ts';
 import { isTyping, useKey } from '../../view/keys.ts';
 import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
 import type { Action } from '../../view/use-action.ts';
-import { scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
+import { drawnRows, scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
 import { RequestRow, rowId } from './request-row.tsx';
 
 /** How long the focus rests on a row before the request opens beside the list. */

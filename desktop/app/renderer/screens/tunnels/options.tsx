@@ -7,7 +7,7 @@ import {
   type FormDraft,
   type FormProblems,
 } from '../../model/create-form.ts';
-import { createChoices, defaultChoice } from '../../model/lifetime.ts';
+import { createChoices, defaultChoice } from '../../model/time-left.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from '../access/access-fields.tsx';

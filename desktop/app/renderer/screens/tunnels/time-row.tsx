@@ -4,9 +4,10 @@ import { useState } from 'preact/hooks';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { extendChoices, readLifetime } from '../../model/lifetime.ts';
 import {
+  extendChoices,
   fuseFraction,
+  readLifetime,
   SPARKLINE_HEIGHT,
   SPARKLINE_WIDTH,
   sparklineDrawing,

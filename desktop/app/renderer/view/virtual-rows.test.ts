@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { drawnRows, NO_ROWS, rowWindow } from './row-window.ts';
+import { drawnRows, NO_ROWS, rowWindow } from './virtual-rows.ts';
 
 const ROW = 30;
 

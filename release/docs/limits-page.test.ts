@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../repository.ts';
-import { allLimits, areasOf, readable } from './limits-page.ts';
-import { GENERATED } from './pages.ts';
+import { allLimits, areasOf, GENERATED, readable } from './limits-page.ts';
 
 describe('generated pages', () => {
   for (const [file, make] of Object.entries(GENERATED)) {
