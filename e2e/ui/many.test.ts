@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { SavedTunnel } from '../../desktop/app/main/tunnels/create-form-schema.ts';
 import type { TestAccount } from '../support/accounts.ts';
-import { giveTunnels } from '../support/given-tunnels.ts';
+import { giveTunnels } from '../support/database.ts';
 import { Relay } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { card, scenarios } from './support/fixture.ts';

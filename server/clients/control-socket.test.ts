@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { mock } from 'node:test';
 import type { WebSocket } from 'ws';
-import { PINGS_MAX } from '../../shared/websocket/ping-limit.ts';
+import { PINGS_MAX } from '../../shared/websocket/byte-stream.ts';
 import { CONTROL_BUFFER_MAX_BYTES } from '../limits.ts';
 import { ControlSocket } from './control-socket.ts';
 

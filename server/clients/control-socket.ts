@@ -10,7 +10,7 @@ import {
   PING_INTERVAL_MS,
   PONG_TIMEOUT_MS,
 } from '../../shared/control.ts';
-import { PingLimit } from '../../shared/websocket/ping-limit.ts';
+import { PingLimit } from '../../shared/websocket/byte-stream.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
 /** The key used to open a socket. */

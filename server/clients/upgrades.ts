@@ -8,10 +8,8 @@ import {
   CONTROL_PIECES_MAX,
 } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
-import type { ReadSocket } from '../../shared/socket-reads.ts';
-import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { HANDSHAKE_GUID } from '../../shared/websocket/ping-limit.ts';
+import { type ReadSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
+import { HANDSHAKE_GUID, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { mustReach, reachesTunnel, sameHash } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';

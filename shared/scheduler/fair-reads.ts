@@ -4,7 +4,6 @@
  */
 import type { Duplex } from 'node:stream';
 import { joined } from '../http1/fields.ts';
-import type { SocketReads } from '../socket-reads.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /** @limit ms of a turn of the event loop after which no more large reads are processed in it. */
@@ -188,3 +187,31 @@ export class ScheduledReads implements SocketReads {
     return held;
   }
 }
+
+/* How data is read from a socket. */
+
+export interface SocketReads {
+  /** Whether {@link pause} is in force. */
+  readonly isPaused: boolean;
+  /** Stops reading, which stops the peer once the system's buffers are full. */
+  pause(): void;
+  resume(): void;
+  /** Immediately hands over data that was read and held back. */
+  flush(): void;
+}
+
+/** Starts to read a socket, and hands over the data. */
+export type ReadSocket = (socket: Duplex, onChunk: (chunk: Buffer) => void) => SocketReads;
+
+/** Hands over all data as it arrives. */
+export const readAtOnce: ReadSocket = (socket, onChunk) => {
+  socket.on('data', onChunk);
+  return {
+    get isPaused() {
+      return socket.isPaused();
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    flush: () => {},
+  };
+};

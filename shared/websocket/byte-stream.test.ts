@@ -4,11 +4,10 @@ import { Duplex, duplexPair } from 'node:stream';
 import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import type { ReadSocket } from '../socket-reads.ts';
+import type { ReadSocket } from '../scheduler/fair-reads.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
+import { isCleanClose, PINGS_MAX, WebSocketByteStream } from './byte-stream.ts';
 import { FrameReader, type Role } from './frames.ts';
-import { PINGS_MAX } from './ping-limit.ts';
 
 /** One end, which records everything received. */
 class Recorder {

@@ -4,9 +4,8 @@
  */
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
-import { readAtOnce, type ReadSocket, type SocketReads } from '../socket-reads.ts';
+import { readAtOnce, type ReadSocket, type SocketReads } from '../scheduler/fair-reads.ts';
 import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
-import { PingLimit } from './ping-limit.ts';
 
 /** @limit ms a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
@@ -367,3 +366,26 @@ function nextMask(): number {
   }
   return keys[nextKey++] || 1;
 }
+
+/** ms over which the pings of a peer are counted. */
+const WINDOW_MS = 1000;
+/**
+ * @limit Pings a peer may send in a second: more than arrive together from a client that pings every second and was
+ * held up for a minute.
+ */
+export const PINGS_MAX = 100;
+
+/** Detects a peer that sends too many pings: each costs about as much as a message, and needs an answer as well. */
+export class PingLimit {
+  #count = 0;
+
+  /** Counts a ping. @returns whether the peer has sent at most {@link PINGS_MAX} within a second */
+  admits(): boolean {
+    if (this.#count === 0) setTimeout(() => (this.#count = 0), WINDOW_MS).unref();
+    this.#count += 1;
+    return this.#count <= PINGS_MAX;
+  }
+}
+
+/** The text that a server appends to the client's key to prove that it supports WebSocket (RFC 6455 section 1.3). */
+export const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';

@@ -5,8 +5,8 @@ import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { record } from '../../testing/recorder.ts';
-import { LEAVE } from './screen.ts';
-import { canShowView, splitKeys, TerminalView } from './terminal-view.ts';
+import { canShowView, LEAVE, Screen, splitKeys, TerminalView } from './terminal-view.ts';
+import { span } from './text.ts';
 
 function setUp(env: NodeJS.ProcessEnv = {}) {
   const clock = new FakeClock();
@@ -195,4 +195,69 @@ describe('splitKeys', () => {
     ['', []],
   ] as const)
     it(`reads ${JSON.stringify(input)}`, () => assert.deepEqual(splitKeys(input), keys));
+});
+
+const ESC = '\u{1B}';
+const screenText = (...lines: string[]) => lines.map((line) => [span(line)]);
+
+function screenSetUp() {
+  const written: string[] = [];
+  const stream = { columns: 20, rows: 5, writableLength: 0, write: (part: string) => written.push(part) };
+  const screen = new Screen(stream, true);
+  screen.open();
+  /** What was written since the last call, with ESC as ^. */
+  const taken = (): string => written.splice(0).join('').replaceAll(ESC, '^');
+  taken();
+  return { screen, stream, taken };
+}
+
+describe('Screen', () => {
+  it('writes what has changed and no more', () => {
+    const { screen, taken } = screenSetUp();
+    screen.draw(screenText('one', 'two', 'three'));
+    assert.equal(taken(), '^[2J^[1;1H^[Kone^[2;1H^[Ktwo^[3;1H^[Kthree');
+    screen.draw(screenText('one', '2', 'three'));
+    assert.equal(taken(), '^[2;1H^[K2');
+    screen.draw(screenText('one', '2', 'three'));
+    assert.equal(taken(), '');
+    screen.draw(screenText('one'));
+    assert.equal(taken(), '^[2;1H^[J');
+  });
+
+  it('writes everything again for a window of another size', () => {
+    const { screen, stream, taken } = screenSetUp();
+    screen.draw(screenText('one', 'a long second line'));
+    taken();
+    stream.columns = 6;
+    screen.forget();
+    screen.draw(screenText('one', 'a long second line'));
+    assert.equal(taken(), '^[2J^[1;1H^[Kone^[2;1H^[Ka lon…');
+  });
+
+  it('writes nothing to a terminal that is stopped, and what is missing once it continues', () => {
+    const { screen, stream, taken } = screenSetUp();
+    stream.writableLength = 1;
+    screen.draw(screenText('one'));
+    screen.draw(screenText('two'));
+    assert.equal(taken(), '');
+    stream.writableLength = 0;
+    screen.draw(screenText('two'));
+    assert.equal(taken(), '^[2J^[1;1H^[Ktwo');
+  });
+
+  it('leaves the terminal as it was, once', () => {
+    const { screen, taken } = screenSetUp();
+    screen.close();
+    screen.close();
+    assert.equal(taken(), LEAVE.replaceAll(ESC, '^'));
+    screen.draw(screenText('late'));
+    assert.equal(taken(), '');
+  });
+
+  it('assumes 80 by 24 for a terminal without a size', () => {
+    const { screen, stream } = screenSetUp();
+    stream.columns = 0;
+    stream.rows = 0;
+    assert.deepEqual(screen.size, { columns: 80, rows: 24 });
+  });
 });

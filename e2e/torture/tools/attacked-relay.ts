@@ -1,8 +1,8 @@
 /** A relay with many tunnels of an attacker. */
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { giveTunnels } from '../../support/database.ts';
 import { eventually, timed, within } from '../../support/deadline.ts';
-import { giveTunnels } from '../../support/given-tunnels.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { type Environment, Relay } from '../../support/programs.ts';
 import type { Random } from '../../support/random.ts';

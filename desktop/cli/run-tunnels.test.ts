@@ -10,7 +10,7 @@ import { record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { JsonReporter } from './reporter.ts';
-import { serveTunnels } from './serve-tunnels.ts';
+import { serveTunnels } from './run-tunnels.ts';
 
 const spec = (label: string, port: number): TunnelSpec => ({
   ...SPEC_DEFAULTS,
