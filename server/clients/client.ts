@@ -27,11 +27,11 @@ export interface ConnectedClientOptions {
   readonly leftAt: number;
   /** which other relay may have the client */
   readonly presence: Ownership;
-  readonly owner: TunnelLinkOwner;
+  readonly owner: ConnectedClientOwner;
 }
 
 /** Manages the clients of all tunnels. */
-export interface TunnelLinkOwner extends ConnectionIds {
+export interface ConnectedClientOwner extends ConnectionIds {
   /** The client has a newer control socket on another relay. */
   moved(tunnel: LiveTunnel): void;
   /** A stream of a trunk may perform better on its own data socket. */
@@ -42,7 +42,7 @@ export class ConnectedClient {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
   readonly #presence: Ownership;
-  readonly #owner: TunnelLinkOwner;
+  readonly #owner: ConnectedClientOwner;
   #control: ControlSocket | undefined;
   /** The control socket as published to other relays. */
   #held: HeldControl | undefined;

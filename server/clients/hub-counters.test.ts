@@ -77,7 +77,7 @@ describe('Hub, in its metrics', () => {
   /** A trunk of a client that is far away. */
   async function offerTrunk(): Promise<TrunkClient> {
     const trunk = new TrunkClient();
-    hub.addTrunk(tunnel, trunk.socket, 'key');
+    hub.get(tunnel.id)?.addTrunk(trunk.socket, 'key');
     time.pass(FAR_PATH_MS);
     await settled();
     return trunk;

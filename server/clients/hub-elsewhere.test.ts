@@ -43,20 +43,20 @@ describe('Hub, for visitors whose client is on another relay', () => {
   }
 
   it('has each connection announced once on each control socket, whichever relay reports first', () => {
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     reply(sent(5));
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     assert.equal(asked.length, 1);
-    hub.cameElsewhere(tunnel.id, 6);
+    hub.get(tunnel.id)?.cameElsewhere(6);
     reply(sent(6));
     assert.equal(asked.length, 2);
   });
 
   it('asks again if the client has connected in the meantime', () => {
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     reply({ kind: 'away', ms: 0 });
     assert.equal(asked.length, 2);
-    hub.cameElsewhere(tunnel.id, 6);
+    hub.get(tunnel.id)?.cameElsewhere(6);
     reply(sent(5));
     assert.equal(asked.length, 3);
     reply(sent(6));
@@ -66,7 +66,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
   it('asks once more when an awaited client connects', () => {
     reply({ kind: 'away', ms: 0 });
     assert.equal(asked.length, 1);
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     assert.equal(asked.length, 2);
   });
 
@@ -86,7 +86,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
     dial.cancel();
     asked.at(-1)?.announced({ kind: 'away', ms: 0 });
     asked.at(0)?.announced(sent(5));
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     assert.equal(asked.length, 2);
   });
 });
@@ -113,12 +113,12 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
   /** @returns the codes that the client's end is closed with */
   function offer(): readonly number[] {
     const client = new TrunkClient();
-    hub.addTrunk(tunnel, client.socket, key.keyId);
+    hub.get(tunnel.id)?.addTrunk(client.socket, key.keyId);
     return client.closed;
   }
 
   it('accepts them for visitors on this relay, up to the limit, without asking again', async () => {
-    assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
+    assert.deepEqual([hub.offers(tunnel), hub.get(tunnel.id)?.offerKey], ['welcome', key]);
     offer();
     offer();
     assert.equal(hub.offers(tunnel), 'full');
@@ -130,17 +130,17 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
 
   it('closes them when the client has a newer control socket, and keeps those of the newest', async () => {
     const closed = offer();
-    hub.cameElsewhere(tunnel.id, 5);
+    hub.get(tunnel.id)?.cameElsewhere(5);
     await settled();
     assert.deepEqual(closed, []);
-    hub.cameElsewhere(tunnel.id, 6);
+    hub.get(tunnel.id)?.cameElsewhere(6);
     await settled();
     assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.normal], 'offline']);
   });
 
   it('closes them with the control socket, and when clients may have moved unnoticed', async () => {
     const left = offer();
-    hub.leftElsewhere(tunnel.id);
+    hub.get(tunnel.id)?.leftElsewhere();
     await hub.findClient(tunnel, key);
     const unsure = offer();
     hub.resume();
@@ -165,7 +165,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
   });
 
   it('checks again after 100 ms for a client that may arrive before the report of its control socket', async () => {
-    hub.leftElsewhere(tunnel.id);
+    hub.get(tunnel.id)?.leftElsewhere();
     found = { kind: 'nowhere' };
     asked = 0;
     const looking = hub.findClient(tunnel, key);
@@ -180,7 +180,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
   });
 
   it('reports if no relay could be asked', async () => {
-    hub.leftElsewhere(tunnel.id);
+    hub.get(tunnel.id)?.leftElsewhere();
     found = { kind: 'apart' };
     assert.equal(await hub.findClient(tunnel, key), false);
     assert.equal(hub.offers(tunnel), 'offline');

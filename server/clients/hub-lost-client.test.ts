@@ -154,8 +154,8 @@ describe('A client whose control socket was lost', () => {
   });
 
   for (const [what, hears] of [
-    ['has left another relay', () => hub.leftElsewhere(tunnel.id)],
-    ['has come to another relay', () => hub.cameElsewhere(tunnel.id, 2)],
+    ['has left another relay', () => hub.get(tunnel.id)?.leftElsewhere()],
+    ['has come to another relay', () => hub.get(tunnel.id)?.cameElsewhere(2)],
   ] as const) {
     it(`also loses them when it ${what}`, async () => {
       const control = attach();

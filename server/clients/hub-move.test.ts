@@ -51,7 +51,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     const control = { key: { keyId: 'one', hash: '' }, announce: () => assert.fail(), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
-    hub.addTrunk(tunnel, trunk.socket, 'one');
+    hub.get(tunnel.id)?.addTrunk(trunk.socket, 'one');
     time.pass(FAR_PATH_MS);
     await settled();
     visitor = await visit();
@@ -119,7 +119,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
 
   it('asks a client nearby only beyond 8 MiB', async () => {
     const near = new TrunkClient();
-    hub.addTrunk(tunnel, near.socket, 'one');
+    hub.get(tunnel.id)?.addTrunk(near.socket, 'one');
     await settled();
     const other = await visit();
     for (let sent = 0; sent < LARGE_BYTES; sent += LARGE_FROM_FAR_BYTES) {

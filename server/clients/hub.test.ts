@@ -101,7 +101,7 @@ describe('Hub', () => {
 
   function offerTrunk(keyId = 'key'): TrunkClient {
     const client = new TrunkClient();
-    hub.addTrunk(tunnel, client.socket, keyId);
+    hub.get(tunnel.id)?.addTrunk(client.socket, keyId);
     return client;
   }
 
@@ -350,7 +350,7 @@ describe('Hub', () => {
       const data = openData(control, 'two');
       dial();
       const trunk = offerTrunk('one');
-      hub.suspend(tunnel, 'phishing '.repeat(20));
+      hub.get(tunnel.id)?.suspend('phishing '.repeat(20));
       await settled();
       assert.deepEqual([control.closed, control.reasons[0]?.length], [[CloseCode.accountSuspended], 123]);
       assert.deepEqual(

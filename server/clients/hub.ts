@@ -7,7 +7,7 @@ import type { ClientGauges } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { type LargeStream, Move } from './client-streams.ts';
-import { ConnectedClient, type TunnelLinkOwner } from './client.ts';
+import { ConnectedClient, type ConnectedClientOwner } from './client.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { Ownership } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
@@ -40,13 +40,13 @@ export class Hub implements Dialer {
   readonly #options: HubOptions;
   readonly #clock: Clock;
   readonly #presence: Ownership;
-  readonly #links = new Map<string, ConnectedClient>();
+  readonly #clients = new Map<string, ConnectedClient>();
   /** visitors who wait for a data socket, by its id */
   readonly #pending = new Map<string, Pending>();
   /** streams that wait for their own data socket, by its id */
   readonly #moves = new Map<string, Move>();
   /** one for all clients: most tunnels are idle, and whatever each of them has determines the memory that they need */
-  readonly #linkOwner: TunnelLinkOwner = {
+  readonly #clientOwner: ConnectedClientOwner = {
     name: (pending) => this.#name(pending),
     forget: (id) => void this.#pending.delete(id),
     moved: (tunnel) => this.#options.onMoved?.(tunnel),
@@ -69,7 +69,12 @@ export class Hub implements Dialer {
   /** Checks which clients are still connected. */
   tick(): void {
     const now = this.#clock.monotonic();
-    for (const link of this.#links.values()) link.tick(now);
+    for (const client of this.#clients.values()) client.tick(now);
+  }
+
+  /** The client of a tunnel, if it is or was here, or visitors wait for it. */
+  get(tunnelId: string): ConnectedClient | undefined {
+    return this.#clients.get(tunnelId);
   }
 
   /**
@@ -78,7 +83,7 @@ export class Hub implements Dialer {
    * @param awayMs how long it has been away
    */
   expect(tunnel: LiveTunnel, awayMs = 0): void {
-    this.#link(tunnel, this.#clock.monotonic() - awayMs);
+    this.#client(tunnel, this.#clock.monotonic() - awayMs);
   }
 
   /**
@@ -86,13 +91,13 @@ export class Hub implements Dialer {
    * since then.
    */
   get missed(): { readonly tunnelId: string; readonly awayMs: number }[] {
-    return [...this.#links]
+    return [...this.#clients]
       .map(([tunnelId, { awayMs }]) => ({ tunnelId, awayMs }))
       .filter(({ awayMs }) => awayMs < HOLD_OVER_MS);
   }
 
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
-    const link = this.#link(tunnel);
+    const client = this.#client(tunnel);
     const since = this.#clock.monotonic();
     const pending: Pending = {
       id: undefined,
@@ -106,8 +111,8 @@ export class Hub implements Dialer {
       fence: 0,
       newestFence: 0,
     };
-    link.wait(pending);
-    return { cancel: () => link.release(pending) };
+    client.wait(pending);
+    return { cancel: () => client.release(pending) };
   }
 
   /**
@@ -129,50 +134,24 @@ export class Hub implements Dialer {
    */
   open(awaiting: Pending | Move, socket: WebSocketByteStream, keyId?: string, via?: string): void {
     if (awaiting instanceof Move) awaiting.open(socket, keyId, via);
-    else this.#links.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
+    else this.#clients.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
   }
 
   /** Ids of the keys that anything open was opened with. */
   keysInUse(): Set<string> {
     const keys = new Set<string>();
-    for (const link of this.#links.values()) for (const key of link.keysInUse()) keys.add(key);
+    for (const client of this.#clients.values()) for (const key of client.keysInUse()) keys.add(key);
     return keys;
   }
 
   /** Keys are no longer valid: what was opened through them is closed with 4003 (docs/protocol.md section 7). */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void {
-    for (const link of this.#links.values()) link.revoke(keys);
-  }
-
-  /**
-   * Closes everything that the client of a tunnel has opened, here and on this relay for others: its account is
-   * suspended.
-   */
-  suspend(tunnel: LiveTunnel, reason: string): void {
-    this.#links.get(tunnel.id)?.suspend(reason);
-  }
-
-  /**
-   * Another relay asks to announce one of its connections to the client here. If the client has just left, the other
-   * relay asks again.
-   */
-  announceFor(tunnelId: string, connectionId: string): void {
-    this.#links.get(tunnelId)?.announceFor(connectionId);
-  }
-
-  /** A client has connected to one of the relays, which can announce connections that wait here. */
-  cameElsewhere(tunnelId: string, fence: number): void {
-    this.#links.get(tunnelId)?.cameElsewhere(fence);
-  }
-
-  /** A client has left one of the other relays. */
-  leftElsewhere(tunnelId: string): void {
-    this.#links.get(tunnelId)?.leftElsewhere();
+    for (const client of this.#clients.values()) client.revoke(keys);
   }
 
   /** Another relay shuts down: data sockets that it forwards serve nothing after their current use. */
   leavesHop(incarnation: string): void {
-    for (const link of this.#links.values()) link.leavesHop(incarnation);
+    for (const client of this.#clients.values()) client.leavesHop(incarnation);
   }
 
   /**
@@ -180,37 +159,27 @@ export class Hub implements Dialer {
    * continue.
    */
   resume(): void {
-    for (const link of this.#links.values()) link.resume();
+    for (const client of this.#clients.values()) client.resume();
   }
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
-    this.#link(tunnel).attach(control);
+    this.#client(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);
     // The account was suspended after the key had been checked.
-    if (tunnel.account.suspended !== null) return this.suspend(tunnel, tunnel.account.suspended);
+    if (tunnel.account.suspended !== null) return void this.get(tunnel.id)?.suspend(tunnel.account.suspended);
     if (this.#stage !== 'running') control.askToMove();
   }
 
-  /** Announces approval requests at a tunnel, if its client is here: see {@link ControlSocket.tellKnocks}. */
-  tellKnocks(tunnel: LiveTunnel, waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
-    this.#links.get(tunnel.id)?.tellKnocks(waiting);
-  }
-
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
-    this.#links.get(tunnel.id)?.detach(control, code);
+    this.#clients.get(tunnel.id)?.detach(control, code);
     this.#options.onOffline?.(tunnel, code);
-  }
-
-  /** The key that lets a client of the tunnel open trunks without a lookup. */
-  offerKey(tunnel: LiveTunnel): SocketKey | undefined {
-    return this.#links.get(tunnel.id)?.offerKey;
   }
 
   /** Whether a client of the tunnel is known to be connected, and may open another trunk. */
   offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
-    const link = this.#links.get(tunnel.id);
-    if (link?.offerKey === undefined) return 'offline';
-    return link.trunks < this.#options.maxTrunks ? 'welcome' : 'full';
+    const client = this.#clients.get(tunnel.id);
+    if (client?.offerKey === undefined) return 'offline';
+    return client.trunks < this.#options.maxTrunks ? 'welcome' : 'full';
   }
 
   /** Whether clients may open trunks at all. */
@@ -232,47 +201,42 @@ export class Hub implements Dialer {
       await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
       found = await this.#presence.find(tunnel.id);
     }
-    if (found.kind === 'there') this.#link(tunnel).foundElsewhere(found.fence, key);
+    if (found.kind === 'there') this.#client(tunnel).foundElsewhere(found.fence, key);
     return found.kind !== 'apart';
   }
 
   /** Ids of those of the tunnels whose client is on one of the relays. */
   async online(tunnels: readonly LiveTunnel[]): Promise<ReadonlySet<string>> {
-    const isHere = ({ id }: LiveTunnel): boolean => this.#links.get(id)?.isOnline === true;
+    const isHere = ({ id }: LiveTunnel): boolean => this.#clients.get(id)?.isOnline === true;
     const here = tunnels.filter(isHere).map(({ id }) => id);
     if (!this.#presence.hasOthers || here.length === tunnels.length) return new Set(here);
     const away = tunnels.filter((tunnel) => !isHere(tunnel)).map(({ id }) => id);
     return new Set([...here, ...(await this.#presence.online(away))]);
   }
 
-  /** Adds a trunk of a client, which must have been accepted. */
-  addTrunk(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
-    this.#links.get(tunnel.id)?.addTrunk(socket, keyId);
-  }
-
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
   end(tunnel: LiveTunnel, { code, reason }: SocketEnd): void {
-    this.#links.get(tunnel.id)?.end(code, reason);
-    this.#links.delete(tunnel.id);
+    this.#clients.get(tunnel.id)?.end(code, reason);
+    this.#clients.delete(tunnel.id);
   }
 
   /** Gauges for the operator's metrics. */
   gauges(): ClientGauges {
-    const census = {
+    const gauges = {
       online: 0,
       streams: 0,
       trunks: 0,
       trunkStreams: 0,
       pending: 0,
     };
-    for (const link of this.#links.values()) {
-      if (link.isOnline) census.online += 1;
-      census.streams += link.streams;
-      census.pending += link.waiting;
-      census.trunks += link.trunks;
-      census.trunkStreams += link.trunkStreams;
+    for (const client of this.#clients.values()) {
+      if (client.isOnline) gauges.online += 1;
+      gauges.streams += client.streams;
+      gauges.pending += client.waiting;
+      gauges.trunks += client.trunks;
+      gauges.trunkStreams += client.trunkStreams;
     }
-    return census;
+    return gauges;
   }
 
   /**
@@ -280,14 +244,14 @@ export class Hub implements Dialer {
    * shut down, for the visitors who wait there; one that is asked to leave may not.
    */
   admits(tunnel: LiveTunnel): boolean {
-    if (this.#stage === 'leaving') return this.#links.get(tunnel.id)?.isOnline !== true;
+    if (this.#stage === 'leaving') return this.#clients.get(tunnel.id)?.isOnline !== true;
     return this.#stage === 'running';
   }
 
   /** The relay is about to shut down: clients that support it are asked to move to another one. */
   askToMove(): void {
     this.#stage = 'leaving';
-    for (const link of this.#links.values()) link.askToMove();
+    for (const client of this.#clients.values()) client.askToMove();
   }
 
   /**
@@ -295,10 +259,10 @@ export class Hub implements Dialer {
    * {@link DRAIN_MOVE_MS}.
    */
   async moved(): Promise<void> {
-    const links = [...this.#links.values()];
-    for (const link of links) if (!link.isMoving) link.drain();
+    const clients = [...this.#clients.values()];
+    for (const client of clients) if (!client.isMoving) client.drain();
     const until = this.#clock.monotonic() + DRAIN_MOVE_MS;
-    while (links.some((link) => link.isMoving) && this.#clock.monotonic() < until) {
+    while (clients.some((client) => client.isMoving) && this.#clock.monotonic() < until) {
       await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, DRAIN_LOOK_MS));
     }
   }
@@ -307,7 +271,7 @@ export class Hub implements Dialer {
   drain(): void {
     this.#stage = 'draining';
     clearInterval(this.#ticker);
-    for (const link of this.#links.values()) link.drain();
+    for (const client of this.#clients.values()) client.drain();
   }
 
   #name(pending: Pending): string {
@@ -323,17 +287,17 @@ export class Hub implements Dialer {
     this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
   }
 
-  #link(tunnel: LiveTunnel, leftAt = -Infinity): ConnectedClient {
-    let link = this.#links.get(tunnel.id);
-    if (link === undefined) {
-      link = new ConnectedClient(tunnel, {
+  #client(tunnel: LiveTunnel, leftAt = -Infinity): ConnectedClient {
+    let client = this.#clients.get(tunnel.id);
+    if (client === undefined) {
+      client = new ConnectedClient(tunnel, {
         clock: this.#clock,
         leftAt,
         presence: this.#presence,
-        owner: this.#linkOwner,
+        owner: this.#clientOwner,
       });
-      this.#links.set(tunnel.id, link);
+      this.#clients.set(tunnel.id, client);
     }
-    return link;
+    return client;
   }
 }

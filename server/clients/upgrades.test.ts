@@ -185,7 +185,7 @@ describe('Upgrades', () => {
       it(how, async () => {
         hub.attach(tunnel, { key: KEY, announce() {}, close() {}, cut() {} } as unknown as ControlSocket);
         const trunk = new TrunkClient();
-        hub.addTrunk(tunnel, trunk.socket, KEY.keyId);
+        hub.get(tunnel.id)?.addTrunk(trunk.socket, KEY.keyId);
         time.pass(FAR_PATH_MS);
         let visitor: ByteStream | undefined;
         hub.dial(tunnel, { opened: (stream) => (visitor = stream), failed: () => assert.fail() });

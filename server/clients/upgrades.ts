@@ -216,7 +216,9 @@ export class Upgrades {
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
-    this.#switchTo(request, key, tunnel, (socket) => this.#hub.addTrunk(tunnel, socket, usedKey.keyId));
+    this.#switchTo(request, key, tunnel, (socket) =>
+      this.#hub.get(tunnel.id)?.addTrunk(socket, usedKey.keyId),
+    );
   }
 
   /**
@@ -228,7 +230,7 @@ export class Upgrades {
   #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
     const hash = this.#authenticator.hashOf(request.header('authorization'));
     const tunnel = this.#registry.byId(id);
-    const key = tunnel === undefined ? undefined : this.#hub.offerKey(tunnel);
+    const key = tunnel === undefined ? undefined : this.#hub.get(tunnel.id)?.offerKey;
     return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
       ? { tunnel, key }
       : undefined;

@@ -186,13 +186,13 @@ export class Cluster implements Peering {
       case undefined:
         return;
       case 'announce':
-        return hub.announceFor(news.tunnelId, news.connectionId);
+        return hub.get(news.tunnelId)?.announceFor(news.connectionId);
       case 'replaced':
         return this.presence.replaced(news.tunnelId, news.fence);
       case 'online':
-        return hub.cameElsewhere(news.tunnelId, news.fence);
+        return hub.get(news.tunnelId)?.cameElsewhere(news.fence);
       case 'offline':
-        return hub.leftElsewhere(news.tunnelId);
+        return hub.get(news.tunnelId)?.leftElsewhere();
       case 'relay':
         return this.#membership.meet(news);
       case 'leaving':

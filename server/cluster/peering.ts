@@ -15,7 +15,7 @@ import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 
 /** The parts of the relay that are notified about other relays. */
 export interface PeeredParts {
-  readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
+  readonly hub: Pick<Hub, 'get' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Coordination, 'hear' | 'review'>;
   readonly domains: Pick<VerifiedDomains, 'follow' | 'review'>;
   /** Accepts a data socket that arrived on another relay. */

@@ -65,7 +65,7 @@ export async function startTunnels(
     onOffline: (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code }),
   });
   const tellKnocks = (tunnel: LiveTunnel): void =>
-    hub.tellKnocks(tunnel, tunnel.knocks.waiting(clock.now()).map(viewKnock));
+    hub.get(tunnel.id)?.tellKnocks(tunnel.knocks.waiting(clock.now()).map(viewKnock));
   const service = new TunnelService({
     store,
     registry,
@@ -75,7 +75,7 @@ export async function startTunnels(
     nameHold,
     peers,
     onAccess: (tunnel) => {
-      if (tunnel.account.suspended !== null) hub.suspend(tunnel, tunnel.account.suspended);
+      if (tunnel.account.suspended !== null) hub.get(tunnel.id)?.suspend(tunnel.account.suspended);
       tellKnocks(tunnel);
       ends.watch(tunnel);
       waits.wake(tunnel.id, 'changed');
