@@ -4,7 +4,7 @@ import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts'
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
-import { rendezvousWait, traffic } from '../observe/counters.ts';
+import { type ClientGauges, rendezvousWait, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type LargeStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
@@ -96,19 +96,15 @@ export class ConnectedClient {
     return this.#trunks?.size ?? 0;
   }
 
-  /** Number of data sockets, and streams of trunks, with a visitor. */
-  get streams(): number {
-    return this.#streams.size;
-  }
-
-  /** Number of streams on its trunks. */
-  get trunkStreams(): number {
-    return this.#trunks?.streams ?? 0;
-  }
-
-  /** Number of visitors that wait for a data socket, or for the client. */
-  get waiting(): number {
-    return this.#waiting.size;
+  /** What this client adds to the operator's metrics. */
+  get gauges(): ClientGauges {
+    return {
+      online: this.isOnline ? 1 : 0,
+      streams: this.#streams.size,
+      trunks: this.trunks,
+      trunkStreams: this.#trunks?.streams ?? 0,
+      pending: this.#waiting.size,
+    };
   }
 
   /** Adds a client's new control socket; the previous one is replaced (docs/protocol.md section 5.3). */
@@ -125,11 +121,6 @@ export class ConnectedClient {
     this.#hold(control);
     // The previous socket may have lost announcements; an id is only valid for one data socket anyway.
     this.#waiting.seekAgain();
-  }
-
-  /** Announces approval requests: see {@link ControlSocket.tellKnocks}. */
-  tellKnocks(waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
-    this.#control?.tellKnocks(waiting);
   }
 
   /** A control socket has ended, with the code; its trunks accept no more visitors. */
@@ -166,15 +157,10 @@ export class ConnectedClient {
     this.#waiting.seek(pending);
   }
 
-  /** Announces all waiting connections on the relay where the client is now. */
-  seekAgain(): void {
-    this.#waiting.seekAgain();
-  }
-
   /** Clients may have moved between other relays unnoticed. */
   resume(): void {
     if (this.#control === undefined) this.#forgetRemote();
-    this.seekAgain();
+    this.#waiting.seekAgain();
   }
 
   /** The client has its control socket on another relay, with this fencing number, and may open trunks with the key. */
@@ -286,16 +272,6 @@ export class ConnectedClient {
     this.#trunks?.close(code);
   }
 
-  /** The relay is about to shut down: the client is asked to move to another one, and served until it has. */
-  askToMove(): void {
-    this.#control?.askToMove();
-  }
-
-  /** Whether the client has been asked to move to another relay, and is still here. */
-  get isMoving(): boolean {
-    return this.#control?.wasAskedToMove === true;
-  }
-
   /** The relay shuts down: the client is notified; open streams continue. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
@@ -315,7 +291,7 @@ export class ConnectedClient {
    */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    if (maxConnections === null || this.#waiting.size + this.streams < maxConnections) return false;
+    if (maxConnections === null || this.#waiting.size + this.#streams.size < maxConnections) return false;
     return !this.#streams.retireIdle();
   }
 
@@ -375,6 +351,6 @@ export class ConnectedClient {
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
     this.#owner.moved(this.tunnel);
-    this.seekAgain();
+    this.#waiting.seekAgain();
   }
 }

@@ -222,21 +222,15 @@ export class Hub implements Dialer {
 
   /** Gauges for the operator's metrics. */
   gauges(): ClientGauges {
-    const gauges = {
-      online: 0,
-      streams: 0,
-      trunks: 0,
-      trunkStreams: 0,
-      pending: 0,
-    };
-    for (const client of this.#clients.values()) {
-      if (client.isOnline) gauges.online += 1;
-      gauges.streams += client.streams;
-      gauges.pending += client.waiting;
-      gauges.trunks += client.trunks;
-      gauges.trunkStreams += client.trunkStreams;
+    const sum = { online: 0, streams: 0, trunks: 0, trunkStreams: 0, pending: 0 };
+    for (const { gauges } of this.#clients.values()) {
+      sum.online += gauges.online;
+      sum.streams += gauges.streams;
+      sum.trunks += gauges.trunks;
+      sum.trunkStreams += gauges.trunkStreams;
+      sum.pending += gauges.pending;
     }
-    return gauges;
+    return sum;
   }
 
   /**
@@ -251,7 +245,7 @@ export class Hub implements Dialer {
   /** The relay is about to shut down: clients that support it are asked to move to another one. */
   askToMove(): void {
     this.#stage = 'leaving';
-    for (const client of this.#clients.values()) client.askToMove();
+    for (const client of this.#clients.values()) client.control?.askToMove();
   }
 
   /**
@@ -260,9 +254,9 @@ export class Hub implements Dialer {
    */
   async moved(): Promise<void> {
     const clients = [...this.#clients.values()];
-    for (const client of clients) if (!client.isMoving) client.drain();
+    for (const client of clients) if (!isMoving(client)) client.drain();
     const until = this.#clock.monotonic() + DRAIN_MOVE_MS;
-    while (clients.some((client) => client.isMoving) && this.#clock.monotonic() < until) {
+    while (clients.some(isMoving) && this.#clock.monotonic() < until) {
       await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, DRAIN_LOOK_MS));
     }
   }
@@ -300,4 +294,9 @@ export class Hub implements Dialer {
     }
     return client;
   }
+}
+
+/** Whether the client has been asked to move to another relay, and is still here. */
+function isMoving({ control }: ConnectedClient): boolean {
+  return control?.wasAskedToMove === true;
 }

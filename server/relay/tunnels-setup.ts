@@ -65,7 +65,7 @@ export async function startTunnels(
     onOffline: (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code }),
   });
   const tellKnocks = (tunnel: LiveTunnel): void =>
-    hub.get(tunnel.id)?.tellKnocks(tunnel.knocks.waiting(clock.now()).map(viewKnock));
+    hub.get(tunnel.id)?.control?.tellKnocks(tunnel.knocks.waiting(clock.now()).map(viewKnock));
   const service = new TunnelService({
     store,
     registry,
