@@ -46,7 +46,7 @@ export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boo
  * @param env the environment
  * @param argv arguments after the command; flags win over the environment
  * @param own flags of the command that are not settings
- * @param maxOperands arguments the command takes besides flags
+ * @param maxOperands number of positional arguments the command accepts
  */
 export function loadConfig(
   env: NodeJS.ProcessEnv,
@@ -134,7 +134,8 @@ function checkCluster(given: GivenSettings, { kind }: DatabaseAddress): void {
 }
 
 /**
- * Relays that do not know of each other must not share a port: each would get only a part of the visitors and the tunnels.
+ * Relays that do not know of each other must not share a port: each would get only a part of the visitors and the
+ * tunnels.
  */
 function checkReusePort(given: GivenSettings, { cluster, port, reusePort }: Settings): void {
   if (reusePort && cluster === undefined)
@@ -171,7 +172,7 @@ const PREFIX = 'CULVERT_';
 
 /** An empty text counts as not given. */
 class GivenSettings {
-  /** One line for each wrong setting, naming it and what it takes. */
+  /** One line for each wrong setting, with its name and the accepted values. */
   readonly problems: string[] = [];
   readonly #env: NodeJS.ProcessEnv;
   readonly #flags: Flags;
@@ -225,8 +226,8 @@ class GivenSettings {
   }
 
   /**
-   * Adds each variable to the problems that looks like a setting and is none: the setting that was meant would be at its
-   * default, and with another database or without its lock nobody would notice.
+   * Reports each variable that looks like a setting but is unknown. The intended setting would silently keep its
+   * default, and nobody would notice a relay with the wrong database or without its lock.
    */
   refuseUnknown(): void {
     const known = ALL_SETTINGS.map(({ variable }) => variable);

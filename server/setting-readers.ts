@@ -1,4 +1,4 @@
-/** Readers for the texts of settings: each knows what it takes and says so. */
+/** Readers for the texts of settings. Each describes the values it accepts. */
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
@@ -18,7 +18,7 @@ import { type DatabaseAddress, readDatabaseAddress } from './store/database-addr
 
 /** Reads the text of a setting. */
 export interface SettingReader<T> {
-  /** what the setting takes, as the end of a sentence */
+  /** the accepted values, as the end of a sentence */
   readonly takes: string;
   /**
    * @param name the variable or flag that the operator wrote

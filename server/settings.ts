@@ -1,6 +1,6 @@
 /**
- * The settings of `culvert-relay` (README.md), one row each: name, reader, default and meaning. `--help`, the flags, the
- * variables and the type of the configuration follow from this table.
+ * The settings of `culvert-relay` (README.md), one row each: name, reader, default and meaning. `--help`, the flags,
+ * the variables and the type of the configuration follow from this table.
  */
 import { BlockList } from 'node:net';
 import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, ORDERS_PER_HOUR, TRUNKS_MAX } from './limits.ts';
@@ -42,7 +42,7 @@ type ValueOf<R> =
       ? { readonly [K in keyof G]: K extends N ? NonNullable<ValueOf<G[K]>> : ValueOf<G[K]> } | undefined
       : ConfigOf<R>;
 
-/** A setting with a default; `standard` is for one whose default is not a text that it takes itself. */
+/** A setting with a default; `standard` is for a default that is not a text the setting itself accepts. */
 function setting<T extends {}>(
   name: string,
   reader: readers.SettingReader<T>,

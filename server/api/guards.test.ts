@@ -39,7 +39,7 @@ describe('guards of routes', () => {
     await create('dev');
   });
 
-  it('do not count a create that fails because the plan allows no more tunnels, but count other failures', async () => {
+  it("do not count a create that the plan's tunnel limit refuses, but count other failures", async () => {
     const given: string[] = [];
     const creates = { take: () => 0, giveBack: (account: string) => void given.push(account) };
     const account = anAccount();

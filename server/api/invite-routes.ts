@@ -67,7 +67,7 @@ export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
   });
 }
 
-/** Where the request comes from: the edge sets the field. */
+/** Client address of the request; the edge sets the field. */
 function addressOf(ctx: ApiContext): string | undefined {
   return ctx.req.headers['x-forwarded-for']?.toString();
 }
@@ -94,14 +94,14 @@ function readMachine(body: unknown): string {
   return machine.trim();
 }
 
-/* The page of an invitation. Opening it takes nothing, because programs that preview links open it, too. */
+/* The page of an invitation. Opening it does not use it up, because programs that preview links also open it. */
 
 interface InvitationPageOptions {
   /** the relay's own address */
   readonly publicUrl: URL;
   /** address of a link for complaints */
   readonly contact: string | undefined;
-  /** address of the page from which people get Culvert */
+  /** address of Culvert's download page */
   readonly downloadPage: string | undefined;
 }
 

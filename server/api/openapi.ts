@@ -40,12 +40,12 @@ function nameOf({ code, text }: ApiErrorEntry): string {
   return `\`${code}\` (${text})`;
 }
 
-/** The schemas with a title, each of which is written once. */
+/** The schemas with a title, each written once. */
 class Components {
   readonly schemas: Record<string, JsonObject> = {};
   readonly #sources = new Map<string, JsonObject>();
 
-  /** @returns the schema with references in place of all that have a title */
+  /** @returns the schema, with references instead of the schemas that have a title */
   refer(schema: JsonObject): JsonObject {
     const { title } = schema;
     if (typeof title !== 'string') return this.#within(schema);

@@ -1,4 +1,4 @@
-/** A route of the REST interface, from which the router and the OpenAPI document are made. */
+/** A route of the REST interface; the router and the OpenAPI document are built from these. */
 import { Router } from '@koa/router';
 import type { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { type JsonObject, objectSchema } from '../../shared/fields.ts';
@@ -94,7 +94,7 @@ export interface ApiDeps {
   readonly knocks: Pick<TunnelApprovals, 'list' | 'answer'>;
   readonly domains: DomainService;
   readonly creates: CreateLimiter;
-  /** knows whose client is there */
+  /** knows which clients are connected */
   readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<RequestScheduler, 'next'>;
   readonly writes: Writes;
@@ -108,7 +108,7 @@ export interface ApiDeps {
   readonly admin: { readonly store: Store; readonly nameHold: number; readonly own: OwnNames };
   /** address of a link for complaints */
   readonly contact: string | undefined;
-  /** address of the page from which people get Culvert */
+  /** address of Culvert's download page */
   readonly downloadPage: string | undefined;
   readonly clock: Clock;
   /** whether the relay is shutting down and takes no new work */

@@ -45,7 +45,7 @@ describe('Turns', () => {
     for (const step of coming.splice(0)) step();
   }
 
-  /** Lets time pass, in which visitors have work all the time, or never. */
+  /** Lets time pass while visitors are always, or never, waiting for work. */
   function run(ms: number, visitors: boolean): void {
     const end = clock.monotonic() + ms;
     while (clock.monotonic() < end) {
@@ -137,7 +137,7 @@ describe('LoopShare', () => {
     assert.equal(share.wait(1000, true), 0);
   });
 
-  it('saves up no more than the burst, however long it was idle', () => {
+  it('accumulates only the burst after a long idle time', () => {
     const share = new LoopShare(0.25, 1);
     share.wait(0, true);
     assert.equal(share.wait(1e9, true), 0);
@@ -145,7 +145,7 @@ describe('LoopShare', () => {
     assert.ok(share.wait(1e9, true) > 0);
   });
 
-  it('allows no more than the share, a burst and one piece, however long the pieces take', () => {
+  it('allows at most the share, a burst and one piece, however long the pieces take', () => {
     const pieces = fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 1, maxLength: 100 });
     fc.assert(
       fc.property(pieces, (costs) => {
@@ -188,7 +188,7 @@ describe('Writes', () => {
     return first?.account;
   }
 
-  it('begins no more writes of one account than the limit', async () => {
+  it('starts at most the limit of writes for one account', async () => {
     for (let asked = 0; asked < 10; asked += 1) void write('a');
     await settled();
     assert.equal(begun.length, ACCOUNT_WRITES_MAX);
@@ -196,7 +196,7 @@ describe('Writes', () => {
     assert.equal(begun.length, ACCOUNT_WRITES_MAX);
   });
 
-  it('begins no more writes of all accounts than the limit', async () => {
+  it('starts at most the limit of writes for all accounts', async () => {
     for (let account = 0; account < 20; account += 1) void write(`account ${account}`);
     await settled();
     assert.equal(begun.length, API_WRITES_MAX);

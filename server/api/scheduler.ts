@@ -1,6 +1,7 @@
 /**
- * When requests of the API begin: one in each turn of the event loop, groups of callers one after the other, and only for a
- * share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who wait.
+ * When requests of the API begin: one in each turn of the event loop, groups of callers one after the other, and only
+ * for a share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who
+ * wait.
  */
 import { FairQueue } from '../../shared/scheduler/fair-queue.ts';
 import type { Clock } from '../clock.ts';
@@ -93,13 +94,13 @@ export class RequestScheduler {
 export class LoopShare {
   readonly #share: number;
   readonly #burst: number;
-  /** ms that may be spent; what was spent beyond it must be made up for first */
+  /** ms that may be spent; a negative value must be earned back first */
   #credit: number;
   #filledAt = -Infinity;
 
   /**
    * @param share the part of passing time that it may use, from 0 to 1
-   * @param burst ms that may be spent at once
+   * @param burst ms that may be spent in one go
    */
   constructor(share: number, burst: number) {
     this.#share = share;

@@ -28,7 +28,7 @@ import {
 import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
 
 /**
- * @param online ids of the tunnels whose client is there
+ * @param online ids of the tunnels whose client is connected
  * @returns the tunnel object
  */
 function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySet<string>): Tunnel {

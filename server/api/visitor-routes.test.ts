@@ -193,7 +193,7 @@ describe('the REST interface of knocks', () => {
     assert.equal((await send('PUT', id, { admit: true })).status, 200);
   });
 
-  it('makes no more store calls than visitors may wait', async () => {
+  it('limits store calls to the number of visitors that may wait', async () => {
     const all = await Promise.allSettled(
       Array.from({ length: 1000 }, (_, number) => knock(`10.0.${number >> 8}.${number & 255}`)),
     );

@@ -44,7 +44,7 @@ describe('culvert-relay account and key', () => {
     return JSON.parse(line) as Json;
   }
 
-  it('make an account and a key for it', async () => {
+  it('create an account and a key for it', async () => {
     const account = await json('account create --name acme --plan team --subdomain acme');
     assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
     assert.deepEqual([account['name'], account['plan'], account['subdomain']], ['acme', 'team', 'acme']);
@@ -243,7 +243,7 @@ describe('culvert-relay account and key', () => {
   });
 
   for (const what of ['nothing', 'an empty file'])
-    it(`make no database where there is ${what}`, async () => {
+    it(`do not create a database for ${what}`, async () => {
       const elsewhere = join(folder, 'elsewhere');
       const file = join(elsewhere, 'culvert.db');
       if (what !== 'nothing') {
@@ -279,7 +279,7 @@ describe('culvert-relay account and key', () => {
     await printed('account list');
   });
 
-  it('refuse a variable that is no setting, and name the nearest', async () => {
+  it('refuse an unknown setting, and suggest the nearest', async () => {
     shell.env['CULVERT_DATABSE_URL'] = 'sqlite:/nowhere';
     assert.equal(await run('account list'), 2);
     assert.deepEqual(shell.stderr, [

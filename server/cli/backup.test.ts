@@ -112,7 +112,7 @@ describe('culvert-relay backup and restore', () => {
     assert.notEqual(await store.relaySecret('links 1', 1), before[1]);
   });
 
-  /** Restores the copy, and opens what is there then. */
+  /** Restores the copy and opens the result. */
   async function restored(): Promise<string[]> {
     await store.close();
     shell.stdout.splice(0);
@@ -284,7 +284,7 @@ describe('culvert-relay backup and restore', () => {
     );
   });
 
-  it('warn without a database to compare with, and put the copy in its place', async () => {
+  it('warn without a database to compare with, and restore the copy', async () => {
     await run('backup', file);
     await store.close();
     const log = readFileSync(database);
@@ -328,7 +328,7 @@ describe('culvert-relay backup and restore', () => {
     assert.match(shell.stderr.at(-1) ?? '', /is there already; choose another name$/);
   });
 
-  it('change nothing while a relay uses the database, or with a file that is none', async () => {
+  it('change nothing while a relay uses the database, or with a file that is not a database', async () => {
     await run('backup', file);
     const lock = lockDatabase(database);
     assert.equal(await run('restore', file), 1);

@@ -33,7 +33,7 @@ class FakeRelay implements RunningRelay {
     this.#stop.emit('stopped');
   }
 
-  /** Another relay takes over. */
+  /** Hands off to another relay. */
   replace(): void {
     this.#replaced.resolve();
   }
@@ -114,7 +114,7 @@ describe('culvert-relay', () => {
   }
 
   describe('serve', () => {
-    it('says on one line where it listens, and shuts down in order at a signal', async () => {
+    it('logs its address on one line, and shuts down in order at a signal', async () => {
       const relay = new FakeRelay();
       let config: Config | undefined;
       const exit = main(shell, ['--port', '0'], (given) => {
@@ -154,7 +154,7 @@ describe('culvert-relay', () => {
         assert.deepEqual(logged('first start'), []);
       });
 
-      it('leads to it in the log without a terminal', async () => {
+      it('points to it in the log without a terminal', async () => {
         await serveOnce([], true);
         assert.deepEqual(logged('first start'), [
           { data: '/data', next: 'docs/operating.md, "Its own certificates"' },
@@ -188,7 +188,7 @@ describe('culvert-relay', () => {
       assert.match(String(unsafe?.['reason']), /name only the proxies/);
     });
 
-    it('ends at once at a second signal', async () => {
+    it('exits immediately at a second signal', async () => {
       const relay = new FakeRelay();
       const exit = main(shell, ['serve'], () => Promise.resolve(relay));
       await shell.serving;

@@ -68,7 +68,7 @@ describe('culvert-relay, for operators', () => {
   describe('account create', () => {
     const plan = ['--plan', 'dev'];
 
-    it('makes a key at once with --with-key', async () => {
+    it('also creates a key with --with-key', async () => {
       const { key, ...account } = await json('account', 'create', '--name', 'ann', ...plan, '--with-key');
       assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
       assert.equal((await store.findKeyOwner(hashKey(String(key))))?.account.name, 'ann');
@@ -93,7 +93,7 @@ describe('culvert-relay, for operators', () => {
       assert.equal((await store.listAccounts()).length, 52);
     });
 
-    it('make 1,000 accounts at once, and no more', async () => {
+    it('create at most 1,000 accounts per command', async () => {
       const { accounts } = (await json('account', 'create', ...plan, '--name', 'x', '--count', '1000')) as {
         accounts: Json[];
       };
@@ -122,7 +122,7 @@ describe('culvert-relay, for operators', () => {
   describe('invite', () => {
     const create = ['invite', 'create', '--account', 'newcomers'];
 
-    it('makes addresses, and the account if it is not there', async () => {
+    it('creates addresses, and the account if it does not exist', async () => {
       shell.env['CULVERT_PUBLIC_URL'] = 'https://relay.example.com';
       const [line = '', ...more] = await printed(...create);
       assert.match(line, /^https:\/\/relay\.example\.com\/invite\/[\w-]{32}$/);

@@ -21,7 +21,7 @@ describe('listeners that a service manager gives', () => {
     );
   });
 
-  it('are left alone when they are for another process, or there are none', () => {
+  it('are left alone if there are none or they are for another process', () => {
     assert.deepEqual([...givenListeners({ LISTEN_PID: '8', LISTEN_FDS: '1' }, 7)], []);
     assert.deepEqual([...givenListeners({ LISTEN_PID: '7' }, 7)], []);
     assert.deepEqual([...givenListeners({}, 7)], []);
@@ -29,7 +29,7 @@ describe('listeners that a service manager gives', () => {
 });
 
 describe('a service manager', () => {
-  it('is told nothing where there is none', async () => {
+  it('is not notified outside of one', async () => {
     await tellServiceManager({}, 7);
   });
 

@@ -7,8 +7,8 @@ import type { ListenerName } from '../listeners.ts';
 import { ExitCode } from './command.ts';
 
 /**
- * Names the user of the process, for the list of who did what. `SUDO_USER` is only a variable that anybody can set, so it is
- * added as such: if several people share that user, it is the only hint at who gave the command.
+ * Names the user of the process, for the list of who did what. `SUDO_USER` is only a variable that anybody can set, so
+ * it is added as such: if several people share that user, it is the only hint at who gave the command.
  *
  * @param name of the user as whom the process runs
  */
@@ -34,8 +34,8 @@ const FIRST_DESCRIPTOR = 3;
 const NAMES: readonly ListenerName[] = ['visitors', 'http', 'metrics'];
 
 /**
- * Listeners that were opened before the program was started. Those without a name of ours (`FileDescriptorName=`) are, in
- * their order, those that have none.
+ * Listeners that were opened before the program was started. Those without a name of ours (`FileDescriptorName=`) are,
+ * in their order, those that have none.
  *
  * @param pid of this process: what is meant for another one is left alone
  * @returns for `server.listen`, by name
@@ -59,10 +59,10 @@ export function givenListeners(env: NodeJS.ProcessEnv, pid: number): Map<string,
 }
 
 /**
- * Says that this process serves, and is the main one of its service. Node has no datagram sockets of this kind, so
- * `systemd-notify` says it; its answer comes when the service manager has read it.
+ * Reports that this process serves and is the main one of its service. Node has no datagram sockets of this kind, so
+ * `systemd-notify` sends the message; it exits when the service manager has read it.
  *
- * @throws Error when it cannot be said
+ * @throws Error when the message cannot be sent
  */
 export async function tellServiceManager(env: NodeJS.ProcessEnv, pid: number): Promise<void> {
   if (env['NOTIFY_SOCKET'] === undefined) return;

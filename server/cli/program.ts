@@ -1,6 +1,6 @@
 /**
- * `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded by
- * `serve`.
+ * `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded
+ * by `serve`.
  */
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
@@ -71,7 +71,7 @@ const shell: Shell = {
     process.on('SIGHUP', handler);
   },
   onCrash(handler) {
-    // Replaces Node's own report, which would show what the log never does.
+    // Replaces Node's own report, which would print secrets that the log never shows.
     process.on('uncaughtException', (error) => {
       if (exiting) process.exit(ExitCode.failed);
       handler(error);
@@ -87,7 +87,7 @@ const done = main(shell, process.argv.slice(2), async (config, operator, replace
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
   return relay;
 });
-// Whoever reads the output may leave before the relay does.
+// The reader of the output may exit before the relay does.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 await exit(await done);

@@ -1,6 +1,6 @@
 /**
- * `culvert-relay serve`: runs the relay until a signal ends it (README.md). Everything that it needs before it listens is
- * loaded as this one file (docs/decisions/0015-bundled-programs.md), hence the exports that follow the imports.
+ * `culvert-relay serve`: runs the relay until a signal ends it (README.md). Everything that it needs before it listens
+ * is loaded as this one file (docs/decisions/0015-bundled-programs.md), hence the exports that follow the imports.
  */
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
@@ -31,7 +31,7 @@ const REVOKED_KEY =
   'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
 /**
- * Runs the relay. The first signal stops it in order, a second one ends it at once.
+ * Runs the relay. The first signal shuts it down in order, a second one ends it immediately.
  *
  * @param replaces whether it takes over from a relay that serves the same data folder and port
  * @returns the exit code, once the relay has ended
@@ -204,7 +204,7 @@ function whyNotStarted(error: unknown, config: Config): string {
 export const FIRST_STEPS_PAGE = 'docs/operating.md, "Its own certificates"';
 
 /**
- * @param url where the relay listens
+ * @param url address the relay listens on
  * @returns lines to show below the first key
  */
 export function firstSteps(

@@ -101,7 +101,7 @@ describe('certificates in the store', () => {
     assert.equal((await store.beginOrder(begin({ now: 1500 }))).kind, 'begun');
   });
 
-  it('are ordered again after a failure when its time has come, or at once if it is to be ignored', async () => {
+  it('are ordered again after a failure when they are due, or immediately if that is to be ignored', async () => {
     await store.beginOrder(begin());
     await store.failOrder('a.test', 2, 3000);
     const wait = { kind: 'wait', until: 3000, cause: 'failed' };
@@ -147,13 +147,13 @@ describe('certificates in the store', () => {
     assert.equal((await store.beginOrder(ofAccount('ann', 1020 + HOUR))).kind, 'begun');
   });
 
-  it('wait no more than an hour after the clock was set back', async () => {
+  it('wait at most an hour after the clock was set back', async () => {
     await store.beginOrder(begin({ now: 50 * HOUR, heldUntil: 0, perHour: 1 }));
     const turn = await store.beginOrder(begin({ now: 1000, perHour: 1 }));
     assert.deepEqual(turn, { kind: 'wait', until: 1000 + HOUR, cause: 'limit' });
   });
 
-  it('are ordered anew by a relay that was started again alone', async () => {
+  it('are ordered again by a single relay that was restarted', async () => {
     await store.beginOrder(begin());
     await store.releaseOrders();
     assert.equal((await store.beginOrder(begin())).kind, 'begun');
@@ -176,7 +176,7 @@ describe('challenges in the store', () => {
     assert.deepEqual(await store.findChallenges('http-01', 'a.test', 2000), []);
   });
 
-  it('are gone once they are removed, or begun anew', async () => {
+  it('are gone once they are removed or restarted', async () => {
     await store.putChallenge(aChallenge(), 1000);
     await store.putChallenge(aChallenge({ token: 'u' }), 1000);
     await store.removeChallenge('t');

@@ -32,7 +32,7 @@ export function nameOfDatabase(address: DatabaseAddress): string {
 
 /* Whether everything that a SQLite file has was moved to another database, and where to. */
 
-/** The database is the one of before: what was revoked since then is still valid in it. */
+/** The database was moved and this is the old one, where keys revoked since then are still valid. */
 export class MovedDatabaseError extends Error {
   constructor(path: string, { target, moved_at }: { readonly target: string; readonly moved_at: number }) {
     super(

@@ -39,7 +39,7 @@ describe('domains in the store', () => {
     assert.equal(await store.verifiedClaim('a.test'), undefined);
   });
 
-  it('are no more than an account may have, also if it asks for two at once', async () => {
+  it('are limited per account, also for two concurrent requests', async () => {
     const wanted = ['a.test', 'b.test', 'c.test'].map((domain) =>
       store.insertDomain(aDomain(ann.id, domain), 2),
     );
@@ -50,7 +50,7 @@ describe('domains in the store', () => {
     assert.equal((await store.domainsOf(ann.id)).length, 2);
   });
 
-  it('are verified for one account, and move with the tunnels of before ended', async () => {
+  it('are verified for one account, and end the previous tunnels when they move', async () => {
     const old = await verified(ann.id, 'a.test');
     const tunnel = aTunnel(ann.id, { domain: 'a.test', slug: 'web' });
     await store.insertTunnel(tunnel);
@@ -96,7 +96,7 @@ describe('domains in the store', () => {
     );
   });
 
-  it('are free again for a tunnel at the end of the one before, though nobody has ended that', async () => {
+  it('are free again when the previous tunnel has expired, even if nothing has ended it', async () => {
     await verified(ann.id, 'a.test');
     await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test', expiresAt: 5000 }));
     const next = aTunnel(ann.id, { domain: 'a.test', createdAt: 5000, expiresAt: 9000 });

@@ -52,7 +52,7 @@ describe('links in the store', () => {
     assert.equal((await store.linksOf(tunnel.id, 0)).length, 1);
   });
 
-  it('are revoked once, and the tunnel says so', async () => {
+  it('are revoked once, and the tunnel lists them', async () => {
     const link = aLink(tunnel.id);
     const kept = aLink(tunnel.id);
     for (const each of [link, kept]) await store.insertLink(each, RULES);

@@ -86,7 +86,7 @@ async function keepSecrets(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Who may come into a tunnel. */
+/** Adds the access policies of tunnels. */
 async function keepAccess(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tunnels').addColumn('access', 'text').execute();
   await db.schema
@@ -110,7 +110,7 @@ async function keepLinks(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('tunnel_links_by_tunnel').on('tunnel_links').column('tunnel_id').execute();
 }
 
-/** Who has asked to come into a tunnel. */
+/** Adds the approval requests of tunnels. */
 async function keepKnocks(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tunnels').addColumn('knocks', 'text').execute();
   await db.schema
@@ -219,7 +219,7 @@ async function keepDomains(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('tunnels_by_domain').on('tunnels').column('domain').unique().execute();
 }
 
-/** Accounts and tunnels can be suspended, tunnels closed by whoever runs the relay, and it is kept who did what. */
+/** Adds suspension of accounts and tunnels, closing of tunnels by the operator, and the audit log. */
 async function keepOrders(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('accounts').addColumn('suspended', 'text').execute();
   await db.schema.alterTable('tunnels').addColumn('suspended', 'text').execute();
@@ -259,7 +259,10 @@ async function tellOrdersApart(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('acme_attempts').addColumn('account_id', 'text').execute();
 }
 
-/** What has ended stays ended: after a restore, and at the address of a suspended tunnel. Acts are counted for each account. */
+/**
+ * What has ended stays ended: after a restore, and at the address of a suspended tunnel. Acts are counted for each
+ * account.
+ */
 async function keepEndings(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('endings')
@@ -283,8 +286,8 @@ async function keepEndings(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Signed links had one secret that never changed. It becomes the key of this week (server/access/passes.ts), so that links stay
- * valid until their ends.
+ * Signed links had one secret that never changed. It becomes the key of this week (server/access/passes.ts), so that
+ * links stay valid until their ends.
  */
 async function renewLinkKeys(db: Kysely<unknown>): Promise<void> {
   const now = Date.now();
@@ -325,7 +328,7 @@ export class OlderSchemaError extends Error {
 export type Creation = 'make' | 'must-exist' | 'as-it-is';
 
 /**
- * Runs the migrations that have not run yet. Each dialect runs this under its lock, so two programs may start at once.
+ * Runs pending migrations. Each dialect runs this under its lock, so two programs may start at the same time.
  *
  * @throws NewerSchemaError, OlderSchemaError, MissingDatabaseError before anything is changed
  */

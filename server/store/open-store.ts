@@ -9,7 +9,7 @@ import type { Store } from './store.ts';
 /**
  * Opens a database and brings it up to date.
  *
- * @param creation whether it is made where there is none
+ * @param creation whether a missing database is created
  * @param log told when the database begins to fail and when it works again
  * @throws Error with a text for the operator
  */
@@ -37,8 +37,8 @@ export async function openServingStore(address: DatabaseAddress, clock: Clock, l
 /* One relay for each database, unless relays know of each other. */
 
 /**
- * Locks a database for one relay until released or until the process ends, however it ends. Commands that administer accounts
- * and keys need no lock.
+ * Locks a database for one relay until released or until the process ends, however it ends. Commands that administer
+ * accounts and keys need no lock.
  *
  * @param holders `cluster`: relays that know of each other may share it, which SQLite does not offer
  * @param log told when the lock was lost

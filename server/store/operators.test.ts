@@ -226,7 +226,7 @@ describe('what operators do, in the store', () => {
         assert.deepEqual(await takers(9_000_000), [undefined, 'slug']);
       });
 
-    it('stays suspended with its domain, whoever has that by now', async () => {
+    it('stays suspended with its domain, whichever account owns that by now', async () => {
       for (const { id } of [acme, other]) {
         const domain = aDomain(id, 'shop.test');
         await store.insertDomain(domain, null);

@@ -15,7 +15,9 @@ export interface AccountRecord {
   readonly suspended: string | null;
 }
 
-/** What a key may be used for: everything of its account, one tunnel of it by name, or the administration of the relay. */
+/**
+ * What a key may be used for: everything of its account, one tunnel of it by name, or the administration of the relay.
+ */
 export type KeyScope =
   { readonly kind: 'all' } | { readonly kind: 'admin' } | { readonly kind: 'tunnel'; readonly name: string };
 
@@ -25,13 +27,13 @@ export interface KeyRecord {
   readonly accountId: string;
   /** SHA-256 of the key in hex; the key itself is never stored */
   readonly hash: string;
-  /** first 8 characters of the key, by which its owner recognises it */
+  /** first 8 characters of the key, so that its owner recognises it */
   readonly hint: string;
   /** wall time in ms */
   readonly createdAt: number;
   /** for people, or `''` */
   readonly label: string;
-  /** wall time in ms from which it is good no more; `null`: it has no end */
+  /** expiry in wall-clock ms; `null` if it never expires */
   readonly expiresAt: number | null;
   readonly scope: KeyScope;
 }
@@ -50,9 +52,9 @@ export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope'
   readonly account: AccountRecord;
 }
 
-/** Who may come into a tunnel, as stored: passwords are hashes. */
+/** A tunnel's access policy as stored: passwords are hashes. */
 export interface StoredAccess {
-  /** new with each change, and in each pass: those of before are good no more */
+  /** changes with each change and each pass, which invalidates earlier cookies and links */
   readonly version: string;
   /** addresses and networks */
   readonly allow: readonly string[];
@@ -68,7 +70,7 @@ export interface LinkRecord {
   readonly id: string;
   readonly tunnelId: string;
   readonly note: string;
-  /** where it leads below the tunnel's address; `null` for its start page */
+  /** target path below the tunnel's address; `null` for its start page */
   readonly path: string | null;
   /** wall time in ms */
   readonly createdAt: number;
@@ -76,24 +78,24 @@ export interface LinkRecord {
   readonly expiresAt: number;
 }
 
-/** A link that was revoked, and the wall time in ms at which it would have ended. */
+/** A revoked link, and the wall time in ms at which it would have expired. */
 export type RevokedLink = readonly [id: string, expiresAt: number];
 
-/** Somebody who has asked to come in. */
+/** A visitor's approval request. */
 export interface StoredKnock {
   /** 16 hexadecimal digits */
   readonly id: string;
   /** of the visitor */
   readonly address: string;
-  /** what his `User-Agent` says, printable */
+  /** the visitor's `User-Agent`, printable characters only */
   readonly agent: string;
   /** wall time in ms */
   readonly at: number;
-  /** until when he is in, wall time in ms; `false`: he was refused; `null`: nobody has said anything */
+  /** end of the approval, wall time in ms; `false`: denied; `null`: not answered yet */
   readonly answer: number | false | null;
 }
 
-/** Everybody who has asked to come into a tunnel and is not forgotten yet. */
+/** A tunnel's approval requests that have not been forgotten yet. */
 export interface StoredKnocks {
   /** of the `access` that they have met; with another one they are forgotten */
   readonly version: string;
@@ -135,7 +137,7 @@ export interface TunnelRecord {
   readonly knocksRevision: number;
   /** of its account; `null` for none */
   readonly domain: string | null;
-  /** why whoever runs the relay has suspended it; `null` for one that was not */
+  /** why the operator suspended it; `null` if it is not suspended */
   readonly suspended: string | null;
 }
 
@@ -151,7 +153,7 @@ export interface AcmeAccountRecord {
   readonly directory: string;
   /** PEM */
   readonly key: string;
-  /** by which the authority knows it; `null` until it was registered */
+  /** the account's URL at the authority; `null` until it is registered */
   readonly url: string | null;
 }
 
@@ -159,11 +161,11 @@ export interface AcmeAccountRecord {
 export interface CertificateSummary {
   /** the host it is for, or `*.` and a domain */
   readonly name: string;
-  /** wall time in ms from which it is to be renewed */
+  /** wall time in ms at which renewal is due */
   readonly renewAt: number;
   /** wall time in ms */
   readonly notAfter: number;
-  /** wall time in ms; another one for each that comes in its place */
+  /** wall time in ms; differs for each certificate that replaces it */
   readonly storedAt: number;
 }
 
@@ -213,7 +215,7 @@ export interface DomainOwner {
   readonly accountId: string;
 }
 
-/** What whoever runs the relay has said about tunnels, which relays that serve have to follow. */
+/** The operator's actions on tunnels, which running relays have to apply. */
 export interface TunnelOrders {
   /** ids of tunnels that were closed lately */
   readonly closed: readonly string[];
@@ -235,7 +237,9 @@ export interface AuditRecord {
   readonly subject: string;
   /** the rest, for people */
   readonly detail: string;
-  /** owner of the key that acted, whose share of the log it counts against; `null` for the command line and invitations */
+  /**
+   * owner of the key that acted, whose share of the log it counts against; `null` for the command line and invitations
+   */
   readonly accountId: string | null;
 }
 
@@ -251,7 +255,7 @@ export interface SuspendedName {
   readonly reason: string;
 }
 
-/** An invitation to an account, good once. */
+/** An invitation to an account; works once. */
 export interface InvitationRecord {
   /** UUID */
   readonly id: string;

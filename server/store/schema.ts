@@ -1,6 +1,6 @@
 /**
- * The tables as Kysely sees them, and how their rows become records; the same columns in every database. Times are ms since the
- * epoch. A table with a record has its fields, in snake case.
+ * The tables as Kysely sees them, and how their rows become records; the same columns in every database. Times are ms
+ * since the epoch. A table with a record has its fields, in snake case.
  */
 import type {
   AccountRecord,
@@ -62,8 +62,8 @@ export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>
 }
 
 /**
- * Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5), and the addresses of tunnels that
- * ended while they were suspended, which nobody gets.
+ * Slugs of ended tunnels, reserved for their previous account (docs/protocol.md section 3.5), and addresses of tunnels
+ * that ended while suspended, which nobody gets.
  */
 export interface ReleasedNamesTable {
   slug: string;
@@ -92,7 +92,7 @@ export interface EndingsTable {
 
 export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain';
 
-/** One row, incremented by everything that takes rights away or changes them: running relays watch it. */
+/** One row, incremented by every change that revokes or alters rights: running relays watch it. */
 export interface AccessRevisionTable {
   id: 1;
   revision: number;
@@ -117,7 +117,7 @@ interface AcmeAccountsTable extends ColumnsOf<AcmeAccountRecord> {
   created_at: number;
 }
 
-/** Names for which a certificate was ordered: who does so now, and how often it has failed in a row. */
+/** Names with a certificate order: which relay is ordering, and how often it has failed in a row. */
 export interface AcmeOrdersTable {
   name: string;
   failures: number;
@@ -139,7 +139,7 @@ interface DomainsTable extends ColumnsOf<DomainRecord> {
   check_at: number | null;
 }
 
-/** Tunnels that whoever runs the relay has closed, until every relay must have seen it. */
+/** Tunnels closed by the operator, kept until every relay must have seen it. */
 export interface ClosedTunnelsTable {
   id: string;
   closed_at: number;
@@ -166,8 +166,8 @@ type Prefixed<Prefix extends string, Columns> = {
 };
 
 /**
- * Makes a function that reads rows as records. Columns with a dot belong to a joined record, whose reader has their prefix.
- * Kysely's CamelCasePlugin does the same for whole queries; the lookup of a key took 30% longer with it.
+ * Makes a function that reads rows as records. Columns with a dot belong to a joined record, whose reader has their
+ * prefix. Kysely's CamelCasePlugin does the same for whole queries; the lookup of a key took 30% longer with it.
  *
  * @param without columns of the row that the record does not have
  */

@@ -20,7 +20,7 @@ export class UnansweredError extends Error {
 
 /** An account has as many tunnels or domains as it may have, or a tunnel as many links. */
 export class FullError extends Error {
-  /** wall time in ms at which the next of them ends */
+  /** wall time in ms at which the next of them expires */
   readonly nextEnd: number;
 
   constructor(nextEnd: number) {

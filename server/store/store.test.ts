@@ -107,7 +107,7 @@ describe('Store', () => {
     assert.deepEqual(more, []);
   });
 
-  it('gives it back to its own account at once, unless traffic that is not stored yet may have prolonged its life', async () => {
+  it('gives it back to its own account immediately, unless unstored traffic may have extended its life', async () => {
     const stranger = anAccount();
     await store.insertAccount(stranger);
     for (const idle of [false, true])
@@ -121,7 +121,7 @@ describe('Store', () => {
     await take(owner.id, 'plain');
   });
 
-  it('stores no more tunnels than an account may have, and does not count those that have expired', async () => {
+  it('stores at most the tunnels that an account may have, not counting expired ones', async () => {
     const rules = { maxTunnels: 2, nameHold: 0 };
     await store.insertTunnel(aTunnel(owner.id, { expiresAt: 1000, createdAt: 500 }), rules);
     const made = Array.from({ length: 6 }, (_, index) => aTunnel(owner.id, { expiresAt: 2000 + index }));
@@ -195,7 +195,7 @@ describe('Store', () => {
     assert.equal(await expiry(), 300);
   });
 
-  it('extends from where the expiry is by now, not beyond the latest', async () => {
+  it('extends from the current expiry, up to the latest possible one', async () => {
     const tunnel = aTunnel(owner.id, { expiresAt: 100 });
     await store.insertTunnel(tunnel);
     assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000 }), 150);
@@ -227,7 +227,7 @@ describe('Store', () => {
     assert.deepEqual(loaded?.tunnel, { ...tunnel, bytesIn: 21, bytesOut: 42, requests: 63, expiresAt: 150 });
   });
 
-  it('gives a tunnel other terms, which traffic under those of before does not prolong', async () => {
+  it('gives a tunnel new terms, which traffic under the previous ones does not prolong', async () => {
     const tunnel = aTunnel(owner.id, { bytesIn: 1, expiresAt: 900 });
     await store.insertTunnel(tunnel);
     const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500, access: null };
@@ -265,7 +265,7 @@ describe('Store', () => {
     );
   });
 
-  it('serves callers that come at once in turn', async () => {
+  it('serves simultaneous callers in turn', async () => {
     const tunnels = Array.from({ length: 20 }, () => aTunnel(owner.id));
     const delta = { bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0, termsRevision: 0 };
     await Promise.all(tunnels.map((tunnel) => store.insertTunnel(tunnel)));

@@ -4,7 +4,7 @@ import { TRANSFER_BATCH } from '../limits.ts';
 import { markMoved } from './database-address.ts';
 import type { Database } from './schema.ts';
 
-/** Each after those it refers to. Orders of certificates that are under way begin anew. */
+/** Each table after those it refers to. Pending certificate orders start again. */
 const TABLES = [
   'accounts',
   'api_keys',
@@ -38,7 +38,7 @@ const KEYS = {
 /** Rows of each table. */
 export type TableCounts = Readonly<Record<Table, number>>;
 
-/** The database to which everything is moved. */
+/** The database that everything is moved to. */
 export interface TransferTarget {
   /** with the schema of this version and nothing in it */
   readonly db: Kysely<Database>;
@@ -49,7 +49,7 @@ export interface TransferTarget {
 }
 
 /**
- * @param from its state at one moment; it keeps everything, and says from then on where that is
+ * @param from read at one moment; it keeps its rows and records where they were moved
  * @returns how many rows each table has now, in both
  * @throws Error with a text for the operator, and nothing copied
  */

@@ -65,7 +65,7 @@ describe('GuardedPool', () => {
     await pool.connect();
   });
 
-  it('counts attempts that fail at once as one', async () => {
+  it('counts attempts that fail together as one', async () => {
     raw.failure = new Error('connect ECONNREFUSED');
     await Promise.allSettled([pool.connect(), pool.connect(), pool.connect()]);
     clock.advance(100);

@@ -64,10 +64,10 @@ const serving: PoolConfig = {
 const migrating: PoolConfig = { ...CONNECTION, max: 1, query_timeout: POSTGRES_MIGRATION_TIMEOUT_MS };
 
 /**
- * Opens a database and brings it up to date, under an advisory lock: relays that start at once take turns.
+ * Opens a database and migrates it under an advisory lock: relays that start at the same time take turns.
  *
  * @param log told when the database begins to fail and when it works again
- * @param creation whether its tables are made where there are none
+ * @param creation whether missing tables are created
  * @throws Error with a text for the operator
  */
 export async function openPostgres(
@@ -132,13 +132,13 @@ export class GuardedPool implements PostgresPool {
   constructor(pool: RawPool, clock: Clock) {
     this.#pool = pool;
     this.#clock = clock;
-    // An idle connection was lost. Whoever needs one next will find out whether there is a server.
+    // An idle connection was lost. The next query will find out whether the server still answers.
     pool.on('error', ignore);
   }
 
   /**
-   * @throws Error with the reason; at once for some time after a failure, so that a server that is down costs little, and one
-   *   that comes back is not overrun
+   * @throws Error with the reason. For a while after a failure it throws immediately, so that a server that is down
+   *   costs little and a server that recovers is not overrun
    */
   async connect(): Promise<PostgresPoolClient> {
     if (this.#clock.monotonic() < this.#retryAt) throw this.#failure;
@@ -180,7 +180,7 @@ class GuardedClient implements PostgresPoolClient {
 
   constructor(client: RawClient) {
     this.#client = client;
-    // Everything that waits for an answer is told, too.
+    // Fails everything that waits for an answer.
     client.on('error', this.#onError);
   }
 
@@ -204,7 +204,8 @@ class GuardedClient implements PostgresPoolClient {
   };
 
   async #run<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
-    // A rollback after a statement that was not answered would not be answered either; closing the connection rolls back.
+    // A rollback after a statement that was not answered would not be answered either; closing the connection rolls
+    // back.
     if (this.#lost) throw new Error('the connection was lost');
     try {
       return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;
@@ -216,7 +217,7 @@ class GuardedClient implements PostgresPoolClient {
   }
 }
 
-/** Whether a server has refused a statement, and said why, rather than not answered. */
+/** Whether the server refused a statement with a reason, rather than failing to answer. */
 function isAnswer(error: unknown): boolean {
   // https://www.postgresql.org/docs/current/errcodes-appendix.html; errors of the system have longer codes
   return error instanceof Error && 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));

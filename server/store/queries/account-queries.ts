@@ -138,8 +138,8 @@ export const removeAccount = act((db, name: string, now: number): Promise<Accoun
 );
 
 /**
- * Removes an account with all that belongs to it. The addresses of tunnels that are suspended with it or by themselves stay
- * suspended: its owner may have another account.
+ * Removes an account with all that belongs to it. The addresses of tunnels that are suspended with it or by themselves
+ * stay suspended: its owner may have another account.
  *
  * @returns the hashes of its keys
  */
@@ -196,7 +196,7 @@ async function lockAccount(db: Kysely<Database>, name: string): Promise<AccountR
   return row && accountOf(row);
 }
 
-/** To be called in the transaction that takes rights away or changes them: see {@link Store.accessRevision}. */
+/** Call it in the transaction that revokes or changes rights: see {@link Store.accessRevision}. */
 export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
   await db
     .updateTable('access_revision')
@@ -205,7 +205,8 @@ export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
 }
 
 /**
- * Returns a text that changes when a key is revoked or expires, an account is changed or removed, or an operator acts on a tunnel.
+ * Returns a text that changes when a key is revoked or expires, an account is changed or removed, or an operator acts
+ * on a tunnel.
  *
  * @param now wall time in ms
  */

@@ -20,7 +20,7 @@ const challengeOf = reader<ChallengeRecord>();
 /**
  * Returns the account at a certificate authority.
  *
- * @param fresh stored if there is none yet
+ * @param fresh stored if the account does not exist yet
  * @param now wall time in ms
  */
 export const acmeAccount = write(
@@ -79,8 +79,8 @@ export const removeCertificates = write(async (db, endedBefore: number): Promise
 });
 
 /**
- * Removes the certificates and keys of domains, except those that an account has verified. A transaction that removes a domain
- * calls this, so that the key goes with it.
+ * Removes the certificates and keys of domains, except those that an account has verified. A transaction that removes a
+ * domain calls this, so that the key goes with it.
  */
 export const forgetCertificates = write(async (db, domains: readonly string[]): Promise<void> => {
   if (domains.length === 0) return;
@@ -109,7 +109,7 @@ export interface OrderBegin {
   readonly perHour: number;
   /** whose it is; `null`: nobody's */
   readonly account: string | null;
-  /** orders of all accounts in an hour, from which on only those begin that are the first of their account */
+  /** orders of all accounts in an hour; beyond it only an account's first order starts */
   readonly beyondFirst: number;
   /** whether it begins though earlier ones have failed */
   readonly ignoreWait: boolean;

@@ -95,7 +95,7 @@ export interface Verification extends DomainRelease {
  * Makes a domain an account's own. The previous owner loses it, and their tunnels with this domain end.
  *
  * @returns the ids of the ended tunnels; `undefined` if the claim no longer exists
- * @throws ConflictError `domain` if another account has verified it meanwhile
+ * @throws ConflictError `domain` if another account has verified it in the meantime
  */
 export const verifyDomain = write(
   (db, { id, instead, checkAt, ...release }: Verification): Promise<readonly string[] | undefined> =>
@@ -179,7 +179,7 @@ export const forgetClaims = write(async (db, until: number): Promise<void> => {
 });
 
 /**
- * Takes verified domains that are due for a check. No other relay takes them before `again`.
+ * Claims verified domains that are due for a check. No other relay gets them before `again`.
  *
  * @param now wall time in ms
  * @param again wall time in ms

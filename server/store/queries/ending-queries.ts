@@ -1,6 +1,6 @@
 /**
- * What has ended and must stay so, in SQL that every supported database understands: the addresses of tunnels that ended while
- * they were suspended, and things without a row of their own that a restored backup would bring back.
+ * What has ended and must stay so, in SQL that every supported database understands: the addresses of tunnels that
+ * ended while they were suspended, and things without a row of their own that a restored backup would bring back.
  */
 import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
@@ -32,8 +32,8 @@ export const ENDED_COLUMNS = [
 export type EndedRow = Pick<TunnelsTable, (typeof ENDED_COLUMNS)[number]>;
 
 /**
- * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, and remembers the ends of those
- * whose time is not over.
+ * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, and remembers the ends
+ * of those whose time is not over.
  *
  * @param now wall time in ms
  */
@@ -103,8 +103,8 @@ export async function holdName(
 }
 
 /**
- * To be called in the transaction that stores a tunnel, after it is stored: whoever removes a suspended one with the same
- * address has committed by then.
+ * Call it in the transaction that stores a tunnel, after storing it: a transaction that removes a suspended tunnel with
+ * the same address has committed by then.
  *
  * @throws ConflictError `slug` or `domain` if the address is that of a suspended tunnel that has ended
  */

@@ -57,7 +57,7 @@ export const revokeInvitation = act(async (db, id: string, now: number): Promise
 });
 
 /**
- * Uses an invitation and stores the key it is for. If several requests do this at once, one succeeds.
+ * Uses an invitation and stores the key it is for. Of several concurrent requests, one succeeds.
  *
  * @param now wall time in ms
  * @returns false if it is unknown, used, revoked or expired; nothing is stored then

@@ -92,7 +92,7 @@ export const findEndedKeys = read(async (db, ids: readonly string[], now: number
   });
 });
 
-/** A key that is not there has gone with its account. */
+/** A missing key has been removed with its account. */
 function endOf(
   key: { readonly revoked_at: number | null; readonly expires_at: number | null } | undefined,
   now: number,

@@ -83,8 +83,8 @@ describe('names of tunnels and subdomains of accounts', () => {
   });
 });
 
-describe('an older database, in which a tunnel and an account share a name', () => {
-  it('is opened, keeps both, and says so', async () => {
+describe('an older database with a tunnel and an account of the same name', () => {
+  it('is opened, keeps both, and logs it', async () => {
     const db = await openSqliteDatabase(':memory:');
     const store = kyselyStore(db, () => {});
     const owner = anAccount({ subdomain: 'acme' });

@@ -27,8 +27,8 @@ export function actAlways<Args extends readonly unknown[], Result>(query: Query<
 }
 
 /**
- * Does work in a transaction of its own, or as a part of the transaction in which it is called, such as that of an act and
- * its entry.
+ * Does work in its own transaction, or as a part of the surrounding one, such as that of an admin action and its audit
+ * entry.
  */
 export function inTransaction<T>(
   db: Kysely<Database>,

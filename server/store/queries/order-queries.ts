@@ -1,6 +1,6 @@
 /**
- * Queries on what whoever runs the relay says about tunnels, in SQL that every supported database understands. Relays that serve
- * follow, because each raises the revision that they watch.
+ * Queries on the operator's actions on tunnels, in SQL that every supported database understands. Running relays apply
+ * them, because each action raises the revision that they watch.
  */
 import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
 import { raiseAccessRevision } from './account-queries.ts';

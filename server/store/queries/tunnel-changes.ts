@@ -60,7 +60,7 @@ export const setAccess = write(
   },
 );
 
-/** The terms that a client requests for a tunnel that it takes over. */
+/** The terms that a client requests for a tunnel when it takes it over. */
 export type TunnelTerms = Pick<TunnelRecord, 'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'access'>;
 
 /**
@@ -98,7 +98,8 @@ export type KnockRevisions = Pick<TunnelRecord, 'accessRevision' | 'knocksRevisi
 /**
  * Stores the approval requests of a tunnel, unless another relay has changed them since they were read.
  *
- * @returns their new revision; `undefined` if the revisions differ from those that were read, or there is no such tunnel
+ * @returns their new revision; `undefined` if the revisions differ from those that were read, or there is no such
+ *   tunnel
  */
 export const setKnocks = write(
   async (

@@ -20,18 +20,19 @@ import { read, write } from './operation.ts';
 export interface InsertRules {
   /** live tunnels of its account, this one included; `null`: unlimited */
   readonly maxTunnels: number | null;
-  /** ms for which the slug of an ended tunnel stays with its account */
+  /** ms during which the slug of an ended tunnel stays reserved for its account */
   readonly nameHold: number;
 }
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
 
 /**
- * Stores a new tunnel. If several relays do this at once, only one tunnel gets a slug, and no account exceeds its limit.
+ * Stores a new tunnel. If several relays do this concurrently, only one tunnel gets a slug, and no account exceeds its
+ * limit.
  *
  * @param rules nothing is limited without them
- * @throws ConflictError `slug`, which may be an account's subdomain, or `domain`, if another tunnel has it or a suspended one
- *   had it; `claim`, if the domain is not verified for the account; FullError
+ * @throws ConflictError `slug`, which may be an account's subdomain, or `domain`, if another tunnel has it or a
+ *   suspended one had it; `claim`, if the domain is not verified for the account; FullError
  */
 export const insertTunnel = write(
   (db, tunnel: TunnelRecord, { maxTunnels, nameHold }: InsertRules = UNLIMITED): Promise<void> =>
@@ -93,8 +94,8 @@ async function assertCapacity(
 }
 
 /**
- * A relay that died has left it, or nobody was told that it was created. Its own account gets the name back at its end, as
- * the API says; others get it once neither clocks nor traffic that is not stored yet can make it live.
+ * A relay that died has left it, or nobody was told that it was created. Its own account gets the name back at its end,
+ * as the API says; others get it once neither clocks nor traffic that is not stored yet can make it live.
  */
 async function removeStale(
   db: Kysely<Database>,
@@ -178,7 +179,7 @@ export interface ReleasedTunnel {
   readonly accountId: string;
   /** wall time in ms until which no other account gets the slug */
   readonly heldUntil: number;
-  /** wall time in ms at which it has expired for its relay; if others have extended it beyond that, it stays */
+  /** wall time in ms at which it has expired for its relay; if another relay has extended it beyond that, it stays */
   readonly expiredAt?: number;
 }
 
@@ -220,15 +221,15 @@ export interface Overdue {
   readonly until: number;
   /** wall time in ms */
   readonly now: number;
-  /** ms for which the slug of an ended tunnel stays with its account */
+  /** ms during which the slug of an ended tunnel stays reserved for its account */
   readonly nameHold: number;
   /** how many at most */
   readonly limit: number;
 }
 
 /**
- * Removes overdue tunnels and holds their slugs as if they had ended in time. Tunnels that other relays are working on are left
- * to them.
+ * Removes overdue tunnels and holds their slugs as if they had ended in time. Tunnels that other relays are working on
+ * are left to them.
  *
  * @returns how many
  */
@@ -262,7 +263,7 @@ export const releaseOverdue = write(async (db, { until, now, nameHold, limit }: 
 export interface DomainRelease {
   /** wall time in ms */
   readonly now: number;
-  /** ms for which the slug of an ended tunnel stays with its account */
+  /** ms during which the slug of an ended tunnel stays reserved for its account */
   readonly nameHold: number;
 }
 
@@ -326,7 +327,7 @@ async function holdName(db: Kysely<Database>, { slug, accountId, heldUntil }: Re
 
 /**
  * @param now wall time in ms
- * @returns the id of the account for which the slug of an ended tunnel is held
+ * @returns the id of the account that the slug of an ended tunnel is reserved for
  */
 export const nameHolder = read(async (db, slug: string, now: number): Promise<string | undefined> => {
   const row = await db

@@ -23,8 +23,8 @@ import { openSqliteDatabase } from './open-sqlite.ts';
 import { createPart, loadSqlite } from './sqlite-files.ts';
 
 /**
- * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are made. The
- * copy is whole and on the disk when it has its name.
+ * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are
+ * made. The copy is whole and on the disk when it has its name.
  *
  * @param file must not exist
  * @returns its bytes
@@ -71,8 +71,8 @@ export function lastBackup(path: string): number | undefined {
 }
 
 /**
- * Beside the database, not in it: to write there, a program of a newer version would bring it up to date first. An operator with
- * all rights may work in the folder of a user with fewer, so no link is followed there.
+ * Beside the database, not in it: to write there, a program of a newer version would bring it up to date first. An
+ * operator with all rights may work in the folder of a user with fewer, so no link is followed there.
  */
 function note(path: string, file: string): void {
   let part: string | undefined;
@@ -92,7 +92,7 @@ function noteOf(path: string): string {
 
 /** What became of a database that was put back. */
 export interface Restored {
-  /** where the previous one is now; `undefined` if there was none, and then nothing is known of what was ended */
+  /** where the previous database is now; `undefined` if there was none, and so no record of what was ended in it */
   readonly kept: string | undefined;
   /** what was ended since the copy was made, and stays so */
   readonly ended: KeptEndings;
@@ -101,12 +101,12 @@ export interface Restored {
 }
 
 /**
- * Puts a copy in the place of a database that nobody uses. What was ended in that one stays ended: see {@link keepEnded}. Cookies
- * and links that its secrets signed stay valid.
+ * Replaces a database that is not in use with a copy. Keys and tunnels that had ended in the previous database stay
+ * ended: see {@link keepEnded}. Cookies and links signed with its secrets stay valid.
  *
- * @param name what the previous database is called from now on
- * @param entry of the audit log, which says who does this
- * @throws Error with a text for the operator, and nothing changed
+ * @param name new file name of the previous database
+ * @param entry for the audit log, naming the operator
+ * @throws Error with a text for the operator; nothing is changed then
  */
 export async function restore(
   path: string,
@@ -159,7 +159,7 @@ async function keepFrom(path: string, copy: Kysely<Database>, now: number): Prom
   }
 }
 
-/** @throws Error for a file that is no database, or one that was damaged */
+/** @throws Error for a file that is not a database, or a damaged one */
 function mustBeWhole(file: string): void {
   const database = new (loadSqlite().DatabaseSync)(file);
   try {
@@ -202,7 +202,7 @@ function settle(path: string): void {
   }
 }
 
-/** Gives a file its name once it is on the disk, and the name, too. */
+/** Renames a file once its contents are on the disk, then syncs the directory entry. */
 function publish(part: string, file: string): void {
   sync(part);
   renameSync(part, file);

@@ -53,8 +53,8 @@ class WithoutRowLocks extends SqliteQueryCompiler {
 }
 
 /**
- * Lets all migrations run in one transaction, which SQLite can undo. As it takes the write lock at its beginning, it also
- * keeps a second program from migrating at the same time.
+ * Lets all migrations run in one transaction, which SQLite can roll back. Because the transaction acquires the write
+ * lock when it begins, it also keeps a second program from migrating at the same time.
  */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
@@ -138,9 +138,9 @@ export class SqliteConnection implements DatabaseConnection {
   }
 
   /**
-   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is retried
-   * here, for at most {@link SQLITE_BUSY_MS}. If a file stays locked for longer, every further write fails at its first
-   * attempt, because reads wait in line behind it.
+   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is
+   * retried here, for at most {@link SQLITE_BUSY_MS}. If a file stays locked for longer, every further write fails at
+   * its first attempt, because reads wait in line behind it.
    */
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const writes = isWrite(query) || query.sql === BEGIN;

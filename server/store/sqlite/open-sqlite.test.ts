@@ -93,7 +93,7 @@ describe('openSqlite', () => {
     other.exec('begin immediate');
     const account = anAccount();
     const written = store.insertAccount(account);
-    // Timers fire meanwhile: this one ends the wait.
+    // Timers still fire, so this one ends the wait.
     setTimeout(() => other.exec('commit'), 30);
     await written;
     assert.deepEqual(await store.findAccount(account.name), account);

@@ -64,7 +64,7 @@ function openDatabase(path: string) {
   // WAL: readers and the writer do not wait for each other. FULL: a commit is on the disk when it returns.
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
-  // The first read creates the log, which is watched from here on.
+  // The first read creates the log, which is watched from now on.
   database.prepare('pragma user_version').get();
   database.exec('pragma busy_timeout = 0');
   return database;

@@ -7,7 +7,7 @@ import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { openSqlite } from './open-sqlite.ts';
 
-describe('a database whose files are not where they were', () => {
+describe('a database whose files have moved', () => {
   const account = anAccount();
   let folder: string;
   let path: string;
@@ -43,7 +43,7 @@ describe('a database whose files are not where they were', () => {
     });
   }
 
-  it('takes no writes when another file is in its place', async () => {
+  it('accepts no writes when another file has replaced it', async () => {
     renameSync(path, join(folder, 'aside'));
     copyFileSync(join(folder, 'aside'), path);
     await refused(/culvert\.db was replaced; put the file back, or restart the relay/);

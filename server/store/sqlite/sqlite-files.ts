@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 import type * as sqlite from 'node:sqlite';
 
 /**
- * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those who
- * run a relay can do nothing about it. Other warnings pass.
+ * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those
+ * who run a relay can do nothing about it. Other warnings pass.
  *
  * @throws Error if this Node has none
  */
@@ -27,11 +27,11 @@ export function loadSqlite(): typeof sqlite {
   }
 }
 
-/* Notices that the files of an open database are not where they were. */
+/* Notices when the files of an open database are moved or replaced. */
 
 /**
- * A database that is deleted or replaced while it is open continues as a file without a name: everything written to it is
- * gone with the process. What is acknowledged must not be lost like that.
+ * A database that is deleted or replaced while open continues as a file without a name, and everything written to it is
+ * lost when the process ends. Acknowledged writes must not be lost like that.
  */
 export class FileGuard {
   readonly #files: readonly { readonly path: string; readonly identity: string | undefined }[];
@@ -62,8 +62,8 @@ function identityOf(path: string): string | undefined {
 /* The folder a database file is kept in. */
 
 /**
- * Creates a folder and those above it, if missing, for the relay's own user only. Node's own recursive `mkdir` never returns
- * if a file system refuses with ENOENT, as /proc does.
+ * Creates a folder and those above it, if missing, for the relay's own user only. Node's own recursive `mkdir` never
+ * returns if a file system refuses with ENOENT, as /proc does.
  *
  * @throws the system's error
  */
@@ -74,16 +74,16 @@ export function makeFolder(path: string): void {
 }
 
 /*
- * Database files that only the relay's own user may read: they contain hashes of keys, and whoever may read them may lock
- * them.
+ * Restricts database files to the relay's own user: they contain hashes of keys, and anyone who can read them can also
+ * lock them.
  */
 
 const OWNER_ONLY = 0o600;
 
 /**
  * Creates an empty file for its owner only, before SQLite would create it for everybody; an existing file is restricted
- * likewise, with the log and the index that SQLite keeps beside it. Files of another user, whose permissions this one may not
- * change, are left as they are. If the folder refuses, SQLite reports that.
+ * likewise, with the log and the index that SQLite keeps beside it. Files of another user, whose permissions this one
+ * may not change, are left as they are. If the folder refuses, SQLite reports that.
  *
  * @param path of a database
  */
@@ -98,8 +98,8 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * Creates an empty file for its owner only under a name that nobody can guess, so that no file or link that somebody else has
- * put there is filled or followed.
+ * Creates an empty file for its owner only under a name that nobody can guess, so that no file or link that somebody
+ * else has put there is filled or followed.
  *
  * @param path how the name begins
  * @returns its name

@@ -26,7 +26,7 @@ describe('lockDatabase', () => {
     return taken;
   }
 
-  it('creates the folder, and leaves the database to whoever opens it without a lock', async () => {
+  it('creates the folder, and leaves the database to a program that opens it without a lock', async () => {
     lock('data', 'culvert.db');
     await (await openSqlite(join(folder, 'data', 'culvert.db'), () => {})).close();
     assert.ok(existsSync(join(folder, 'data', 'culvert.db')));

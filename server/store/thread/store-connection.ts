@@ -53,8 +53,8 @@ export class StoreConnection {
   }
 
   /**
-   * Makes the thread do something. If it is lost meanwhile, or silent for {@link STORE_ANSWER_TIMEOUT_MS}, nobody knows
-   * whether that was done.
+   * Runs an operation in the thread. If the thread exits in the meantime, or is silent for {@link
+   * STORE_ANSWER_TIMEOUT_MS}, it is unknown whether the operation was done.
    *
    * @throws StoreError; what the operation throws
    */
@@ -107,7 +107,7 @@ export class StoreConnection {
     return pending;
   }
 
-  /** A process that has itself stood still first takes what has come meanwhile. */
+  /** If this process itself was suspended, reads the answers that arrived in the meantime first. */
   async #giveUp({ call, operation }: Call): Promise<void> {
     await nextTurn();
     this.#take(call)?.reject(unanswered(`${operation} was not answered`));

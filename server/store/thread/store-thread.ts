@@ -1,6 +1,6 @@
 /**
- * The thread of an embedded database: commits wait here for the disk, and visitors do not (docs/decisions/0012-fair-api.md).
- * Started by store-connection.ts, which says with `workerData` where the database is.
+ * The thread of an embedded database: commits wait here for the disk, and visitors do not
+ * (docs/decisions/0012-fair-api.md). store-connection.ts starts it and passes the database's address in `workerData`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError } from '../../log.ts';
