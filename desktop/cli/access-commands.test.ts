@@ -43,14 +43,14 @@ const none = (): RestResponse => assert.fail('nothing had to be asked');
 describe('culvert access', () => {
   afterEach(closeServers);
 
-  it('shows who may come in', async () => {
+  it('shows the access policy', async () => {
     assert.equal((await run('access my-app', none)).out, 'my-app is locked: login (ann) or signed link.\n');
     assert.equal((await run('access OTHER', none)).out, 'other is open to everybody.\n');
     assert.deepEqual(JSON.parse((await run('access my-app --json', none)).out), LOCKED);
     await assert.rejects(run('access third', none), NoSuchTunnel);
   });
 
-  it('says it anew, and what it was before', async () => {
+  it('shows the new policy and the previous one', async () => {
     const { out, err, calls } = await run('access my-app --auth ann --knock', () => [
       200,
       { ...TUNNEL, access: { basic: ['ann'], knock: true } },
@@ -62,7 +62,7 @@ describe('culvert access', () => {
     assert.equal(err, '');
   });
 
-  it('shows a password that was made up, and warns of one that others may see', async () => {
+  it('shows a generated password, and warns of one that other users can see', async () => {
     const text = await run('access my-app --password', locked);
     const [, made = ''] = /^Password: ([a-z]+-[a-z]+-[a-z]+)$/m.exec(text.out) ?? [];
     assert.deepEqual(text.calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {"password":"${made}"}`]);
@@ -73,7 +73,7 @@ describe('culvert access', () => {
     assert.doesNotMatch(given.out + given.err, /hidden/);
   });
 
-  it('opens a tunnel only where that is asked for', async () => {
+  it('opens a tunnel to everybody only if asked to', async () => {
     const { out, calls } = await run('access my-app --open', () => [200, TUNNEL]);
     assert.deepEqual(calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {}`]);
     assert.match(out, /^my-app is open to everybody\.\n/);
@@ -84,7 +84,7 @@ describe('culvert access', () => {
 describe('culvert link', () => {
   afterEach(closeServers);
 
-  it('prints nothing but the link where it may be passed on', async () => {
+  it('prints only the link if it may be passed on', async () => {
     const url = 'http://my-app.localhost:8080/cart?step=2&culvert_pass=abc';
     const { out, err, calls } = await run('link my-app --ttl 2h --note review --path /cart?step=2', () => [
       201,

@@ -71,7 +71,7 @@ describe('exposureWarning', () => {
 });
 
 describe('describeAccess', () => {
-  it('says who may come in, and nothing for everybody', () => {
+  it('describes the policy, and returns nothing for an open tunnel', () => {
     assert.equal(describeAccess({}), undefined);
     assert.equal(describeAccess({ allow: [], basic: [] }), undefined);
     assert.equal(

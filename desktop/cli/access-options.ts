@@ -1,4 +1,4 @@
-/** Who may come in, as the options of `culvert http` and `culvert access` say it. */
+/** Access policies as options of `culvert http` and `culvert access`. */
 import {
   type Access,
   type AccessView,
@@ -79,7 +79,7 @@ async function askFor(user: string, prompt: Prompt): Promise<string> {
 /** Addresses and users that are named; of more, only how many there are. */
 const NAMED_MAX = 3;
 
-/** @returns who may come in, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
+/** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
 export function describeAccess({
   allow = [],
   basic = [],

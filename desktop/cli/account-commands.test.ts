@@ -165,7 +165,7 @@ describe('login', () => {
       assert.equal(stored.read()?.key, KEY);
     });
 
-    it('takes no key that is none', async () => {
+    it('rejects a malformed key', async () => {
       await assert.rejects(accept([201, { id: 'x', account: 'acme', key: 'x', relay: 'https://x' }]), /key/);
       assert.equal(stored.read(), undefined);
     });
@@ -230,7 +230,7 @@ my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everybody  http://my
     assert.deepEqual(printed, { relay: 'RELAY', account: ACCOUNT, tunnels: [TUNNEL], domains: [] });
   });
 
-  it('shows who may come in, and the domains of the account', async () => {
+  it('shows the access policies, and the domains of the account', async () => {
     const domains: RestResponse = [200, { domains: [DOMAIN, PENDING] }];
     const locked = { ...TUNNEL, access: { links: true } as const, public_url: 'https://app.example.com' };
     const text = await status([locked], false, domains);
@@ -240,7 +240,7 @@ my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everybody  http://my
     assert.deepEqual(printed.domains, [DOMAIN, PENDING]);
   });
 
-  it('does without domains where the relay or the key has none', async () => {
+  it('omits domains if the relay or the key does not support them', async () => {
     for (const refused of [
       [404, { error: 'not found' }],
       [403, { error: 'this key is for one tunnel' }],

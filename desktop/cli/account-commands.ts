@@ -127,7 +127,7 @@ export async function runLogin(
   const relay = await chooseRelay(command, prompt);
   checkProtected(relay, command.relayFrom, command.insecure);
   const key = await findKey(command, relay, prompt);
-  // An invitation is good once: what it gave is kept, whatever comes next.
+  // An invitation works once, so its key is stored before anything else can fail.
   if (command.invitation !== undefined) await stored.write({ relay, key, ca: command.ca });
   const account = await new ApiClient(relay, key, command.network).getAccount();
   await stored.write({ relay, key, ca: command.ca });
@@ -190,7 +190,7 @@ export async function runStatus(command: RelayAccess, output: Output, now: numbe
   );
 }
 
-/** None where the relay is too old for domains, or the key is for one tunnel alone. */
+/** Empty if the relay is too old for domains, or the key is scoped to one tunnel. */
 async function domainsOf(api: ApiClient): Promise<readonly Domain[]> {
   try {
     return await api.listDomains();

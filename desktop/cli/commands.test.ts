@@ -17,7 +17,7 @@ function spec(label: string | undefined, port: number): TunnelSpec & { label: st
   return { ...tunnelOf(label, port), label: label as string, access: OPEN };
 }
 
-/** A tunnel of the command line, before it is known who may come in. */
+/** A tunnel of the command line before its access policy is known. */
 function tunnelOf(label: string | undefined, port: number): Omit<TunnelSpec, 'access'> {
   return { ...SPEC_DEFAULTS, label, port, name: undefined, domain: undefined, ttl: undefined };
 }

@@ -64,14 +64,14 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * What `--json` prints: a value as JSON on one line. `JSON.stringify` escapes C0 controls only; a visitor's path may contain
- * C1 controls too, and a body anything.
+ * What `--json` prints: a value as JSON on one line. `JSON.stringify` escapes C0 controls only; a visitor's path may
+ * contain C1 controls too, and a body anything.
  */
 export function jsonLine(value: object): string {
   return `${replaceUnprintable(JSON.stringify(value), escapeUnits)}\n`;
 }
 
-/** `\u009b`, twice for a character that takes two code units (RFC 8259 section 7). */
+/** `\u009b`, twice for a character of two code units (RFC 8259 section 7). */
 function escapeUnits(character: string): string {
   return character
     .split('')
@@ -80,8 +80,8 @@ function escapeUnits(character: string): string {
 }
 
 /**
- * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that it
- * cannot move the cursor, hide anything or reverse text, and is as wide as it seems.
+ * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that
+ * it cannot move the cursor, hide anything or reverse text, and is as wide as it seems.
  */
 export function escapeVisitorText(text: string): string {
   return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);

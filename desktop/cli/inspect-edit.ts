@@ -142,7 +142,7 @@ export function requestText(detail: RequestDetail): string {
  * Reads such a text.
  *
  * @param isText whether the body was in it
- * @returns `undefined` for an empty one, which is not to be sent
+ * @returns `undefined` for an empty text, which is not sent
  * @throws RequestTextError
  */
 export function parseRequestText(text: string, isText: boolean): RequestEdit | undefined {

@@ -1,6 +1,9 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
-/** `culvert start` waits this long when the relay limits creates: one is allowed every 6 s (docs/protocol.md section 3.2). */
+/**
+ * `culvert start` waits this long when the relay limits creates: one is allowed every 6 s (docs/protocol.md section
+ * 3.2).
+ */
 export const CREATE_RETRY_MS = 60_000;
 /** Others on the account may use the creates that become free; after this many tries the refusal is shown. */
 export const CREATE_RETRIES_MAX = 10;
@@ -29,7 +32,7 @@ export const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
 /** How often the relay is asked whether a tunnel was extended, once the last warning is over. */
 export const EXPIRY_LOOK_MS = 60_000;
 
-/** How long a visitor who knocks is shown: the relay turns him away after that. */
+/** How long an approval request is shown: the relay denies it after that. */
 export const VIEW_KNOCK_MS = 5 * 60_000;
-/** Visitors who wait at one tunnel; the relay lets no more of them wait. */
+/** Approval requests listed per tunnel; the relay queues no more than these. */
 export const VIEW_KNOCKS_MAX = 32;

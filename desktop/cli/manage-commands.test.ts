@@ -48,7 +48,7 @@ describe('culvert list', () => {
     assert.equal(lines.length, 3);
   });
 
-  it('says who may come in, and by which domain', async () => {
+  it('shows the access policy and the domain of each tunnel', async () => {
     const url = 'https://app.example.com';
     const locked = { ...TUNNEL, access: { password: true, allow: ['10.0.0.0/8'] } as const, public_url: url };
     assert.match(
@@ -61,7 +61,8 @@ describe('culvert list', () => {
     assert.deepEqual(JSON.parse((await run('list --json')).out), { tunnels: [TUNNEL, OTHER] });
   });
 
-  it('says if there are none', async () => assert.equal((await run('list', [])).out, 'No live tunnels.\n'));
+  it('reports that there are no tunnels', async () =>
+    assert.equal((await run('list', [])).out, 'No live tunnels.\n'));
 });
 
 describe('culvert close', () => {

@@ -10,7 +10,7 @@ interface Option {
   readonly text: string;
 }
 
-/** For the parser, which takes the types of values from it. */
+/** Used by the parser, which derives the types of values from it. */
 export const OPTION_TABLE = {
   relay: {
     type: 'string',

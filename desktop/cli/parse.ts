@@ -56,8 +56,8 @@ export function readSeconds(name: OptionName, text: string | undefined, rule: Va
 }
 
 /*
- * Options of other programs for tunnels (ngrok, localtunnel, cloudflared): accepted if they mean the same, otherwise answered
- * with ours.
+ * Options of other programs for tunnels (ngrok, localtunnel, cloudflared): accepted if they mean the same, otherwise
+ * answered with ours.
  */
 
 /** Options that mean the same. */
@@ -94,11 +94,11 @@ function optionHint(name: string): string | undefined {
   return Object.hasOwn(OPTION_HINTS, name) ? OPTION_HINTS[name] : undefined;
 }
 
-/* What a tunnel leads to, as people write it: a port, or where their development server says that it listens. */
+/* Targets of tunnels as people write them: a port, or the address that their development server prints. */
 
 export interface Target {
   readonly port: number;
-  /** name or IP address; `localhost` where none is given */
+  /** name or IP address; `localhost` by default */
   readonly host: string;
   readonly https: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events of `--json`
- * and the exit codes. Standard output carries what was asked for, standard error what went wrong.
+ * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events of
+ * `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
@@ -32,7 +32,7 @@ const stored = new StoredLogin(
   (text) => output.err(`culvert: ${text}\n`),
 );
 
-/** Aborted by the first Ctrl-C; a second one ends the program at once. */
+/** Aborted by the first Ctrl-C; a second one exits immediately. */
 function watchInterrupt(): AbortSignal {
   const controller = new AbortController();
   const interrupt = (): void => {
@@ -41,9 +41,9 @@ function watchInterrupt(): AbortSignal {
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  // The terminal's window was closed: nobody sees the tunnel any more. The kernel may report that twice.
+  // The terminal's window was closed, so nobody sees the tunnel. The kernel may report that twice.
   process.on('SIGHUP', () => controller.abort());
-  // Whoever read the events is gone: the tunnel must not continue unseen.
+  // The reader of the events has exited: the tunnel must not continue unseen.
   process.stdout.on('error', () => controller.abort());
   process.stderr.on('error', () => controller.abort());
   return controller.signal;

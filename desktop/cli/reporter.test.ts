@@ -91,7 +91,7 @@ describe('reporters of several tunnels', () => {
 });
 
 describe('TextReporter', () => {
-  it('prints the address to hand out first, then the others, where it leads and until when', () => {
+  it('prints the address to share first, then the others, the target and the expiry', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), SPEC).online(TUNNEL);
     const lines = printed.out.split('\n');
@@ -102,7 +102,7 @@ describe('TextReporter', () => {
     assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
   });
 
-  it('says how the tunnel is locked, and the password that was made up', () => {
+  it('shows the access policy and a generated password', () => {
     const { printed, output } = record();
     const spec = { ...SPEC, madePassword: 'mild-oak-fern' };
     const tunnel = { ...TUNNEL, access: { password: true, links: true } as const };
@@ -113,7 +113,7 @@ describe('TextReporter', () => {
     assert.deepEqual(JSON.parse(printed.out), { event: 'online', tunnel, password: 'mild-oak-fern' });
   });
 
-  it('says where the tunnel leads if that is not this machine', () => {
+  it('shows the target if it is not on this machine', () => {
     const { printed, output } = record();
     const spec = { ...SPEC, localHost: 'nas', localHttps: true, port: 8443 };
     new TextReporter(output, new FakeClock(), spec).online(TUNNEL);

@@ -20,14 +20,16 @@ export interface Reporter {
   /** @param retryInMs ms until the next attempt */
   reconnecting(attempt: number, retryInMs: number, why: string): void;
   problem(problem: ConnectionProblem): void;
-  /** A visitor waits to be let in. The relay may say so again on another control connection. */
+  /** A visitor waits for approval. The relay may repeat this on another control connection. */
   approvalRequest(knock: KnockMessage, tunnel: Tunnel): void;
   /** The tunnel ends soon, unless somebody extends it. @param leftMs ms until then */
   expiring(tunnel: Tunnel, leftMs: number): void;
   offline(reason: EndReason, why: string): void;
 }
 
-/** Where text is written; everything that could control a terminal is removed on the way, except line feeds and tabs. */
+/**
+ * Where text is written; everything that could control a terminal is removed on the way, except line feeds and tabs.
+ */
 export interface Output {
   /** what was asked for */
   out(text: string): void;
@@ -60,7 +62,7 @@ type JsonEvent = { readonly name?: string } & (
 export class JsonReporter implements Reporter {
   readonly #output: Output;
   readonly #name: { readonly name?: string };
-  /** the password that was made up */
+  /** the generated password */
   readonly #password: { readonly password?: string };
 
   constructor(output: Output, { label, madePassword }: Pick<TunnelSpec, 'label' | 'madePassword'>) {

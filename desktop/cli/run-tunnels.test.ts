@@ -105,7 +105,7 @@ describe('serveTunnels', () => {
     assert.deepEqual(clock.waiting, []);
   });
 
-  it('closes a tunnel that was created when Ctrl-C came meanwhile', async () => {
+  it('closes a tunnel that was created while Ctrl-C was pressed', async () => {
     const { code, calls, interrupt } = await start((port) => {
       interrupt.abort();
       return [201, { ...TUNNEL, local_port: port }];

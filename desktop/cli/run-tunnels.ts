@@ -146,7 +146,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
 
 /* Several tunnels in one process. */
 
-/** Tunnels of the command line or of `culvert.yml`, once it is known who may come in. */
+/** Tunnels of the command line or of `culvert.yml`, with their access policies. */
 export interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
@@ -195,7 +195,9 @@ export async function serveTunnels(
   );
 }
 
-/** Creates one tunnel after the other, and waits if the relay says that this is too fast (docs/protocol.md section 3.2). */
+/**
+ * Creates one tunnel after the other, and waits if the relay says that this is too fast (docs/protocol.md section 3.2).
+ */
 export class CreateQueue {
   readonly #interrupted: AbortSignal;
   readonly #clock: Clock;

@@ -1,9 +1,9 @@
-/** Tunnels that lead to folders, for `culvert share` and the `share` of `culvert.yml`. */
+/** Tunnels to folders, for `culvert share` and the `share` of `culvert.yml`. */
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
 import { FolderUnreadable, type SharedFolder, shareFolder } from '../client/share/shared-folder.ts';
 
-/** Tunnels of which each leads to a port. */
+/** Tunnels whose folders are now served on local ports. */
 export interface ServedFolders {
   readonly tunnels: readonly TunnelSpec[];
   /** Ends the servers of the folders. */
@@ -11,10 +11,10 @@ export interface ServedFolders {
 }
 
 /**
- * Serves the folders that tunnels lead to; tunnels that lead to a port stay as they are.
+ * Starts file servers for tunnels to folders; tunnels to ports stay as they are.
  *
- * @param project path of the file that the tunnels are from, which visitors do not get to see
- * @throws UsageError for what is not a folder, or one that cannot be read
+ * @param project path of the project's file, which is hidden from visitors
+ * @throws UsageError for something that is not a folder, or a folder that cannot be read
  */
 export async function serveFolders(
   specs: readonly TunnelSpec[],

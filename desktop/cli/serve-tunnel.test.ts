@@ -74,7 +74,7 @@ describe('serveTunnel', () => {
     });
   }
 
-  it('says of a name that it is reserved, where the relay says so', async () => {
+  it('reports a reserved name if the relay does', async () => {
     const refuse = answer(409, { error: 'name already in use', code: 'name-reserved' });
     const { events } = await run({ POST: refuse, GET: refuse });
     assert.match(events[0]?.message ?? '', /^The name is reserved by the relay: choose another/);
@@ -173,7 +173,7 @@ describe('ExpiryWatch', () => {
     expiry.stop();
   });
 
-  it('does not warn at once of a short life', async () => {
+  it('does not warn of a short lifetime right after the start', async () => {
     const { expiry, warned, pass } = watch(5);
     await pass(5);
     assert.deepEqual(warned, [2]);

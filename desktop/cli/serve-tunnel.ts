@@ -148,7 +148,7 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
     await api.closeTunnel(tunnel.id);
     return CLOSED;
   } catch (error) {
-    // Closed or expired in the meantime, which is what was wanted.
+    // Closed or expired in the meantime, which was the goal.
     if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
     output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);
@@ -199,7 +199,7 @@ export class ExpiryWatch {
 
   async #look(known: Tunnel, mark: number, warned: number): Promise<void> {
     const { fetchTunnel, warn } = this.#options;
-    // Where the relay is away, what it said last counts.
+    // If the relay is unreachable, its last answer counts.
     const tunnel = await fetchTunnel(known.id).catch(() => known);
     if (this.#isOver) return;
     const isMoved = tunnel.expires_at !== known.expires_at;

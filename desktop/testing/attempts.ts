@@ -4,7 +4,7 @@ import type { DataHandler, DataSocket } from '../client/data/data-dialer.ts';
 import type { LocalConnection, LocalDialer } from '../client/local/local-dialer.ts';
 import type { Attempt } from '../client/network/dial.ts';
 
-/** An attempt from which nothing is heard. */
+/** An attempt that never reports anything. */
 export const IDLE_ATTEMPT: Attempt = { cancel() {} };
 
 /** @throws what the dial fails with */

@@ -42,9 +42,9 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Lets the machine sleep; no timer runs meanwhile.
+   * Suspends the machine; no timer fires during that time.
    *
-   * @param standsStill whether the monotonic clock does not count that time
+   * @param standsStill whether the monotonic clock does not count the time asleep
    */
   sleep(ms: number, standsStill: boolean): void {
     if (standsStill) this.#ahead += ms;

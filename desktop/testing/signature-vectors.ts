@@ -7,7 +7,7 @@ export interface Vector {
   readonly source: string;
   readonly secret: string;
   readonly request: SignedRequest;
-  /** seconds since 1970; `undefined` where the signature has no time */
+  /** seconds since 1970; `undefined` if the signature has no time */
   readonly signedAt: number | undefined;
 }
 

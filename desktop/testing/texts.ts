@@ -28,7 +28,7 @@ const SHOWN = new Set([
   'what',
   'words',
 ]);
-/** Functions of which people hear what they are given. */
+/** Functions whose arguments are shown to people. */
 const SAYING = new Set(['say']);
 const LETTER = /\p{L}/u;
 
@@ -51,7 +51,7 @@ export interface Said {
   readonly places: readonly string[] | undefined;
 }
 
-/** @returns texts that are shown and written where they are shown, each with its line */
+/** @returns texts that are shown and written at the place of use, each with its line */
 export function writtenTexts(source: Source): Text[] {
   const found: Text[] = [];
   const add = (node: unknown): void => {
@@ -94,7 +94,9 @@ export function saidMessages(source: Source, speakers: readonly string[]): Said[
   return said;
 }
 
-/** @returns the names in an object literal; `undefined` if it is none, or takes over more from another one */
+/**
+ * @returns the property names of an object literal; `undefined` for any other node or one that spreads another object
+ */
 function propertyNames(node: Node): string[] | undefined {
   if (node.type !== 'ObjectExpression') return undefined;
   const properties = nodes(node['properties']);
@@ -183,7 +185,7 @@ const SIDES =
 /** Shorthands of four sides, clockwise. */
 const SHORTHANDS = /^(?:margin|padding|inset|border-(?:width|style|color))$/;
 const SIDED_VALUES = /^(?:text-align|float|clear|transform-origin|background-position|object-position)$/;
-/** Movements along a line, which go the other way; a sheet says so with `var(--forward)`. */
+/** Movements along a line, which are mirrored in right-to-left text; a sheet marks them with `var(--forward)`. */
 const MOVES = /translate(?:X|3d)?\(|scaleX\(-/;
 
 /**

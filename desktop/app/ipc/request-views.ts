@@ -15,7 +15,9 @@ export interface EditView {
   readonly bodySize: number;
   /** there was more of the body than is kept, so it can only be replaced */
   readonly isCut: boolean;
-  /** name of the service whose signature it can be given anew; `undefined` for what is no webhook, and without its secret */
+  /**
+   * name of the service whose signature can be renewed; `undefined` for anything but a webhook, and without its secret
+   */
   readonly signer: string | undefined;
 }
 
@@ -34,7 +36,7 @@ export interface EditForm {
 export interface EditProblemView {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
   readonly part: string;
-  /** a sentence that names the part, its limit and what it takes */
+  /** a sentence with the part, its limit and what it accepts */
   readonly text: string;
 }
 
@@ -48,7 +50,7 @@ export type SendResult =
 
 /** How far somebody has read a log. */
 export interface LogPoint {
-  /** moves when requests are hidden or shown again, or told of anew: what was read before no longer counts */
+  /** changes when requests are hidden, shown again or re-sent to the window; earlier parts no longer apply then */
   readonly epoch: number;
   /** moves with every change */
   readonly revision: number;
@@ -61,7 +63,7 @@ export const LOG_START: LogPoint = { epoch: 0, revision: 0 };
 export interface LogUpdate {
   /** how far it goes */
   readonly at: LogPoint;
-  /** whether it begins anew: what was read before is to be forgotten */
+  /** whether this replaces everything read before */
   readonly isWhole: boolean;
   /** whether there is more than this */
   readonly isMore: boolean;
@@ -82,7 +84,7 @@ export interface LogView {
 /** All of it. */
 export const WHOLE_LOG: LogView = { part: 'all', search: '' };
 
-/** Requests that leave a request log as a file, and that come into one. */
+/** Exporting requests of a log as a file, and importing them. */
 
 export interface ExportedRequests {
   /** of the tunnel */
@@ -109,14 +111,14 @@ export interface Imported {
   readonly ids: readonly number[];
   /** a sentence for each that cannot be sent */
   readonly leftOut: readonly string[];
-  /** some have a word in place of secrets, which nobody here knows */
+  /** whether some have placeholders instead of secrets, which were never known here */
   readonly hasRedacted: boolean;
 }
 
 /** Requests that are kept by name, as the window shows them. Their secrets stay in main. */
 
 export interface CollectionsView {
-  /** in the order in which they were made */
+  /** in order of creation */
   readonly sets: readonly SetView[];
   /** whether they are there again when the app has quit; without a set, not known */
   readonly isKept: boolean;
@@ -125,7 +127,7 @@ export interface CollectionsView {
 export interface SetView {
   readonly id: string;
   readonly name: string;
-  /** in the order in which they are sent */
+  /** in the order of sending */
   readonly requests: readonly SavedRequestView[];
 }
 

@@ -1,4 +1,6 @@
-/** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
+/**
+ * What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it.
+ */
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
 import type { TrafficSecond, RequestSummary } from '../../client/inspector/records.ts';
@@ -73,7 +75,9 @@ export type SessionView =
       readonly state: 'signed-in';
       readonly relay: string;
       readonly account: AccountView;
-      /** where the key is: kept by the system, in a plain file the user asked for, or only until the app quits */
+      /**
+       * storage of the key: the system's key store, a plain file the user asked for, or only memory until the app quits
+       */
       readonly keyKept: KeyKept;
       /** the relay cannot be reached for now */
       readonly problem: Problem | undefined;
@@ -150,16 +154,16 @@ export interface TunnelView {
   /** the requested name, or empty: a tunnel without one gets another address when started again */
   readonly name: string;
   readonly localPort: number;
-  /** name of the folder that it leads to in place of a port */
+  /** name of the shared folder, if the target is not a port */
   readonly folder: string | undefined;
   /** what was found there, such as `Vite` */
   readonly framework: string | undefined;
   /** nothing answers on the local port, or it refuses the host name: what to do */
   readonly localProblem: Problem | undefined;
   readonly hostHeader: HostHeader;
-  /** who may come in */
+  /** the access policy */
   readonly lock: TunnelAccessView;
-  /** visitors who wait to be let in, the longest waiting first */
+  /** pending approval requests, the longest waiting first */
   readonly knocks: readonly ApprovalRequestView[];
   readonly isIdle: boolean;
   /** seconds */
@@ -172,7 +176,7 @@ export interface TunnelView {
   readonly bytesOut: number;
   /** the last few requests, newest first */
   readonly recent: readonly RequestSummary[];
-  /** seconds of the last minute in which there was traffic, earliest first */
+  /** seconds of the last minute that had traffic, earliest first */
   readonly pulse: readonly TrafficSecond[];
   /** how far its request log has come */
   readonly log: LogPoint;
@@ -186,7 +190,7 @@ export interface DiagnosticsView {
   readonly id: string;
   /** the tunnel that fails; `undefined` for the relay alone */
   readonly slug: string | undefined;
-  /** in the order in which they came */
+  /** in the order of arrival */
   readonly results: readonly HopResult[];
   readonly isRunning: boolean;
 }
@@ -196,7 +200,7 @@ export interface OtherTunnelView extends Pick<
   TunnelView,
   'key' | 'slug' | 'url' | 'localPort' | 'lock' | 'isIdle' | 'ttl' | 'expiresAt' | 'requests'
 > {
-  /** whether its client is there */
+  /** whether its client is connected */
   readonly isOnline: boolean;
   /** whether a program of this user serves it on this machine */
   readonly isHere: boolean;
@@ -219,7 +223,7 @@ export interface Settings {
   readonly language: LanguageChoice;
   /** what quitting does to tunnels that are online */
   readonly onQuit: 'ask' | 'close' | 'leave';
-  /** whether long lines of bodies are wrapped where they are shown */
+  /** whether long lines of bodies are wrapped */
   readonly wrapsBodies: boolean;
   /** what shows the window from anywhere */
   readonly summonShortcut: GlobalShortcutKeys;

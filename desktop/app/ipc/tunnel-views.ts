@@ -16,7 +16,7 @@ export interface CheckedDomainView extends DomainView {
   readonly problems: readonly { readonly text: string; readonly found: readonly string[] }[];
 }
 
-/** Who may come into a tunnel, as the app offers and shows it (docs/protocol.md section 11). */
+/** The access policy of a tunnel, as the app offers and shows it (docs/protocol.md section 11). */
 
 /** What the app can ask of visitors: one of five. */
 export type TunnelAccess =
@@ -46,7 +46,7 @@ export type TunnelAccessView =
   | {
       readonly kind: 'other';
       readonly parts: readonly AccessPart[];
-      /** `undefined` if there is none, or this app does not know it */
+      /** `undefined` if there is none or this app does not know it */
       readonly password: string | undefined;
     };
 
@@ -59,7 +59,7 @@ export interface LinkView {
   readonly expiresAt: number;
 }
 
-/** A visitor who asks to be let in. */
+/** A visitor's approval request. */
 export interface ApprovalRequestView {
   readonly id: string;
   /** IP address */
@@ -68,7 +68,7 @@ export interface ApprovalRequestView {
   readonly agent: string;
 }
 
-/** A visitor who was let in. */
+/** A visitor who was approved. */
 export interface ApprovedView extends ApprovalRequestView {
   /** wall-clock ms */
   readonly endsAt: number;
@@ -95,7 +95,7 @@ export interface ProjectTunnelView {
   readonly address: string | undefined;
   /** a local address such as `http://localhost:3000`, or the folder as the file names it */
   readonly leadsTo: string;
-  /** who may come in; `undefined` where that cannot be told */
+  /** the access policy; `undefined` if it is unknown */
   readonly lock: TunnelAccessView | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
@@ -125,7 +125,7 @@ export interface KnownProject {
   readonly folder: string;
 }
 
-/** Shortcuts that summon the window from anywhere, as Electron writes them, in the order in which they are offered. */
+/** Global shortcuts for the window in Electron's notation, in the order in which they are offered. */
 export const GLOBAL_SHORTCUTS = [
   'CommandOrControl+Alt+Shift+C',
   'CommandOrControl+Shift+Space',

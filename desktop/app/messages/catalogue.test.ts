@@ -1,4 +1,4 @@
-/** Whether all languages say everything, with the same places, and whether everything that they say is said somewhere. */
+/** Checks that all languages have every text with the same placeholders, and that every text is used somewhere. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { placesOf } from '../../testing/texts.ts';

@@ -1,4 +1,4 @@
-/** Every text of the app in German, which says "Sie". */
+/** Every text of the app in German, in the formal register ("Sie"). */
 import type { MESSAGES } from '../../client/messages.ts';
 import type {
   BENCH,

@@ -1,4 +1,4 @@
-/** Every text of the app in English, from which others are translated. */
+/** Every text of the app in English; the source of all translations. */
 import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
@@ -268,7 +268,7 @@ export const DROP = {
   'drop.sharing': 'Sharing…',
 } as const;
 
-/** Who may come in: passwords, links, knocks. */
+/** Access: passwords, links, approval requests. */
 export const LOCK = {
   'knocks.waiting': 'Visitors who wait at {slug}',
   'knocks.admitted': '{who} is admitted.',
@@ -715,7 +715,7 @@ export const REFUSALS = {
     'a tunnel may have {number} links at a time, and {more} more that were revoked before their end; revoke one, or wait until {time}, when the next one ends',
 } as const;
 
-/** What is said about sets of requests. */
+/** Collections of saved requests. */
 export const SETS = {
   'sets.title': 'Kept requests',
   'sets.sentTo':

@@ -3,8 +3,8 @@
 /** Those that users can choose, by their BCP 47 tags. */
 export const LANGUAGES = ['en', 'de'] as const;
 /**
- * CLDR's pseudo-language that is written from right to left: English, every word marked and turned round. It shows what is not
- * translated, and what does not mirror. It is not offered; settings files take it.
+ * CLDR's pseudo-language that is written from right to left: English, every word marked and turned round. It shows what
+ * is not translated, and what does not mirror. It is not offered; settings files take it.
  */
 export const PSEUDO_LANGUAGE = 'ar-XB';
 export type Language = (typeof LANGUAGES)[number] | typeof PSEUDO_LANGUAGE;
@@ -29,7 +29,10 @@ export interface Locale {
 
 export const DEFAULT_LOCALE: Locale = { language: 'en', tag: 'en' };
 
-/** @param preferred BCP 47 tags of the languages that the system's user reads, best first; others than tags are passed over */
+/**
+ * @param preferred BCP 47 tags of the languages that the system's user reads, best first; others than tags are passed
+ *   over
+ */
 export function chooseLocale(choice: LanguageChoice, preferred: readonly string[]): Locale {
   if (choice === PSEUDO_LANGUAGE) return { language: choice, tag: 'en' };
   const known = preferred.flatMap((tag) => {
@@ -48,7 +51,7 @@ function languageOf(tag: string): string | undefined {
   }
 }
 
-/** Direction in which a language is written, as HTML's `dir`. */
+/** Writing direction of a language, as HTML's `dir`. */
 export function directionOf(language: Language): 'ltr' | 'rtl' {
   return language === PSEUDO_LANGUAGE ? 'rtl' : 'ltr';
 }

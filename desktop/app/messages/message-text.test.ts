@@ -95,7 +95,7 @@ describe('the words of a refusal', () => {
     assert.equal(translateMessage(why), 'Das Relay hat vorerst abgelehnt: das waren zu viele Anfragen.');
   });
 
-  it('have what a value may be in German, too', () => {
+  it('also describe accepted values in German', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(
       refused(invalidKnockAnswer(`ttl must be ${TTL_RULE.accepted}`)),

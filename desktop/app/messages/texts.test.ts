@@ -46,7 +46,7 @@ describe('texts of the window', () => {
   });
 });
 
-/** Names of places, without the tag that is there unless said otherwise. */
+/** Names of placeholders, without the tag that is always available. */
 function wanted(names: readonly string[]): string {
   return names
     .filter((name) => name !== 'b')

@@ -27,7 +27,7 @@ describe('the language of the app', () => {
     assert.deepEqual(currentLocale(), { language: 'de', tag: 'de-AT' });
   });
 
-  it('marks every word of its own in the pseudo-language, and none of others', () => {
+  it('marks every word of its own in the pseudo-language, and no inserted values', () => {
     setLocale(chooseLocale('ar-XB', []));
     assert.equal(t('about.source'), `${marked('Source')} ${marked('code')}`);
     assert.equal(

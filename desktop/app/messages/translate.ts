@@ -25,7 +25,7 @@ let locale: Locale = DEFAULT_LOCALE;
 /** Of the present language: a message is parsed when it is first shown. */
 let formats = new Map<TextKey, IntlMessageFormat>();
 
-/** Speaks another language from now on; what was said before stays as it is. */
+/** Switches to another language from now on; texts that were already made stay as they are. */
 export function setLocale(next: Locale): void {
   if (next.language === locale.language && next.tag === locale.tag) return;
   locale = next;
@@ -40,8 +40,8 @@ export function currentLocale(): Locale {
 /**
  * A text in the user's language.
  *
- * @param values for the places of the message, which is written in ICU's MessageFormat
- * @throws if a place has no value
+ * @param values for the placeholders of the message, which is written in ICU's MessageFormat
+ * @throws if a placeholder has no value
  */
 export function t(key: TextKey, values?: TextValues): string {
   if (values === undefined && locale.language !== 'ar-XB') return messageOf(key);
@@ -80,12 +80,13 @@ function formatOf(key: TextKey): IntlMessageFormat {
 /** Begins what is written from right to left, whatever it is made of (Unicode Standard Annex #9, RLO), and ends it. */
 export const PSEUDO_MARK = '\u202e';
 const PSEUDO_END = '\u202c';
-/** Around what others have written, which has a direction of its own (Unicode Standard Annex #9, FSI and PDI). */
+/** Isolates text from other sources, which has its own direction (Unicode Standard Annex #9, FSI and PDI). */
 const ISOLATE = '\u2068';
 const ISOLATE_END = '\u2069';
 
 /**
- * @returns a message in the pseudo-language, parsed: the words of its literal parts are marked and turned round, and what comes
+ * @returns a message in the pseudo-language, parsed: the words of its literal parts are marked and turned round, and
+ *   what comes
  * into its places is isolated from them
  */
 export function pseudo(message: string): MessageFormatElement[] {
@@ -117,9 +118,9 @@ export function pseudoText(text: string): string {
 }
 
 /**
- * What is made of the present locale, such as a format of `Intl`, which takes longer to make than to use.
+ * Caches a value that depends on the current locale, such as a format of `Intl`, which is slow to create.
  *
- * @param make takes a BCP 47 tag; called again only when that is another one
+ * @param make gets a BCP 47 tag; called again only when the tag changes
  */
 export function perLocale<T>(make: (tag: string) => T): () => T {
   let made: { readonly tag: string; readonly value: T } | undefined;

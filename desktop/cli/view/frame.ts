@@ -153,7 +153,7 @@ function problemLines({ problem }: PanelState, { columns }: Context): Line[] {
   return problem === undefined ? [] : marked('! ', problem, 'warning', columns);
 }
 
-/** What to do is at the end of the text, so all of it is shown, on as many lines as it takes. */
+/** The remedy is at the end of the text, so the whole text is shown, wrapped as needed. */
 function marked(mark: string, text: string, style: Span['style'], columns: number): Line[] {
   const lines = wrap(escapeControls(text), columns - mark.length);
   return lines.map((line, index) => [span(index === 0 ? mark : '  ', style), span(line, style)]);
@@ -177,7 +177,7 @@ function traffic({ tunnel }: PanelState): string {
   return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
 }
 
-/** How the time that a tunnel has left is shown, and what extends it where that is little. */
+/** How the remaining time of a tunnel is shown, and which key extends it when little is left. */
 function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Span['style']; hint: string } {
   const isSoon = tunnel !== undefined && Date.parse(tunnel.expires_at) - now <= EXPIRY_FIRST_WARNING_MS;
   if (!isSoon) return { style: 'plain', hint: '' };
@@ -209,13 +209,13 @@ export function helpPage(): Line[] {
   ];
 }
 
-/* Visitors who wait to be let in: the one that has waited longest is shown, and answered with a key. */
+/* The line of approval requests: it shows the visitor who has waited longest, and a key answers them. */
 
 export interface NextKnock {
   /** index of its tunnel */
   readonly panel: number;
   readonly knock: KnockMessage;
-  /** visitors who wait besides */
+  /** number of other visitors who wait */
   readonly others: number;
 }
 
@@ -225,7 +225,7 @@ export function nextKnock(panels: readonly PanelState[]): NextKnock | undefined 
   return first && { panel: first.panel, knock: first.knock, others: waiting.length - 1 };
 }
 
-/** What matters most is first, because the line is cut where the window ends. */
+/** The most important part is first, because the line is cut at the edge of the window. */
 export function knockLine(
   { panel, knock, others }: NextKnock,
   panels: readonly PanelState[],

@@ -45,7 +45,7 @@ describe('the request log of the view', () => {
     assert.match(text(), /^> .*\/three$/m);
   });
 
-  it('shows no more than there is room for, and always the cursor', () => {
+  it('shows as many rows as fit, always including the cursor', () => {
     const { press, text } = setUp(Array.from({ length: 50 }, (_, index) => `/${index}`));
     press(...Array.from({ length: 30 }, () => 'down'));
     const lines = text(8).split('\n');

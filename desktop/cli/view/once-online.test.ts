@@ -41,7 +41,7 @@ describe('doOnceOnline', () => {
     assert.match(narrow, /^The QR code needs \d+ × \d+ characters: make the window larger\.\nhttps/);
   });
 
-  it('copies on a terminal that may understand it, and says where there is none', () => {
+  it('copies on a terminal that may support it, and reports a missing one', () => {
     const { printed, written } = run({ copy: true }, { isTTY: true });
     assert.deepEqual(written, [`\u{1B}]52;c;${Buffer.from(URL).toString('base64')}\u{7}`]);
     assert.match(printed.err, /^Copied https/);

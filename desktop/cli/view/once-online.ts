@@ -21,10 +21,10 @@ export interface ErrorScreen {
 }
 
 /**
- * Where there is no view. The QR code goes to standard error, so that standard output has what programs read. What cannot be
- * done is said; the tunnel is served anyway.
+ * Used without a view. The QR code is printed on standard error, because programs read standard output. Failures are
+ * reported; the tunnel is served anyway.
  *
- * @param openAddress opens an address in a browser, and says if that fails
+ * @param openAddress opens an address in a browser, and reports a failure
  */
 export function doOnceOnline(
   { open, qr, copy }: OnceOnline,
@@ -48,7 +48,7 @@ export function doOnceOnline(
   if (open) openAddress(url, (why) => output.err(`--open: ${why}.\n`));
 }
 
-/** The clipboard of whoever sits at the terminal, also over SSH: OSC 52 of xterm, which most terminals obey. */
+/** The clipboard of the person at the terminal, also over SSH: OSC 52 of xterm, which most terminals support. */
 
 /** @returns what is written to the terminal */
 export function copySequence(text: string): string {
@@ -67,8 +67,8 @@ export function codeLines(url: string, { columns, rows }: Size): Line[] {
 }
 
 /**
- * The same as text without colours. The light modules are characters, which terminals have light on a dark ground: readers
- * expect dark modules on a light ground (ISO/IEC 18004), and not all of them take the reverse.
+ * The same as text without colours. The light modules are characters, which terminals have light on a dark ground:
+ * readers expect dark modules on a light ground (ISO/IEC 18004), and not all of them take the reverse.
  *
  * @param columns of the terminal; `undefined` for none
  */

@@ -53,11 +53,11 @@ const knock = (id: string): KnockMessage => ({
 });
 
 describe('Panel', () => {
-  it('says where the tunnel leads', () => {
+  it('shows the target of the tunnel', () => {
     assert.equal(setUp().panel.state(5).localUrl, 'https://[::1]:3000');
   });
 
-  it('asks the relay at once, every 10 s, and 2 s after requests', async () => {
+  it('asks the relay immediately, every 10 s, and 2 s after requests', async () => {
     const { clock, panel, asked, visit } = setUp();
     const lookAfter = async (ms: number): Promise<number> => {
       clock.advance(ms);
@@ -103,7 +103,7 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, undefined);
   });
 
-  it('shows who knocks until he is answered, or turned away after 5 minutes', async () => {
+  it('shows an approval request until it is answered or has expired after 5 minutes', async () => {
     const { clock, panel, answered } = setUp();
     const waiting = () => panel.state(5).knocks.map((one) => one.knock.id);
     panel.online(TUNNEL);
@@ -123,7 +123,7 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, undefined);
   });
 
-  it('lets no more than 32 visitors wait, and nobody at a tunnel that has ended', () => {
+  it('lists at most 32 waiting visitors, and none at a tunnel that has ended', () => {
     const { panel } = setUp();
     for (let n = 0; n < 40; n += 1) panel.approvalRequest(knock(`k${n}`));
     assert.equal(panel.state(5).knocks.length, 32);

@@ -29,17 +29,17 @@ export interface PanelOptions {
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
   /** Extends the tunnel by its own time to live. */
   readonly extendTunnel: (id: string) => Promise<Tunnel>;
-  /** Tells the relay whether a visitor who knocks is let in. */
+  /** Tells the relay whether a visitor's approval request is granted. */
   readonly answerKnock: (id: string, knock: string, admit: boolean) => Promise<void>;
 }
 
-/** Follows one tunnel for the view. Expiry and counters come from the relay, which is asked while somebody looks. */
+/** State of one tunnel for the view. Expiry and counters are polled from the relay while the view is visible. */
 export class Panel implements Reporter {
   readonly #options: PanelOptions;
   #status: PanelStatus = { name: 'opening' };
   #tunnel: Tunnel | undefined;
   #problem: { readonly text: string; readonly until: number } | undefined;
-  /** by id, in the order in which they came */
+  /** by id, in the order of arrival */
   readonly #knocks = new Map<string, WaitingApproval>();
   #replay: ((id: number) => Promise<number>) | undefined;
   #refreshedAt = -Infinity;
@@ -68,7 +68,7 @@ export class Panel implements Reporter {
     this.#knocks.set(knock.id, { knock, since: this.#options.clock.monotonic() });
   }
 
-  /** Answers a visitor who waits. Does nothing about one who does not wait any more. */
+  /** Answers an approval request; does nothing if it is no longer pending. */
   answerKnock({ id, address }: KnockMessage, admit: boolean): void {
     const tunnel = this.#tunnel;
     if (tunnel === undefined || !this.#knocks.delete(id)) return;

@@ -1,4 +1,4 @@
-/** What the terminal view shows: one value, from which the frame follows. */
+/** State of the terminal view: one value, which the frame is rendered from. */
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
@@ -15,7 +15,7 @@ export type PanelStatus =
     }
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: string };
 
-/** A visitor who waits to be let in. */
+/** A visitor who waits for approval. */
 export interface WaitingApproval {
   readonly knock: KnockMessage;
   /** monotonic ms */
@@ -26,16 +26,16 @@ export interface WaitingApproval {
 export interface PanelState {
   /** what `culvert.yml` calls it */
   readonly label: string | undefined;
-  /** where it leads, such as `http://localhost:3000` */
+  /** local address, such as `http://localhost:3000` */
   readonly localUrl: string;
   readonly status: PanelStatus;
   /** as the relay last showed it; `undefined` until there is one */
   readonly tunnel: Tunnel | undefined;
-  /** the password that was made up for visitors */
+  /** the password generated for visitors */
   readonly madePassword: string | undefined;
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
-  /** who waits to be let in */
+  /** visitors who wait for approval */
   readonly knocks: readonly WaitingApproval[];
   /** newest first */
   readonly requests: readonly RequestSummary[];

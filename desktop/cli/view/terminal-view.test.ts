@@ -67,7 +67,7 @@ describe('TerminalView', () => {
     view.close(record().output);
   });
 
-  it('shows the QR code and copies the address where the command line asks for it', () => {
+  it('shows the QR code and copies the address if the command line asks for it', () => {
     const { written, stdin, view, panel } = setUp();
     view.open();
     panel.online(TUNNEL);
@@ -81,7 +81,7 @@ describe('TerminalView', () => {
     view.close(record().output);
   });
 
-  it('leaves terminal, process and clock as they were, and then says what came meanwhile', () => {
+  it('restores terminal, process and clock, and then prints what was held back', () => {
     const { clock, written, rawModes, stdin, stdout, view, panel } = setUp();
     const listeners = (): number =>
       process.listenerCount('exit') + process.listenerCount('SIGCONT') + stdout.listenerCount('resize');
@@ -103,7 +103,7 @@ describe('TerminalView', () => {
     });
   });
 
-  it('answers with a key whoever is shown, and nobody else', () => {
+  it('answers the visitor who is shown when a key is pressed, and no one else', () => {
     const { clock, written, stdin, stdout, answered, view, panel } = setUp();
     const knock = (id: string, address: string) =>
       panel.approvalRequest({ type: 'knock', id, address, agent: '', at: TUNNEL.created_at });
@@ -212,7 +212,7 @@ function screenSetUp() {
 }
 
 describe('Screen', () => {
-  it('writes what has changed and no more', () => {
+  it('writes only what has changed', () => {
     const { screen, taken } = screenSetUp();
     screen.draw(screenText('one', 'two', 'three'));
     assert.equal(taken(), '^[2J^[1;1H^[Kone^[2;1H^[Ktwo^[3;1H^[Kthree');

@@ -16,7 +16,9 @@ export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.Pr
   return stdout.isTTY === true && env['TERM'] !== 'dumb';
 }
 
-/** The view of `culvert http` and `culvert start` on a terminal, from its first frame until the terminal is restored. */
+/**
+ * The view of `culvert http` and `culvert start` on a terminal, from its first frame until the terminal is restored.
+ */
 export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
@@ -32,7 +34,7 @@ export class TerminalView {
   /** the request log, while it is open */
   #log: LogPage | undefined;
   #note: { readonly text: string; readonly until: number } | undefined;
-  /** the visitor whom keys are about: nobody is let in whom nobody has seen */
+  /** the visitor that keys apply to: only a visitor who is shown can be approved */
   #shownKnock: NextKnock | undefined;
 
   constructor(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv, clock: Clock) {
@@ -59,7 +61,7 @@ export class TerminalView {
     this.#stdout.on('resize', this.#redraw);
     process.on('SIGCONT', this.#redraw);
     process.on('exit', this.#restore);
-    // Before Node prints the error, which would vanish with the alternate screen.
+    // Runs before Node prints the error, which would vanish with the alternate screen.
     process.on('uncaughtExceptionMonitor', this.#restore);
     if (this.#stdin.isTTY) {
       this.#stdin.setRawMode(true);
@@ -85,7 +87,10 @@ export class TerminalView {
     for (const panel of this.#panels) panel.sayEnd(output);
   }
 
-  /** What the keys `r`, `c` and `o` do, asked for on the command line. The QR code is that of the first tunnel that is online. */
+  /**
+   * What the keys `r`, `c` and `o` do, asked for on the command line. The QR code is that of the first tunnel that is
+   * online.
+   */
   doOnceOnline(panel: Panel, { open, qr, copy }: OnceOnline): void {
     if (qr && !this.#hasShownCode) {
       this.#hasShownCode = true;
@@ -201,7 +206,7 @@ export class TerminalView {
     if (shown !== undefined) this.#panels[shown.panel]?.answerKnock(shown.knock, admit);
   }
 
-  /** The program ends without {@link close}: nothing asynchronous is written any more. */
+  /** For a program that ends without {@link close}: nothing asynchronous is written after this. */
   readonly #restore = (): void => {
     if (!this.#screen.isOpen) return;
     if (this.#stdin.isTTY) this.#stdin.setRawMode(false);
@@ -236,7 +241,9 @@ const SEQUENCES: Readonly<Record<string, string>> = {
 const ESCAPE = '\u{1B}';
 const KEY = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])?|[^${ESCAPE}]`, 'gu');
 
-/** @returns the keys of a piece of input: names for those above, a character for others; unknown sequences are left out */
+/**
+ * @returns the keys of a piece of input: names for those above, a character for others; unknown sequences are left out
+ */
 export function splitKeys(input: string): string[] {
   const parts = input.match(KEY) ?? [];
   return parts.flatMap((part) => SEQUENCES[part] ?? (part.startsWith(ESCAPE) ? [] : part));
