@@ -67,7 +67,7 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().session.state, 'signed-out');
     });
 
-    it('tells the form that it takes another key before it says what was wrong with the previous one', async () => {
+    it('asks the form for another key before it reports what was wrong with the previous one', async () => {
       const { core, call, api } = await start();
       const states: string[] = [];
       core.snapshots.listen(({ session }) => void states.push(session.state));
@@ -196,7 +196,7 @@ describe('the app', () => {
       assert.equal(app.api.tunnels.length, 1);
     });
 
-    it('stop here at once when the relay cannot be reached, and at the relay as soon as it can be', async () => {
+    it('stop here immediately when the relay is unreachable, and at the relay once it can be reached', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       app.api.failure = new RelayUnreachable('gone');
@@ -320,7 +320,7 @@ describe('the app', () => {
       assert.equal(domain, 'tunnels.test:8080');
     });
 
-    it('disconnect when the machine goes to sleep, and connect at once when it wakes', async () => {
+    it('disconnect when the machine goes to sleep, and reconnect immediately when it wakes', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       app.core.suspend();
@@ -477,7 +477,7 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().settings.theme, 'dark');
     });
 
-    it('change the language at once: of the window, of the tray, and of what is said next', async () => {
+    it('change the language immediately: of the window, of the tray, and of later messages', async () => {
       const app = await start();
       let menus = 0;
       app.core.localeChanged.listen(() => (menus += 1));
@@ -532,7 +532,7 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** An app whose window is visible, and whose looks at ports end when the test says so. */
+/** An app with a visible window, whose port scans end when the test says so. */
 async function looking(): Promise<{
   readonly app: App;
   readonly looks: PromiseWithResolvers<PortScan>[];

@@ -47,7 +47,7 @@ export async function createCore(platform: Platform) {
   let scan: PortScan | undefined;
   /** The tunnels, and what was known of their local services, when the latest port scan began. */
   let asked: ReadonlySet<object | undefined> = new Set();
-  /** The same for `scan`, which says nothing about anything newer. */
+  /** The same for `scan`, which does not reflect later changes. */
   let judged: ReadonlySet<object | undefined> = new Set();
   let isVisible = false;
   let isInFront = false;

@@ -44,9 +44,9 @@ export class Drops {
   }
 
   /**
-   * Shows a drop, and shares nothing. It replaces a previous one, unless that is being shared.
+   * Shows a drop without sharing anything. It replaces the previous one, unless that is being shared.
    *
-   * @param paths of what was dropped at once; empty for what is none, such as a picture of a page
+   * @param paths of everything dropped together; empty for a drop without files, such as a picture of a page
    */
   async show(paths: readonly string[]): Promise<void> {
     if (this.#isSharing) return;

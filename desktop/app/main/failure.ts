@@ -27,9 +27,9 @@ export class CallFailure extends Error {
 }
 
 /**
- * What is shown while calls to the relay of a signed-in app fail: its address has worked, so there is nothing to check.
+ * Shown while a signed-in app's calls to the relay fail: its address has worked before, so it needs no checking.
  *
- * @returns `undefined` for a bug, which is not such a failure
+ * @returns `undefined` for a bug, which must not be reported as such a failure
  */
 export function relayProblem(error: unknown): Problem | undefined {
   const failure = toCallError(error);
@@ -39,7 +39,7 @@ export function relayProblem(error: unknown): Problem | undefined {
   return { code, text: t('problem.keepsTrying', { why: sentence(translateMessage(error.said)) }) };
 }
 
-/** @returns `undefined` for a bug, which is not such a failure */
+/** @returns `undefined` for a bug, which must not be reported as such a failure */
 export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)

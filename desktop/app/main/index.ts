@@ -110,7 +110,7 @@ async function start(): Promise<void> {
   shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
 }
 
-/** @param directory of the built main process, to which the build adds a list of its packages (desktop/build) */
+/** @param directory of the built main process; the build adds a list of its packages there (desktop/build) */
 function readAbout(directory: string, versions: NodeJS.ProcessVersions): About {
   const licences = JSON.parse(readFileSync(join(directory, 'licences.json'), 'utf8')) as About['licences'];
   return {

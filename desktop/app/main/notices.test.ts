@@ -51,7 +51,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(0, { status: EXPIRED }), []);
   });
 
-  it('tell once of the first visitor of a tunnel', () => {
+  it('report the first visitor of a tunnel once', () => {
     assert.deepEqual(kinds(0), []);
     assert.deepEqual(kinds(1, { pulse: [{ id: 0, requests: 1, errors: 0 }] }), ['first-visitor']);
     assert.deepEqual(kinds(2, { requests: 7 }), []);
@@ -59,7 +59,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(4, { requests: 8 }), []);
   });
 
-  it('name the folder of a tunnel that leads to one', () => {
+  it('name the folder of a tunnel that shares one', () => {
     const folder = tunnelView({ folder: 'site' });
     notices.look([folder], 0);
     const ended = { name: 'ended', reason: 'expired', why: '' } as const;
@@ -72,7 +72,7 @@ describe('Notices', () => {
     );
   });
 
-  it('tell of no first visitor who was there before the start, or whom the user has seen', () => {
+  it('report no first visitor from before the start or already seen by the user', () => {
     assert.deepEqual(kinds(0, { requests: 1 }), []);
     assert.deepEqual(kinds(1, { requests: 2 }), []);
     const other = new Notices();
@@ -81,7 +81,7 @@ describe('Notices', () => {
     assert.deepEqual(other.look([tunnelView({ requests: 2 })], 2), []);
   });
 
-  it('tell at once of the first visitors of many tunnels', () => {
+  it('report the first visitors of many tunnels in one notice', () => {
     notices.look(ten({}), 0);
     const told = notices.look(ten({ requests: 1 }), 1);
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(42_000), []);
   });
 
-  it('say nothing about a connection that is back sooner', () => {
+  it('report nothing about a connection that recovers sooner', () => {
     kinds(0, { status: RECONNECTING });
     assert.deepEqual(kinds(29_000), []);
   });
@@ -112,13 +112,13 @@ describe('Notices', () => {
     assert.deepEqual(kinds(10 * MINUTE + 30_000, { status: RECONNECTING }), ['lost']);
   });
 
-  it('are one for tunnels that expire together', () => {
+  it('are merged for tunnels that expire together', () => {
     notices.look(ten({}), 0);
     const titles = notices.look(ten({ status: EXPIRED }), 60 * MINUTE).map(({ title }) => title);
     assert.deepEqual(titles, ['10 tunnels have expired']);
   });
 
-  it('are not given, then or later, of what somebody sees in the window', () => {
+  it('are not shown, then or later, for what the user sees in the window', () => {
     notices.look([tunnelView()], 0);
     assert.deepEqual(notices.look([tunnelView()], 55 * MINUTE, true), []);
     assert.deepEqual(kinds(56 * MINUTE), []);
@@ -154,7 +154,7 @@ describe('Outage', () => {
 
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('is one notice for what was lost together, and one for its return', () => {
+  it('is one notice for tunnels lost together, and one for their return', () => {
     all(LOST);
     assert.deepEqual(look(1000), []);
     assert.deepEqual(look(31_000), ['30 tunnels are offline']);
@@ -164,7 +164,7 @@ describe('Outage', () => {
     assert.deepEqual(look(42_000), []);
   });
 
-  it('counts those that were lost a little later, and gives no notice of their own', () => {
+  it('counts tunnels that are lost a little later, without notices of their own', () => {
     statuses[0] = LOST;
     look(1000);
     all(LOST);
@@ -173,7 +173,7 @@ describe('Outage', () => {
     assert.deepEqual(look(36_000), []);
   });
 
-  it('tells of one that is lost later on, in place of the first notice', () => {
+  it('replaces the first notice when another tunnel is lost later', () => {
     statuses[0] = LOST;
     look(1000);
     assert.deepEqual(look(31_000), ['shop-0 is offline']);
@@ -192,7 +192,7 @@ describe('Outage', () => {
     assert.deepEqual(look(33_000), ['All 30 tunnels are back']);
   });
 
-  it('is told in the language of the user', () => {
+  it("is reported in the user's language", () => {
     setLocale({ language: 'de', tag: 'de' });
     all(LOST);
     look(1000);
@@ -201,7 +201,7 @@ describe('Outage', () => {
     assert.deepEqual(look(33_000), ['Alle 30 Tunnel sind wieder da']);
   });
 
-  it('does not count as back what has ended meanwhile', () => {
+  it('does not report a tunnel as back that ended during the outage', () => {
     all(LOST);
     look(1000);
     look(31_000);
@@ -211,7 +211,7 @@ describe('Outage', () => {
     assert.deepEqual(look(33_000), []);
   });
 
-  it('needs no notice while somebody sees it in the window, nor does its end then', () => {
+  it('needs no notice while the user sees it in the window, nor does its end then', () => {
     all(LOST);
     look(1000);
     assert.deepEqual(look(31_000, true), []);
@@ -220,7 +220,7 @@ describe('Outage', () => {
     assert.deepEqual(look(37_000), []);
   });
 
-  it('has no notice of its end while somebody sees that', () => {
+  it('has no notice of its end while the user sees that', () => {
     all(LOST);
     look(1000);
     look(31_000);

@@ -106,7 +106,7 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
   };
 }
 
-/** What is said when the same happens to several tunnels at once. */
+/** Texts of a notice about several tunnels. */
 interface Together {
   readonly title: string;
   readonly text: string;
@@ -129,7 +129,7 @@ function present(notices: readonly (Notice | undefined)[]): readonly Notice[] {
   return notices.filter((notice) => notice !== undefined);
 }
 
-/** Several of a kind at once are one notice: there is nothing to do with each of them. */
+/** Merges several of a kind into one notice: no action applies to each of them. */
 function together(
   notices: readonly Notice[],
   kind: Notice['kind'],
@@ -200,8 +200,8 @@ export function trayHint(): Notice {
 type OutageWatched = Pick<TunnelView, 'key' | 'slug' | 'status'>;
 
 /**
- * Connections that are lost, which is one event however many tunnels it concerns: they all lead to one relay. It begins with
- * a notice and ends with another that replaces it.
+ * Lost connections count as one event however many tunnels they concern, because all tunnels use one relay. It begins
+ * with a notice and ends with another that replaces it.
  */
 export class Outage {
   /** since when a tunnel has been without a connection, by its key; wall-clock ms */
@@ -213,8 +213,8 @@ export class Outage {
 
   /**
    * @param now wall-clock ms
-   * @param isSeen whether the user has the window in front of them, which says all of it
-   * @returns the notice to give now, if there is one
+   * @param isSeen whether the user has the window in front of them, which shows the same
+   * @returns the notice to show now, if any
    */
   look(tunnels: readonly OutageWatched[], now: number, isSeen: boolean): Notice[] {
     this.#follow(tunnels, now);

@@ -16,7 +16,7 @@ import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {
   readonly clock: Clock;
-  /** directory of the app's own files, none of which others can read */
+  /** directory of the app's files, readable only by this user */
   readonly dataDirectory: string;
   /** Encryption that the operating system offers. */
   readonly encryption: {

@@ -71,7 +71,7 @@ describe('a project that is opened', () => {
     return running;
   }
 
-  it('is shown with everything that would be opened, and nothing is, before its user says so', async () => {
+  it('is shown with everything it would open, and opens nothing before the user confirms', async () => {
     mkdirSync(join(folder, 'public'));
     const app = await opened(`tunnels:
   web: {port: 3000, name: my-app, ttl: 4h}
@@ -114,7 +114,7 @@ describe('a project that is opened', () => {
     assert.equal(app.core.snapshots.make().project, undefined);
   });
 
-  it('gets its tunnels as the file has them: where they lead, and every lock', async () => {
+  it('creates its tunnels as the file defines them, with their targets and access policies', async () => {
     mkdirSync(join(folder, 'public'));
     const app = await opened(`tunnels:
   web: {port: 3000, name: my-app, host_header: shop.test, local_host: 127.0.0.1, local_https: true, wait: 10}
@@ -138,7 +138,7 @@ describe('a project that is opened', () => {
       [asked?.allow, asked?.basic, asked?.links, asked?.knock, onDocs?.password],
       [['10.0.0.0/8'], [{ user: 'ann', password: 'secret-word-1' }], true, true, 'mild-oak-tree'],
     );
-    // The password that was made up is on its card.
+    // The generated password is shown on its card.
     assert.ok(
       api?.lock.kind === 'other' && api.lock.password === asked?.password && asked?.password !== undefined,
     );
@@ -181,7 +181,7 @@ describe('a project that is opened', () => {
     assert.deepEqual(created(app), []);
   });
 
-  it('is not opened where the file is wrong, with every line of what is', async () => {
+  it('is not opened if the file is wrong, and lists every line with an error', async () => {
     const app = await opened('tunnels:\n  web:\n    prot: 3000\n  api: {port: 0}\n');
     const lines = problem(app).split('\n');
     assert.equal(lines.length, 3);
@@ -213,7 +213,7 @@ describe('a project that is opened', () => {
     assert.match(problem(out), /Sign in first/);
   });
 
-  it('knows which of its tunnels are there, in this app or elsewhere, and comes back to one that was left', async () => {
+  it('recognises its running tunnels, in this app or elsewhere, and takes over an abandoned one', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', { ...FORM, name: 'web' });
     app.api.tunnels = [...app.api.tunnels, atRelay('api', true, 'o1'), atRelay('left', false, 'o2')];
@@ -298,7 +298,7 @@ describe('a project that is opened', () => {
 });
 
 describeOnPosix('the culvert.yml of a folder', () => {
-  it('is none if it is no file', async () => {
+  it('is rejected if it is not a file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'culvert-open-project-'));
     try {
       mkdirSync(join(folder, 'culvert.yml'));

@@ -96,8 +96,8 @@ export class Projects {
   }
 
   /**
-   * Starts tunnels one after the other. Those that could not be started stay, with why; the others that were asked for are no
-   * longer shown once all are started.
+   * Starts tunnels one after the other. Those that could not be started stay, with why; the others that were asked for
+   * are no longer shown once all are started.
    *
    * @param labels names of the tunnels in the file; what is there already, or cannot be started, is left out
    * @throws CallFailure
@@ -155,7 +155,7 @@ export class Projects {
     }
   }
 
-  /** @returns whether to go on with others */
+  /** @returns whether to continue with the next tunnel */
   async #start(tunnel: ShownTunnel): Promise<boolean> {
     const { spec, start } = tunnel;
     if ('blocked' in start || this.#isThere(spec)) return true;
@@ -241,7 +241,8 @@ export async function hasProject(folder: string): Promise<boolean> {
 /**
  * @param folder that has the file
  * @param relay the one that the user is signed in to
- * @returns the tunnels in the order of the file, but for those that cannot be started for want of a variable, which come last
+ * @returns the tunnels in the order of the file, but for those that cannot be started for want of a variable, which
+ *   come last
  * @throws ProjectFileError for what is wrong with the file, or a folder without one
  */
 export async function readTunnels(folder: string, relay: RelayAddress): Promise<readonly FoundTunnel[]> {
@@ -263,7 +264,7 @@ async function startable(project: Project, spec: ProjectTunnel): Promise<FoundTu
   if (leadsElsewhere(spec)) return { blocked: t('project.otherMachine', { host: spec.localHost }) };
   if (spec.folder === undefined) return spec;
   try {
-    // Where it leads to may not answer, which only this notices.
+    // Only this check notices a folder that is missing or does not respond.
     await locateFolder(join(dirname(project.path), spec.folder));
     const [located] = locateFolders(project.path, [spec]);
     return located ?? spec;

@@ -23,8 +23,8 @@ async function undo(app: App): Promise<void> {
   await app.call('undo:take', { id: last.id });
 }
 
-describe('what was done by mistake', () => {
-  it('a stop ends the tunnel here at once, and at the relay 8 s later', async () => {
+describe('undo', () => {
+  it('stops a tunnel here immediately, and at the relay 8 s later', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', NAMED);
     await app.call('tunnel:stop', { key });
@@ -40,7 +40,7 @@ describe('what was done by mistake', () => {
     assert.deepEqual(shown(app).undos, []);
   });
 
-  it('a stop that is taken back serves the same tunnel at the same address', async () => {
+  it('serves the same tunnel at the same address after an undone stop', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', FORM);
     const { tunnelId } = app.serve.last;
@@ -52,7 +52,7 @@ describe('what was done by mistake', () => {
     assert.equal(app.api.tunnels.length, 1);
   });
 
-  it('a tunnel that is started again so soon keeps its address, too', async () => {
+  it('keeps the address of a tunnel that is restarted within that time', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', FORM);
     await app.call('tunnel:stop', { key });
@@ -61,7 +61,7 @@ describe('what was done by mistake', () => {
     assert.equal(app.api.calls.filter((call) => call.startsWith('create')).length, 1);
   });
 
-  it('a stop and a removal are taken back in either order', async () => {
+  it('reverts a stop and a removal in either order', async () => {
     for (const order of [
       [1, 0],
       [0, 1],
@@ -82,7 +82,7 @@ describe('what was done by mistake', () => {
     }
   });
 
-  it('nothing can be taken back once it is final', async () => {
+  it('is impossible once an action is final', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', FORM);
     await app.call('tunnel:stop', { key });
@@ -91,7 +91,7 @@ describe('what was done by mistake', () => {
     await assert.rejects(app.call('undo:take', { id: view?.id ?? '' }), failsWith('too-late'));
   });
 
-  it('what was stopped does not stand in the way of what comes next: its name and its room are given up', async () => {
+  it('gives up the name and the plan slot of a stopped tunnel when the next one needs them', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', NAMED);
     await app.call('tunnel:stop', { key });
@@ -105,7 +105,7 @@ describe('what was done by mistake', () => {
     assert.deepEqual(shown(app).undos, []);
   });
 
-  it('a sign-out closes nothing for 8 s, and is taken back with key, tunnels and addresses', async () => {
+  it('closes nothing for 8 s after a sign-out, and restores key, tunnels and addresses', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', NAMED);
     await app.call('session:sign-out', undefined);
@@ -122,7 +122,7 @@ describe('what was done by mistake', () => {
     assert.equal(app.api.tunnels.length, 1);
   });
 
-  it('a sign-out is final once somebody signs in', async () => {
+  it('is impossible for a sign-out once a user signs in', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', NAMED);
     await app.call('session:sign-out', undefined);
@@ -131,7 +131,7 @@ describe('what was done by mistake', () => {
     assert.deepEqual(shown(app).undos, []);
   });
 
-  it('a stop is made up for at the next start if the app ended before the relay knew', async () => {
+  it('completes a stop at the next start if the app ended before the relay knew', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', NAMED);
     await app.call('tunnel:stop', { key });

@@ -20,7 +20,7 @@ describe('Feed', () => {
     assert.equal(made(), 0);
   });
 
-  it('tells at once, and then at most four times a second, however much changes', () => {
+  it('reports immediately, then at most four times a second, however much changes', () => {
     const { feed, clock } = countingFeed();
     const seen: number[] = [];
     const stop = feed.listen((value) => void seen.push(value));

@@ -26,7 +26,7 @@ function labels(entries: readonly TrayEntry[]): string[] {
 }
 
 describe('trayModel', () => {
-  it('names the folder that a tunnel leads to', () => {
+  it('names the folder that a tunnel shares', () => {
     const shown = labels(model([tunnelView({ folder: 'site' })]).entries);
     assert.ok(shown.includes('my-app → site (online)'), shown.join());
   });
@@ -71,7 +71,7 @@ describe('trayModel', () => {
     ]);
   });
 
-  it('says who may come in, and copies what lets people in', () => {
+  it('shows the access policy, and copies what visitors need to get access', () => {
     const password = { kind: 'password', password: 'mild-oak-fern' } as const;
     assert.deepEqual(labels(model([tunnelView({ lock: password })]).entries).slice(2, 5), [
       'my-app → 3000 (online, password)',

@@ -65,7 +65,7 @@ describe('UndoList', () => {
     assert.deepEqual([seen, undos.isEmpty], [['final a', 'Error: no'], true]);
   });
 
-  it('gives whoever offers something a hand in it, as long as it is open', async () => {
+  it('lets the code that made the offer undo it while it is open', async () => {
     const pending = act('a');
     await pending.undo();
     await pending.undo();

@@ -7,7 +7,7 @@ import { CallFailure } from './failure.ts';
 import { UNDO_MS } from './limits.ts';
 import { Signal } from './signals.ts';
 
-/** An action that is done here, and not yet where it is final. Exactly one of the two functions is called. */
+/** An action that is done here but not final yet. Exactly one of the two functions is called. */
 export interface Undoable {
   /** what was done, as a sentence */
   readonly text: string;
@@ -34,7 +34,7 @@ export class UndoList {
   readonly changed = new Signal();
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
-  /** by id, in the order in which they were done */
+  /** by id, in the order of the actions */
   readonly #entries = new Map<string, Entry>();
 
   /** @param onError told when something could not be made final */

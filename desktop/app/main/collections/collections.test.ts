@@ -29,7 +29,7 @@ const posted = (body = '{"n":1}') =>
 
 const names = (sets: Collections): string[] => sets.sets.map(({ name }) => name);
 
-describe('sets of requests', () => {
+describe('collections of requests', () => {
   let folder = '';
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-sets-'))));
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -69,7 +69,7 @@ describe('sets of requests', () => {
     );
   });
 
-  it('stay in memory where the system has no key store', async () => {
+  it('stay in memory if the system has no key store', async () => {
     const { sets } = await open(fakeEncryption(false));
     await sets.create('Stripe', posted());
     assert.deepEqual([sets.isKept, names(sets), readdirSync(folder)], [false, ['Stripe'], []]);
@@ -144,7 +144,7 @@ describe('sets of requests', () => {
     assert.deepEqual([sets.sets, readdirSync(folder)], [[], []]);
   });
 
-  it('say so where they are not there after a restart, and count their changes', async () => {
+  it('report that they are missing after a restart, and count their changes', async () => {
     const { sets, undos } = await open(fakeEncryption(false));
     const before = sets.revision;
     let changes = 0;
@@ -183,7 +183,7 @@ describe('sets of requests', () => {
     for (const name of ['', '  ']) await assert.rejects(sets.create(name, posted()), failsWith('bad-name'));
   });
 
-  it('take 16 MiB together, and no more', async () => {
+  it('accept up to 16 MiB in total', async () => {
     const { sets } = await open(fakeEncryption(false));
     const detail = posted();
     const large = { ...detail.request, fields: [['X', 'x'.repeat(REQUEST_SETS_MAX_BYTES - 1024)]] as const };
@@ -193,7 +193,7 @@ describe('sets of requests', () => {
     await sets.add(id, detail);
   });
 
-  it('take no request of which less is known than was sent, and none that opened a WebSocket', async () => {
+  it('reject a request that was not recorded in full, and one that opened a WebSocket', async () => {
     const { sets } = await open();
     const detail = posted();
     const cut = { ...detail, request: { ...detail.request, isTruncated: true } };

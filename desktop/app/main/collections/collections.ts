@@ -1,4 +1,6 @@
-/** Requests that are kept under a name, to be sent again another day. They have secrets, so they are stored like keys. */
+/**
+ * Requests that are kept under a name, to be sent again another day. They have secrets, so they are stored like keys.
+ */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
@@ -45,7 +47,7 @@ export class Collections {
     return { value: new Collections(options, value), asideAt };
   }
 
-  /** in the order in which they were made */
+  /** in order of creation */
   get sets(): readonly RequestSet[] {
     return this.#sets;
   }
@@ -130,7 +132,7 @@ export class Collections {
     });
   }
 
-  /** Undone, a set that has nothing else goes, too. */
+  /** Offers to undo the saving of a request. Undone, a collection that is then empty is deleted. */
   #offerToDrop(setId: string, request: SavedRequest): void {
     const { name } = one(this.#sets, setId);
     this.#options.undos.offer({
@@ -154,7 +156,7 @@ export class Collections {
     });
   }
 
-  /** Changes follow one another, so that each begins with what the one before has left. */
+  /** Changes run one after another, so that each starts from the result of the previous one. */
   async #change(change: (sets: readonly RequestSet[]) => readonly RequestSet[]): Promise<void> {
     const before = this.#changing;
     const turn = (async () => {
@@ -230,7 +232,7 @@ function tooManySets(): CallFailure {
 export interface RequestSet {
   readonly id: string;
   readonly name: string;
-  /** in the order in which they are sent */
+  /** in the order of sending */
   readonly requests: readonly SavedRequest[];
 }
 

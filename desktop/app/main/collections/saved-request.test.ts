@@ -41,7 +41,7 @@ async function kept(app: App) {
 const first = async (app: App): Promise<string> =>
   (await app.call('set:list', undefined)).sets[0]?.requests[0]?.id ?? '';
 
-describe('a kept request', () => {
+describe('a saved request', () => {
   it('is sent after a restart, with its secrets and the Host of the tunnel, and shown without them', async () => {
     const sent: string[] = [];
     const app = await signedIn(withWebhook(fakeSystem(), []));
@@ -63,7 +63,7 @@ describe('a kept request', () => {
     );
   });
 
-  it('is signed for now where the secret of its service is set', async () => {
+  it('is signed with the current time if the secret of its service is set', async () => {
     const sent: string[] = [];
     const app = await signedIn(withWebhook(fakeSystem(), sent));
     const { key, set } = await kept(app);
@@ -74,7 +74,7 @@ describe('a kept request', () => {
     assert.equal(at, String(Math.floor(app.clock.now() / 1000)));
   });
 
-  it('comes into the log to be edited, unsent', async () => {
+  it('opens in the log for editing, unsent', async () => {
     const sent: string[] = [];
     const app = await signedIn(withWebhook(fakeSystem(), sent));
     const { key, set } = await kept(app);

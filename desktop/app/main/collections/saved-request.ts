@@ -23,9 +23,9 @@ export interface SavedRequest {
 const SWITCHING_PROTOCOLS = 101;
 
 /**
- * @param id that it is to have in its set
+ * @param id its id in the collection
  * @param detail with its secrets
- * @throws CallFailure for a request of which less is known than was sent, and for what cannot be sent again
+ * @throws CallFailure for a request that was not recorded in full or cannot be replayed
  */
 export function savedRequest(id: string, detail: RequestDetail): SavedRequest {
   if (detail.status === SWITCHING_PROTOCOLS)
@@ -77,7 +77,7 @@ export function openSaved(tunnel: Receiving, request: SavedRequest): number {
 }
 
 /**
- * Sends a kept request, signed anew where the secret of its service is set. It comes into the log with its response.
+ * Sends a saved request, signed again if the secret of its service is set. The log shows it with its response.
  *
  * @throws CallFailure for a tunnel to a folder; ReplayRefused
  */

@@ -144,7 +144,7 @@ describe('MainWindow', () => {
     assert.deepEqual([width, x], [900, 30]);
   });
 
-  it('stays in its place if the system does not say where the icon is', () => {
+  it('keeps its position if the system does not report where the icon is', () => {
     const { main, state, seen } = setUp({ at: undefined });
     main.toggle();
     assert.deepEqual([state.visible, seen.at], [true, [0, 0]]);
@@ -182,7 +182,7 @@ describe('keptPlace', () => {
   const screens = [{ x: 0, y: 25, width: 1000, height: 775 }];
   const size = { width: 800, height: 600 };
 
-  it('is where the window was', () => {
+  it('is the previous position of the window', () => {
     assert.deepEqual(keptPlace({ x: 150, y: 60, ...size }, screens), { x: 150, y: 60, ...size });
     assert.deepEqual(keptPlace(undefined, screens), {});
   });

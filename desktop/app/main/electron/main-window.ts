@@ -57,7 +57,7 @@ export interface MainWindowOptions {
   readonly onFront: (isInFront: boolean) => void;
   /** The user has closed the window, and the app continues. */
   readonly onClosedToTray: () => void;
-  /** whether the user has put it where it is: then it stays there */
+  /** whether the user has moved it, after which it stays there */
   readonly hasOwnPlace: boolean;
   /** The window goes out of sight. */
   readonly onPlace: (place: WindowPlace) => void;
@@ -125,7 +125,9 @@ export class MainWindow {
     this.#window.focus();
   }
 
-  /** A click on the tray: shows the window beside its icon, if the system says where that is; a second click hides it. */
+  /**
+   * A click on the tray shows the window beside its icon, if the system reports where that is; a second click hides it.
+   */
   toggle(): void {
     const wasInFront = this.#window.isFocused() || this.#options.now() - this.#leftAt < CLICK_MS;
     if (this.isVisible && wasInFront) {
@@ -142,7 +144,7 @@ export class MainWindow {
 
   #keepPlace(): void {
     const { x, y, width, height } = this.#window.getNormalBounds();
-    // Where there is no tray to be beside, the place is the user's.
+    // Without a tray icon to be beside, the position is the user's.
     const isOwn = this.#hasOwnPlace || this.#options.trayPlace() === undefined;
     this.#options.onPlace(isOwn ? { x, y, width, height } : { width, height });
   }
@@ -160,8 +162,8 @@ type Size = Pick<Rectangle, 'width' | 'height'>;
 const GAP = 8;
 
 /**
- * Where a window is placed beside the tray's icon: centred on it, below a bar at the top and above one at the bottom, and
- * always within the screen.
+ * Where a window is placed beside the tray's icon: centred on it, below a bar at the top and above one at the bottom,
+ * and always within the screen.
  *
  * @param tray bounds of the icon
  * @param area of the screen without bars
@@ -184,7 +186,7 @@ export function besideTray(
 const SEEN = 80;
 
 /**
- * The size that a window had, and its place unless that is on no screen any more.
+ * The size of a window, and its position unless that is no longer on any screen.
  *
  * @param areas of the screens
  */

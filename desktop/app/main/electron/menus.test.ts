@@ -62,7 +62,7 @@ describe('the context menu', () => {
     );
   });
 
-  it('copies what is selected elsewhere, and is not there without a selection', () => {
+  it('copies the selection outside of fields, and does not open without one', () => {
     const editFlags = { ...FLAGS, canCopy: true };
     assert.deepEqual(roles(contextMenu({ isEditable: false, selectionText: '/order', editFlags })), ['copy']);
     assert.deepEqual(contextMenu({ isEditable: false, selectionText: ' ', editFlags }), []);

@@ -35,7 +35,7 @@ type LabelledRole =
   | 'zoom'
   | 'front';
 
-/** Like Electron's own, which has English labels; macOS shows the name of the program as the label of this menu. */
+/** Electron's default menu with translated labels; macOS labels it with the name of the program. */
 function macAppMenu(): MenuItemConstructorOptions {
   return {
     role: 'appMenu',
@@ -62,7 +62,8 @@ function macWindowMenu(): MenuItemConstructorOptions {
 }
 
 /**
- * Without the reload and developer tools of Electron's own menu. Its shortcuts work on all systems, even if it is hidden.
+ * Without the reload and developer tools of Electron's own menu. Its shortcuts work on all systems, even if it is
+ * hidden.
  *
  * @param choose asks the user for a folder, to share it or to open the project in it
  */
@@ -106,7 +107,7 @@ export function applicationMenu(
   ];
 }
 
-/** Actions for the text under the pointer; empty if there is none. */
+/** Actions for the text under the pointer; empty if there are no actions. */
 export function contextMenu({
   isEditable,
   selectionText,

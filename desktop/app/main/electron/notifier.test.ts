@@ -48,7 +48,7 @@ describe('Notifier', () => {
     assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1, closed: 0 });
   });
 
-  it('extends at a click if there are no buttons, and says so', () => {
+  it('extends at a click if there are no buttons, and mentions that', () => {
     const { notifier, notification, options, seen } = notifierOn('linux');
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);

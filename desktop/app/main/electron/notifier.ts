@@ -41,14 +41,19 @@ const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
 interface Reaction {
   readonly buttons: readonly { readonly text: string; readonly press: () => void }[];
   readonly click: () => void;
-  /** the text where there are no buttons, with what a click does */
+  /** the text without buttons, which includes what a click does */
   readonly instead: string;
 }
 
-/** Shows notices. Without buttons, a click on "expires soon" does what the button would; nobody is let in by a click. */
+/**
+ * Shows notices. Without buttons, a click on "expires soon" does what the button would; a click never approves a
+ * visitor.
+ */
 export class Notifier {
   readonly #options: NotifierOptions;
-  /** A notification without a reference is garbage-collected, and its click is lost. One per subject and kind is enough. */
+  /**
+   * A notification without a reference is garbage-collected, and its click is lost. One per subject and kind is enough.
+   */
   readonly #shown = new Map<string, ShownNotification>();
 
   constructor(options: NotifierOptions) {

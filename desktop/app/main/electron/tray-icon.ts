@@ -10,7 +10,7 @@ export interface TrayIconOptions {
   readonly act: (action: TrayAction) => void;
   /** A click on the icon itself. */
   readonly onClick: () => void;
-  /** Files or folders were dropped on it, which only macOS tells. */
+  /** Files or folders were dropped on it; only macOS reports this. */
   readonly onDrop: (paths: readonly string[]) => void;
 }
 

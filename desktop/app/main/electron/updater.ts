@@ -40,7 +40,7 @@ export interface Installation {
   readonly isPackaged: boolean;
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
-  /** text of the app's `app-update.yml`; `''` if there is none */
+  /** text of the app's `app-update.yml`; `''` if there is no such file */
   readonly updateConfig: string;
 }
 
@@ -48,9 +48,10 @@ export interface Installation {
 const PUBLISHER = /^publisherName:(?: +(?!null\b|~|\[)\S|\r?\n *- +\S)/m;
 
 /**
- * An app replaces itself only if the system verifies that the new one has the same publisher: macOS always compares signatures,
- * on Windows electron-updater does so for a signed app. Otherwise anyone who controls the download server could run code on every
- * machine. On Linux, package managers update the app; an app in development has no newer version.
+ * An app replaces itself only if the system verifies that the new one has the same publisher: macOS always compares
+ * signatures, on Windows electron-updater does so for a signed app. Otherwise anyone who controls the download server
+ * could run code on every machine. On Linux, package managers update the app; an app in development has no newer
+ * version.
  */
 export function updateWay({ isPackaged, platform, env, updateConfig }: Installation): UpdateWay {
   if (!isPackaged) return 'leave';
@@ -94,7 +95,7 @@ export function keepUpToDate(options: UpdaterOptions): void {
       onNewVersion(version);
     });
   }
-  // A failed check also rejects, which is handled there; an unhandled `error` event would end the app.
+  // A failed check also rejects and is handled there; an unhandled `error` event would crash the app.
   updater.on('error', () => {});
 }
 
@@ -138,7 +139,9 @@ export class UpdateGate {
   }
 }
 
-/** @returns where electron-builder publishes newer versions, from the resources of a packaged app; `''` if it does not */
+/**
+ * @returns where electron-builder publishes newer versions, from the resources of a packaged app; `''` if it does not
+ */
 export function readUpdateConfig(directory: string): string {
   const path = join(directory, 'app-update.yml');
   return existsSync(path) ? readFileSync(path, 'utf8') : '';

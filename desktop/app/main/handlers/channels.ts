@@ -1,6 +1,7 @@
 /**
- * What the page may ask main to do: one row for each channel. Main registers the rows (electron/ipc.ts), the build gives the preload
- * their names (desktop/build/build.ts), and the page calls them with types derived from them (renderer/bridge.ts).
+ * What the page may ask main to do: one row for each channel. Main registers the rows (electron/ipc.ts), the build
+ * gives the preload their names (desktop/build/build.ts), and the page calls them with types derived from them
+ * (renderer/bridge.ts).
  */
 import { isWebAddress } from '../../../../shared/fields.ts';
 import * as yup from 'yup';
@@ -121,7 +122,7 @@ const ROWS = {
   'project:choose': channel(nothing, (_, { askForFolder, projects }) =>
     askForFolder((folder) => projects.open(folder)),
   ),
-  /** the same for the folder that is shown, which it replaces */
+  /** as above, for the dropped folder on show, which the project replaces */
   'project:open': channel(exact({ id: ownId }), async ({ id }, { projects, drops, snapshots }) => {
     await projects.open(drops.take(id));
     snapshots.flush();
@@ -335,7 +336,9 @@ const ROWS = {
       id: openSaved(tunnelList.find(key), collections.find(set, request)),
     }),
   ),
-  /** sends a saved request to the local service of a tunnel, with a new signature if the secret of its service is set */
+  /**
+   * sends a saved request to the local service of a tunnel, with a new signature if the secret of its service is set
+   */
   'set:send': channel(
     exact({ key: tunnelKey, set: ownId, request: ownId }),
     ({ key, set, request }, { tunnelList, collections, signatures }) =>

@@ -12,7 +12,7 @@ export interface PortScan {
   readonly ports: readonly PortView[];
 }
 
-/** Lower ports are services of the system, which nobody exposes by accident. */
+/** Lower ports are system services, which nobody exposes by accident. */
 const FIRST_USUAL_PORT = 1024;
 
 /**

@@ -101,7 +101,7 @@ describe('ports on Linux', () => {
     assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
   });
 
-  /** A `/proc` in which process `pid` has the socket of the table. */
+  /** A `/proc` with a process `pid` that owns the socket of the table. */
   function makeProc(pid: number, manifest: string): string {
     const root = mkdtempSync(join(tmpdir(), 'culvert-proc-'));
     roots.push(root);
@@ -249,7 +249,7 @@ describe('a program that lists ports', () => {
     await assert.rejects(run(...print(PORT_PROGRAM_MAX_BYTES + 1)), /maxBuffer/);
   });
 
-  it('is ended if it takes longer than the limit', async function () {
+  it('is killed when it exceeds the time limit', async function () {
     const slow = programRunner({ timeoutMs: 50, maxBytes: 1000 });
     await assert.rejects(slow(...node('setInterval(() => {}, 1000)')), { killed: true, signal: 'SIGTERM' });
   });

@@ -35,7 +35,7 @@ function asOther(app: App): void {
 }
 
 describe('an invitation that is opened in the app', () => {
-  it('takes nothing before the user says so, and the page is not told its address', async () => {
+  it('is not accepted before the user confirms, and keeps its address from the page', async () => {
     const app = await start();
     const view = await opened(app);
     assert.deepEqual(view, {
@@ -75,7 +75,7 @@ describe('an invitation that is opened in the app', () => {
     await assert.rejects(app.call('invitation:accept', { id, keep }), failsWith('no-invitation'));
   });
 
-  it('is one of few at a time: whoever opens links without end asks no more relays', async () => {
+  it('is limited in number: opening links without end asks no further relays', async () => {
     const app = await start();
     let asked = 0;
     app.api.lookAtInvitation = () => {
@@ -121,7 +121,7 @@ describe('an invitation that is opened in the app', () => {
     assert.deepEqual(app.api.calls, []);
   });
 
-  it('that has ended says so', async () => {
+  it('reports that it has expired', async () => {
     const app = await start();
     app.api.failure = new RelayRefusal(404, 'this invitation was used already, has ended, or never was', {
       code: 'invitation-not-found',
@@ -130,7 +130,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(view.state === 'failed' && view.problem.code, 'invitation-ended');
   });
 
-  it('leaves whoever is signed in where they are, until it has given a key that works', async () => {
+  it('keeps the current session until it has yielded a key that works', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     const { id } = await opened(app);
@@ -152,7 +152,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(session.state === 'signed-in' && session.relay, 'https://other.example.com');
   });
 
-  it('signs out whoever is signed in elsewhere, which can be undone with tunnels and addresses', async () => {
+  it('signs out of another account, which can be undone with tunnels and addresses', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', { ...FORM, name: 'shop' });
     const own = app.api.getAccount.bind(app.api);
@@ -182,7 +182,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(app.core.store.data.relay, 'https://relay.example.com');
   });
 
-  it('for the account that is signed in goes on with the new key', async () => {
+  it('for the current account continues with the new key', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     const served = app.serve.last.connection.key;

@@ -1,4 +1,7 @@
-/** Invitations that are opened in the app (docs/protocol.md section 13): shown first, and accepted once the user confirms. */
+/**
+ * Invitations that are opened in the app (docs/protocol.md section 13): shown first, and accepted once the user
+ * confirms.
+ */
 import { randomUUID } from 'node:crypto';
 import { type InvitationAddress, readInvitation } from '../../../client/relay/invitation.ts';
 import { isProtected } from '../../../client/relay/relay-address.ts';
@@ -44,11 +47,11 @@ export class Invitations {
   }
 
   /**
-   * Asks the relay for the account of an invitation, and then the user. Anything can open a link, so this accepts nothing. It
-   * replaces a previous invitation, unless that is being accepted.
+   * Asks the relay for the account of an invitation, then asks the user. Anything can open a link, so this accepts
+   * nothing. It replaces the previous invitation, unless that is being accepted.
    *
-   * @param address as a link has it, or as somebody has pasted it
-   * @throws CallFailure if it is none, or too many relays have not said yet whom others are for
+   * @param address from a link, or pasted
+   * @throws CallFailure if it is not an invitation, or too many relays have not answered yet
    */
   async open(address: string): Promise<void> {
     const invitation = readInvitation(withScheme(address.trim()));
@@ -67,7 +70,8 @@ export class Invitations {
   }
 
   /**
-   * Accepts the invitation that the user has seen, and signs in with its key. Another account is signed out, which can be undone.
+   * Accepts the invitation that the user has seen, and signs in with its key. Another account is signed out, which can
+   * be undone.
    *
    * @throws CallFailure, RelayRefusal, RelayUnreachable: then nobody is signed out, and it can be tried again
    */

@@ -16,7 +16,7 @@ export class AppStore {
     return this.#data;
   }
 
-  /** Takes effect at once; resolves when it is on disk. */
+  /** Takes effect immediately; resolves when it is on disk. */
   async change(part: Partial<AppData>): Promise<void> {
     this.#data = { ...this.#data, ...part };
     await this.#file.save(this.#data);
@@ -71,7 +71,7 @@ export class JsonFile<T> {
     }
   }
 
-  /** Puts the file where nothing is written over it. @returns where that is */
+  /** Moves the file to a path that nothing overwrites. @returns that path */
   async setAside(): Promise<string> {
     const { path } = this.#options;
     const asideAt = `${path}.bad-${Date.now()}`;

@@ -40,7 +40,7 @@ export class KeyVault {
     this.#file = file;
   }
 
-  /** The ways in which a key can be stored here, best first. */
+  /** Available ways of storing a key, best first. */
   async keeps(): Promise<readonly KeyKept[]> {
     return (await this.#encryption.isReal()) ? ['system', 'session', 'file'] : ['session', 'file'];
   }
@@ -63,7 +63,7 @@ export class KeyVault {
     return 'session';
   }
 
-  /** The stored key; `undefined` if there is none, or the system cannot read it any more. */
+  /** The stored key; `undefined` if there is none or the system can no longer read it. */
   async load(): Promise<{ key: string; kept: KeyKept } | undefined> {
     const { value: saved } = await this.#file.load();
     if (saved === undefined) return undefined;
@@ -75,10 +75,10 @@ export class KeyVault {
   }
 
   /**
-   * Loads what cannot be entered again: a file that cannot be read is kept under another name.
+   * Loads data that cannot be entered again: an unreadable file is kept under another name.
    *
-   * @param parse throws for a text that it does not understand
-   * @param initial if there is none, or none that can be read
+   * @param parse throws for text that it does not understand
+   * @param initial used if there is no readable file
    */
   async loadAs<T>(parse: (text: string) => T, initial: T): Promise<Loaded<T>> {
     const { value: saved, asideAt } = await this.#file.load();
@@ -126,9 +126,9 @@ export class PasswordStore {
   }
 
   /**
-   * Keeps these and no others; resolves when they are on disk.
+   * Stores exactly these; resolves when they are on disk.
    *
-   * @param wish where the API key is kept; `undefined` while nobody is signed in, for no change
+   * @param wish where to store the API key; `undefined` while signed out, for no change
    */
   async keep(passwords: TunnelPasswords, wish: KeyKept | undefined): Promise<void> {
     const kept = wish ?? this.#kept;

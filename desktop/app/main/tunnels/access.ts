@@ -59,9 +59,9 @@ export function accessView(access: AccessView, password: string | undefined): Tu
 }
 
 /**
- * What is asked of the relay when a tunnel that had this `access` is started again: never less than before.
+ * The access policy to request when a tunnel that had this `access` is started again: never weaker than before.
  *
- * @param password the one that was set here, or another one in place of one that nobody here knows
+ * @param password the one set here, or a new one to replace an unknown one
  * @throws CallFailure if it has users, whose passwords the relay does not show
  */
 export function accessAgain(access: AccessView, password: () => string): Access {

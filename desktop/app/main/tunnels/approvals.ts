@@ -1,4 +1,4 @@
-/** Links and answers by which single visitors come into a tunnel (docs/protocol.md section 11). */
+/** Links and approvals that give single visitors access to a tunnel (docs/protocol.md section 11). */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
@@ -41,7 +41,7 @@ export class Approvals {
     await unlessGone(api.deleteLink(id, linkId));
   }
 
-  /** Visitors who were let in and still are. */
+  /** Visitors whose approval is still valid. */
   async listApproved(key: string): Promise<readonly ApprovedView[]> {
     const { api, id } = this.#tunnel(key);
     const admitted = (await api.listKnocks(id)).filter(({ status }) => status === 'admitted');
@@ -53,7 +53,7 @@ export class Approvals {
     }));
   }
 
-  /** @param ttl for how long the visitor may come in, a duration string */
+  /** @param ttl lifetime of the approval, a duration string */
   async approve(key: string, knockId: string, ttl: string): Promise<void> {
     await this.#answer(key, knockId, ttl);
   }
@@ -81,7 +81,7 @@ function view({ id, note, expires_at }: Pick<Link, 'id' | 'note' | 'expires_at'>
   return { id, note, expiresAt: Date.parse(expires_at) };
 }
 
-/** @returns whether what was asked for was there */
+/** @returns whether the object still existed */
 async function unlessGone(asked: Promise<void>): Promise<boolean> {
   try {
     await asked;

@@ -1,4 +1,4 @@
-/** The folder that a tunnel leads to, as its local service. */
+/** A shared folder as the local service of a tunnel. */
 import type { KnockMessage } from '../../../../shared/control.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { Recorder } from '../../../client/data/stream-filter.ts';
@@ -16,11 +16,11 @@ import type { KeptForm } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import type { Connection } from '../connection.ts';
 
-/** What the relay is told in place of a local port, which a folder has only while it is served. */
+/** Sent to the relay instead of a local port, which a folder has only while it is served. */
 export const FOLDER_PORT = 80;
 
 export class FolderService {
-  /** where it is now; no port while the tunnel is not served */
+  /** current address; no port while the tunnel is not served */
   readonly target: LocalTarget & { port: number };
   readonly #path: string;
   /** stays, so that requests can be repeated after the tunnel was stopped and started again */
@@ -31,7 +31,7 @@ export class FolderService {
     this.target = localTarget({ port: 0, folder: path });
   }
 
-  /** Serves tunnels together with the folder: its server is there exactly as long as the tunnel is served. */
+  /** Serves tunnels together with the folder: its server runs exactly as long as the tunnel is served. */
   serving(serve: Serve): Serve {
     return (options) => {
       let isStopped = false;
@@ -77,7 +77,7 @@ export interface ServeOptions {
   readonly recorder: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
-  /** A visitor asks to be let in. */
+  /** A visitor asks for approval. */
   readonly onKnock: (knock: KnockMessage) => void;
 }
 
@@ -86,14 +86,14 @@ export interface Served {
   stop(): void;
   /** This machine is going to sleep: the relay is told, and {@link Served.wake} connects again. */
   suspend(): void;
-  /** The network is back, or this machine is awake: connects at once if it is not connected. */
+  /** The network is back or this machine is awake: connects immediately if not connected. */
   wake(): void;
 }
 
 /** Starts to serve a tunnel that exists at the relay. */
 export type Serve = (options: ServeOptions) => Served;
 
-/** What a tunnel leads to. A folder is served on this address and no other. */
+/** The target of a tunnel. A folder is served on this address only. */
 export function localTarget({
   port,
   folder,

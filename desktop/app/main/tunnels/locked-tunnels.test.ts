@@ -1,4 +1,4 @@
-/** Who may come into the tunnels of the app: from the window to the relay, to the disk, and back. */
+/** Access policies of the app's tunnels: from the window to the relay, to the disk, and back. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -24,19 +24,19 @@ function knock(app: App, id: string): void {
   const at = '2026-07-10T12:00:00.000Z';
   app.serve.last.onKnock({ type: 'knock', id, address: '192.0.2.7', agent: 'curl/8.18.0', at });
 }
-/** where the passwords are */
+/** the file of the passwords */
 const file = (app: App): string => join(app.platform.dataDirectory, 'passwords.json');
 const read = (app: App): string => readFileSync(file(app), 'utf8');
 const waiting = (app: App) => app.core.snapshots.make().tunnels[0]?.knocks.map(({ id }) => id);
 
-describe('who may come in', () => {
-  it('is asked of the relay when the tunnel is created, and shown', async () => {
+describe('the access policy', () => {
+  it('is sent to the relay when the tunnel is created, and shown', async () => {
     const app = await locked({ kind: 'addresses', allow: ['10.0.0.0/8'] });
     assert.deepEqual(app.api.asked, [{ ...OPEN, allow: ['10.0.0.0/8'] }]);
     assert.deepEqual(lockOf(app), { kind: 'addresses', allow: ['10.0.0.0/8'] });
   });
 
-  it('is changed at once, each lock in place of the one before', async () => {
+  it('changes immediately, each replacing the previous one', async () => {
     const app = await locked({ kind: 'anyone' });
     for (const lock of [PASSWORD, { kind: 'links' }, { kind: 'knock' }, { kind: 'anyone' }] as const) {
       await app.call('lock:set', { key: app.key, lock });
@@ -50,7 +50,7 @@ describe('who may come in', () => {
     ]);
   });
 
-  it('stays as it is if the relay is too old, or cannot be reached', async () => {
+  it('stays as it is if the relay is too old or unreachable', async () => {
     const app = await locked(PASSWORD);
     for (const failure of [new AccessUnsupported('Nothing has changed'), new RelayUnreachable('gone')]) {
       app.api.failure = failure;
@@ -62,14 +62,14 @@ describe('who may come in', () => {
     }
   });
 
-  it('is not shared at all if the relay is too old for its lock', async () => {
+  it('prevents sharing at all if the relay is too old for it', async () => {
     const app = await signedIn();
     app.api.failure = new AccessUnsupported('The tunnel was closed at once');
     await assert.rejects(locked(PASSWORD, app), AccessUnsupported);
     assert.deepEqual([app.core.snapshots.make().tunnels, app.serve.all], [[], []]);
   });
 
-  it('is not undone by a list that the relay made before the change', async () => {
+  it('is not undone by a list that the relay sent before the change', async () => {
     const app = await locked({ kind: 'anyone' });
     const before = app.api.tunnels;
     const relay = new EventEmitter();
@@ -87,7 +87,7 @@ describe('who may come in', () => {
     assert.deepEqual(lockOf(app), PASSWORD);
   });
 
-  it('is shown as it was changed elsewhere', async () => {
+  it('is updated when it was changed elsewhere', async () => {
     const app = await locked({ kind: 'anyone' });
     const [tunnel] = app.api.tunnels;
     assert.ok(tunnel !== undefined);
@@ -97,7 +97,7 @@ describe('who may come in', () => {
     await assert.rejects(app.call('tunnel:copy-share', { key: app.key }), failsWith('password-unknown'));
   });
 
-  it('is the same when the tunnel is started again', async () => {
+  it('is the same after the tunnel is restarted', async () => {
     const app = await locked(PASSWORD);
     await app.call('tunnel:stop', { key: app.key });
     await app.core.undos.commitAll();
@@ -106,7 +106,7 @@ describe('who may come in', () => {
     assert.equal(app.api.asked.at(-1)?.password, PASSWORD.password);
   });
 
-  it('is never less when the tunnel is started again: another password for one that nobody here knows', async () => {
+  it('is never weaker after a restart: an unknown password is replaced by a new one', async () => {
     const app = await locked({ kind: 'anyone' });
     const [tunnel] = app.api.tunnels;
     assert.ok(tunnel !== undefined);
@@ -118,7 +118,7 @@ describe('who may come in', () => {
     assert.deepEqual(lockOf(app), { kind: 'password', password: 'mild-oak-fern' });
   });
 
-  it('makes up three words, and copies one sentence to send', async () => {
+  it('generates three words, and copies one sentence to send', async () => {
     const app = await locked(PASSWORD);
     assert.deepEqual(await app.call('lock:invent', undefined), { password: 'mild-oak-fern' });
     await app.call('tunnel:copy-share', { key: app.key });
@@ -129,7 +129,7 @@ describe('who may come in', () => {
 });
 
 describe('the passwords of tunnels', () => {
-  it('are known after a restart, and stored nowhere as they are', async () => {
+  it('are known after a restart, and never stored in plain text', async () => {
     const app = await locked(PASSWORD);
     const system = again(app);
     const restarted = await start(system);
@@ -142,7 +142,7 @@ describe('the passwords of tunnels', () => {
     assert.equal(statSync(file(await locked(PASSWORD))).mode & 0o777, 0o600);
   });
 
-  it('are kept the way the key is: in a plain file, or not at all', async () => {
+  it('are stored the way the key is: in a plain file, or not at all', async () => {
     const app = await start();
     await app.call('session:sign-in', { ...SIGN_IN, keep: 'file' });
     await locked(PASSWORD, app);
@@ -155,7 +155,7 @@ describe('the passwords of tunnels', () => {
     assert.deepEqual(lockOf(careful), PASSWORD);
   });
 
-  it('stay where they are while nobody is signed in', async () => {
+  it('are kept while signed out', async () => {
     const app = await locked(PASSWORD);
     const before = read(app);
     app.serve.last.onState({ name: 'offline', reason: 'key-refused', why: 'The API key was revoked.' });
@@ -164,7 +164,7 @@ describe('the passwords of tunnels', () => {
     assert.equal(read(app), before);
   });
 
-  it('are forgotten with the lock, and at sign-out', async () => {
+  it('are forgotten with the access policy, and at sign-out', async () => {
     const app = await locked(PASSWORD);
     await app.call('lock:set', { key: app.key, lock: { kind: 'links' } });
     assert.equal(existsSync(file(app)), false);
@@ -174,7 +174,7 @@ describe('the passwords of tunnels', () => {
     assert.equal(existsSync(file(app)), false);
   });
 
-  it('are not known if the file cannot be read', async () => {
+  it('are unknown if the file cannot be read', async () => {
     const app = await locked(PASSWORD);
     const kept = { version: 1, data: { kept: 'file', value: '{"no":"list"}' } };
     writeFileSync(file(app), JSON.stringify(kept));
@@ -183,7 +183,7 @@ describe('the passwords of tunnels', () => {
 });
 
 describe('links', () => {
-  it('are made for a note, copied, listed and revoked', async () => {
+  it('are created for a note, copied, listed and revoked', async () => {
     const app = await locked({ kind: 'links' });
     const { key } = app;
     const made = await app.call('link:create', { key, note: 'review', ttl: '1h' });
@@ -198,7 +198,7 @@ describe('links', () => {
     assert.deepEqual(await app.call('link:list', { key }), []);
   });
 
-  it('that are gone are revoked, whoever did it', async () => {
+  it('are revoked if they no longer exist, whichever client revoked them', async () => {
     const app = await locked({ kind: 'links' });
     app.api.failure = new RelayRefusal(404, 'link not found', { code: 'link-not-found' });
     await app.call('link:revoke', { key: app.key, id: 'gone' });
@@ -207,8 +207,8 @@ describe('links', () => {
   });
 });
 
-describe('visitors who knock', () => {
-  it('are shown with the tunnel and told by a notification, until they are answered', async () => {
+describe('approval requests', () => {
+  it('are shown with the tunnel and announced by a notification until they are answered', async () => {
     const app = await locked({ kind: 'knock' });
     const { key } = app;
     knock(app, 'n1');
@@ -227,7 +227,7 @@ describe('visitors who knock', () => {
     assert.deepEqual(waiting(app), []);
   });
 
-  it('who have gone are said to be gone', async () => {
+  it('are reported as gone when the visitor has left', async () => {
     const app = await locked({ kind: 'knock' });
     const { key } = app;
     knock(app, 'n1');
@@ -238,7 +238,7 @@ describe('visitors who knock', () => {
     assert.deepEqual(waiting(app), []);
   });
 
-  it('still wait if the answer did not reach the relay', async () => {
+  it('stay pending if the answer did not reach the relay', async () => {
     const app = await locked({ kind: 'knock' });
     knock(app, 'n1');
     app.api.failure = new RelayUnreachable('gone');
@@ -246,7 +246,7 @@ describe('visitors who knock', () => {
     assert.deepEqual(waiting(app), ['n1']);
   });
 
-  it('who are in are listed, and can be sent out', async () => {
+  it('are listed once approved, and can be revoked', async () => {
     const app = await locked({ kind: 'knock' });
     const { key } = app;
     const entry = {
@@ -268,14 +268,14 @@ describe('visitors who knock', () => {
     assert.equal(app.api.calls.at(-1), 'refuse 1 n1');
   });
 
-  it('are told of once, however often the relay is connected anew', async () => {
+  it('are reported once, however often the relay reconnects', async () => {
     const app = await locked({ kind: 'knock' });
     knock(app, 'n1');
     knock(app, 'n1');
     assert.deepEqual([waiting(app), app.seen.notices.length], [['n1'], 1]);
   });
 
-  it('no longer wait where another lock is set, or the tunnel has ended', async () => {
+  it('are dropped when the access policy changes or the tunnel has ended', async () => {
     const app = await locked({ kind: 'knock' });
     knock(app, 'n1');
     await app.call('lock:set', { key: app.key, lock: PASSWORD });
@@ -293,7 +293,7 @@ describe('visitors who knock', () => {
     assert.equal(waiting(app)?.length, 32);
   });
 
-  it('are not told outside the window if the user wants no notifications', async () => {
+  it('are shown only in the window if the user wants no notifications', async () => {
     const app = await locked({ kind: 'knock' });
     await app.call('settings:change', { notifies: false });
     knock(app, 'n1');

@@ -19,7 +19,9 @@ export interface OtherTunnelsOptions {
   readonly servedHere: () => Promise<ReadonlySet<string>>;
 }
 
-/** Tunnels of the account that this app does not serve: the command, another program or another machine has opened them. */
+/**
+ * Tunnels of the account that this app does not serve: the command, another program or another machine has opened them.
+ */
 export class OtherTunnels {
   /** The list, or something about one of them, has changed. */
   readonly changed = new Signal();
@@ -58,7 +60,7 @@ export class OtherTunnels {
     return this.#tunnels;
   }
 
-  /** @param key the id at the relay; `undefined` if it is none of these */
+  /** @param key the id at the relay; `undefined` if it is not in this list */
   find(key: string): Tunnel | undefined {
     return this.#tunnels.find(({ id }) => id === key);
   }
@@ -129,8 +131,8 @@ function who(tunnels: readonly Tunnel[]): string {
 /* What an owner sends to people: one sentence. */
 
 /**
- * @returns the address, and the password where visitors have to give one; the password comes last, so that no full stop is
- *   taken for a part of it
+ * @returns the address, and the password where visitors have to give one; the password comes last, so that no full stop
+ *   is taken for a part of it
  * @throws CallFailure if the password is not known here
  */
 export function shareText({ tunnel, lock }: Pick<TunnelItem, 'tunnel' | 'lock'>): string {

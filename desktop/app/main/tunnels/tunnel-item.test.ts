@@ -9,7 +9,7 @@ function setUp() {
 const knock = (id: string) => ({ id, address: '192.0.2.7', agent: 'curl/8' });
 
 describe('WaitingVisitors', () => {
-  it('keeps them in the order in which they came, each once, until they are answered', () => {
+  it('keeps them in order of arrival, each once, until they are answered', () => {
     const { waiting } = setUp();
     const added = ['a', 'b', 'c', 'a'].map((id) => waiting.add(knock(id)));
     assert.deepEqual(added, [true, true, true, false]);

@@ -21,7 +21,7 @@ export interface TunnelItemOptions {
   readonly log: ShownLog;
   /** Status, counters or requests have changed. */
   readonly onChange: () => void;
-  /** A visitor asks to be let in. */
+  /** A visitor asks for approval. */
   readonly onKnock: (tunnel: TunnelItem, knock: ApprovalRequestView) => void;
   /** The relay, not the user, has ended it. */
   readonly onEnded: (tunnel: TunnelItem, reason: OfflineReason) => void;
@@ -92,7 +92,7 @@ export class TunnelItem {
     return accessView(this.#tunnel.access, this.#password);
   }
 
-  /** visitors who wait to be let in */
+  /** pending approval requests */
   get knocks(): readonly ApprovalRequestView[] {
     return this.#waiting.knocks;
   }
@@ -107,7 +107,10 @@ export class TunnelItem {
     return this.#served;
   }
 
-  /** Another one each time that it is served again, or that a visitor is the first to meet a problem with its local service. */
+  /**
+   * Another one each time that it is served again, or that a visitor is the first to meet a problem with its local
+   * service.
+   */
   get localNews(): object {
     return this.#localNews;
   }
@@ -123,7 +126,7 @@ export class TunnelItem {
     return { key, form, tunnel, ended, logView };
   }
 
-  /** Serves the tunnel as the relay has it, or another one in its place. */
+  /** Serves the tunnel as the relay has it, or its replacement. */
   serve(connection: Connection, tunnel = this.#tunnel, password = this.#password): void {
     this.#served?.stop();
     this.#tunnel = tunnel;
@@ -239,11 +242,11 @@ export class TunnelItem {
   }
 }
 
-/* The visitors of one tunnel who wait to be let in. */
+/* The pending approval requests of one tunnel. */
 
 interface Waiting {
   readonly knock: ApprovalRequestView;
-  /** wall-clock ms of this machine, at which the relay sends the visitor away */
+  /** wall-clock ms of this machine at which the relay denies the request */
   readonly until: number;
 }
 
@@ -262,7 +265,10 @@ export class WaitingVisitors {
     return this.#waiting.filter(({ until }) => until > now).map(({ knock }) => knock);
   }
 
-  /** @returns whether it is another one, for whom there is room: relays let no more wait, and tell of each again when they are connected anew */
+  /**
+   * @returns whether it is new and there is a free slot: relays repeat pending requests when they reconnect, and queue
+   *   no more
+   */
   add({ id, address, agent }: ApprovalRequestView): boolean {
     const now = this.#now();
     const others = this.#waiting.filter(({ until }) => until > now);

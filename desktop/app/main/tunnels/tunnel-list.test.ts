@@ -13,7 +13,7 @@ import { RelayCloser, TunnelList } from './tunnel-list.ts';
 const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
-/** A full list, newest first, in which the tunnels at `ended` have ended. */
+/** A full list, newest first; the tunnels at the indices `ended` have ended. */
 function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } {
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
@@ -51,7 +51,7 @@ describe('TunnelDesk', () => {
     assert.deepEqual([keys.includes('tunnel-5'), keys.includes('tunnel-150')], [true, false]);
   });
 
-  it('asks the relay for no more than it keeps', async () => {
+  it('rejects a tunnel that does not fit, without a call to the relay', async () => {
     const { tunnelList, api } = fullList();
     await assert.rejects(tunnelList.create(KEPT, OPEN), (error) => {
       assert.ok(error instanceof CallFailure);

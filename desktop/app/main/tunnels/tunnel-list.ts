@@ -50,7 +50,7 @@ export class TunnelList {
   readonly #closer = new RelayCloser();
   /** stops that can be undone, by key: the relay does not know of them yet */
   readonly #stops = new Map<string, Pending>();
-  /** tunnels that were removed, as long as that can be undone: a crash would undo it, too */
+  /** removed tunnels, as long as that can be undone: a crash also undoes it */
   readonly #removals = new Map<TunnelItem, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
@@ -75,8 +75,8 @@ export class TunnelList {
   }
 
   /**
-   * Ids of the tunnels that this app has at the relay, or has just stopped and removed; `undefined` while it creates one, whose id
-   * it does not know yet.
+   * Ids of the tunnels that this app has at the relay, or has just stopped and removed; `undefined` while it creates
+   * one, whose id it does not know yet.
    */
   get ownIds(): ReadonlySet<string> | undefined {
     if (this.#making > 0) return undefined;
@@ -90,7 +90,7 @@ export class TunnelList {
   }
 
   /**
-   * Serves what was there before, if the account is the same; else the list starts empty.
+   * Serves the stored tunnels if the account is the same; otherwise the list starts empty.
    *
    * A tunnel whose key was refused is still at the relay, and is served with the new key.
    */
@@ -108,9 +108,9 @@ export class TunnelList {
   }
 
   /**
-   * @param access who may come in
-   * @param takesOver whether the account's own tunnel of that name is the one that is meant, if there is one
-   * @returns the new tunnel, which is on disk and being served
+   * @param access the access policy
+   * @param takesOver whether to take over the account's existing tunnel of that name, if there is one
+   * @returns the new tunnel, which is stored and being served
    * @throws what the engine throws when the relay refuses
    */
   async create(form: KeptForm, access: Access, takesOver = false): Promise<TunnelItem> {
@@ -130,7 +130,7 @@ export class TunnelList {
     return opened;
   }
 
-  /** Ends a tunnel here at once; the relay keeps it and its address until that can no longer be undone. */
+  /** Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone. */
   async stop(key: string): Promise<void> {
     const connection = this.#connection();
     const tunnel = this.find(key);
@@ -178,7 +178,7 @@ export class TunnelList {
     tunnel.update(await this.#connection().api.extendTunnel(tunnel.tunnel.id, ttl));
   }
 
-  /** Changes who may come in, at once. */
+  /** Changes the access policy immediately. */
   async setLock(key: string, lock: TunnelAccess): Promise<void> {
     const tunnel = this.find(key);
     const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
@@ -239,7 +239,7 @@ export class TunnelList {
     const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
     for (const tunnel of this.#tunnels) {
       const now = byId.get(tunnel.tunnel.id);
-      // What was changed meanwhile is newer than the list.
+      // A tunnel that was changed during the request is newer than the list.
       const isUnchanged = before.get(tunnel) === tunnel.tunnel;
       if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
     }
@@ -328,7 +328,7 @@ export class TunnelList {
     await this.#saveOrClose(connection, tunnel, made);
   }
 
-  /** Creates a tunnel at the relay. What was stopped a moment ago may still have its name, or its room in the plan. */
+  /** Creates a tunnel at the relay. A tunnel stopped a moment ago may still occupy its name or its slot in the plan. */
   async #make(connection: Connection, request: Parameters<RelayApi['createTunnel']>[0]): Promise<Tunnel> {
     this.#making += 1;
     try {
@@ -412,7 +412,7 @@ export class RelayCloser {
     try {
       await api.closeTunnel(id);
     } catch (error) {
-      // 404 means that the tunnel was closed or has expired in the meantime, which is what was wanted.
+      // 404 means that the tunnel was closed or has expired in the meantime, which was the goal.
       if (!(error instanceof RelayRefusal && error.isOwn && error.status === 404)) return;
     }
     this.#unclosed.delete(id);

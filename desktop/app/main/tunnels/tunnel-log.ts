@@ -19,7 +19,7 @@ import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
 
 export type TunnelLog = ReturnType<typeof createTunnelLog>;
 
-/** @param target the local service, to which requests are sent again */
+/** @param target the local service that requests are replayed to */
 export function createTunnelLog(target: LocalTarget) {
   const log = new RequestLog(systemClock, LOG_REQUESTS_MAX);
   const deadlines = new Deadlines(systemClock);
