@@ -1,4 +1,4 @@
-/** The rules of shared/value-rules.ts, checked in every place where a value comes in. */
+/** The rules of shared/value-rules.ts, checked wherever the client accepts such a value. */
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
@@ -12,7 +12,7 @@ import { UsageError } from './client/failures.ts';
 import { NO_FILES } from './testing/files.ts';
 import { ProjectFileError } from './client/config/project-trust.ts';
 
-/** A way in: whether it takes a value. */
+/** Tries one place of entry: whether it accepts a value. */
 type Door = (value: string) => boolean;
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -146,7 +146,7 @@ describe('loadConfig', () => {
     assert.ok(config(env, '--reserved-names', 'www').reservedNames.has('edge'));
   });
 
-  it('reports all problems at once, each by the name the operator used', () => {
+  it('reports all problems together, each by the name the operator used', () => {
     assert.deepEqual(problems({ CULVERT_PORT: '65536', CULVERT_MAX_TTL: '1d' }, '--host', 'a b'), [
       '--host takes an IP address or a host name, without a port',
       'CULVERT_PORT takes a port number from 0 to 65535',

@@ -114,8 +114,8 @@ export const LOAD_BATCH = 500;
 export const STORE_RETRY_AFTER_SECONDS = 1;
 
 /**
- * ms after its stored end until a tunnel that no relay has ended gives up its slug: more than the difference between
- * the clocks of relays, and more than it takes to store traffic that prolongs a tunnel.
+ * ms after its stored end until a tunnel that no relay has ended gives up its slug: longer than the clock difference
+ * between relays, and longer than it takes to store traffic that prolongs a tunnel.
  */
 export const EXPIRED_GRACE_MS = 60_000;
 
@@ -246,7 +246,7 @@ export const RATE_BUCKETS_MAX = 100_000;
 
 /** Control and data sockets, about 7 KB each; fewer than the file descriptors that systems allow a process. */
 export const CLIENT_SOCKETS_MAX = 100_000;
-/** Visitors of one tunnel that wait for its client, announced or not yet. The client accepts no more than that. */
+/** Visitors of one tunnel that wait for its client, announced or not yet. The client accepts at most as many. */
 export const WAITING_MAX = 4096;
 
 /** ms visitors wait for a client that has just disconnected (docs/protocol.md section 4.2). */
@@ -286,7 +286,7 @@ export const PATH_PINGS_MAX = 10;
  */
 export const LARGE_FROM_FAR_BYTES = 128 * 1024;
 /**
- * The same for a client nearby, where only very large transfers gain anything: more than the system buffers for a
+ * The same for a nearby client, where only very large transfers gain anything: more than the system buffers for a
  * visitor that reads nothing, which is better served on a trunk.
  */
 export const LARGE_BYTES = 8 * 1024 * 1024;
@@ -305,7 +305,7 @@ export const RETIRED_TRUNKS_MAX = 8;
 /** Bytes of announcements queued for a client that reads nothing; about ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /**
- * ms a client has to answer the Close frame of its control socket. Meanwhile, a tunnel keeps at most one replaced
+ * ms a client has to answer the Close frame of its control socket. Until then, a tunnel keeps at most one replaced
  * control socket.
  */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
@@ -387,7 +387,7 @@ export const DEADLINE_TICK_MS = 500;
 
 /** ms that a start waits for Redis, so that a relay that reports that it listens is part of the cluster. */
 export const CLUSTER_START_TIMEOUT_MS = 5000;
-/** ms Redis has to connect and to answer: thousands of times what that takes. */
+/** ms Redis has to connect and to answer: thousands of times the usual duration. */
 export const REDIS_TIMEOUT_MS = 2000;
 /** Longest time in ms between two attempts to reach Redis, so that a restarted Redis is used again within 5 s. */
 export const REDIS_RETRY_MAX_MS = 2000;
@@ -444,7 +444,7 @@ export const HOP_IDLE_MS = 30_000;
 /** Idle connections to each other relay that are kept. */
 export const HOP_IDLE_MAX = 64;
 /**
- * Data sockets that each other relay has not yet accepted or refused: thousands a second, and no more than it has
+ * Data sockets that each other relay has not yet accepted or refused: thousands a second, but at most as many as it has
  * capacity for.
  */
 export const HOPS_ASKED_MAX = 1024;
@@ -705,7 +705,10 @@ export const CERTIFICATE_READS_MAX = 256;
 export const CERTIFICATE_WAITS_MAX = 512;
 /** Handshakes that wait for one name. */
 export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
-/** Handshakes that wait for names of one account, so that an owner of many names cannot take the places of other people's visitors. */
+/**
+ * Handshakes that wait for names of one account, so that an owner of many names cannot take the places of other
+ * people's visitors.
+ */
 export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
 /** ms that they wait: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;

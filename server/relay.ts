@@ -46,7 +46,7 @@ export interface RunningRelay {
 }
 
 /**
- * @param replaces whether it takes over from a relay that serves the same data folder and port, if there is one
+ * @param replaces whether to take over from a running relay on the same data folder and port, if there is one
  * @throws Error with a text for the operator if the database cannot be opened, the address cannot be bound, or the
  *   other relay continues
  */

@@ -4,7 +4,7 @@ import { described, type Field, listOf, MARK, object, optional, TEXT, type TypeO
 import { parseNetwork } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** Who may come into a tunnel, as the REST interface has it (docs/protocol.md section 11). */
+/** The access policy of a tunnel in the REST interface (docs/protocol.md section 11). */
 
 /** @limit Addresses and networks in `allow`. */
 export const ALLOW_MAX = 64;
@@ -100,7 +100,7 @@ const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
 
 /**
  * @param given parsed JSON; `undefined` and `null` are an open tunnel, as `{}` is
- * @throws ApiError that names the field and what it takes
+ * @throws ApiError that names the field and the accepted values
  */
 export function readAccess(given: unknown): Access {
   if (given === undefined || given === null) return OPEN;

@@ -77,7 +77,7 @@ export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 
 /* What domains are accepted (docs/protocol.md section 12.1). */
 
-/** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot: that is a name, too. */
+/** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot, because the proof's name counts as well. */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -87,8 +87,8 @@ const IPV4 = /^\d+(?:\.\d+){3}$/;
 export type DomainReading = { readonly name: string } | { readonly problem: string };
 
 /**
- * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46) or in
- * punycode.
+ * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46)
+ * or in punycode.
  */
 export function readDomain(text: string): DomainReading {
   if (/[/@?#]/.test(text)) return { problem: 'must be given alone, without https:// or a path' };

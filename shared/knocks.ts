@@ -15,11 +15,11 @@ import {
   type TypeOf,
 } from './fields.ts';
 
-/** @limit s for which a visitor waits for an answer. */
+/** @limit s that a visitor waits for an answer. */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit s for which a visitor is approved by default. */
+/** @limit s that an approval lasts by default. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit The most s for which a visitor is approved, as for a signed link. */
+/** @limit The most s that an approval lasts, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';
@@ -60,7 +60,7 @@ export const KNOCK_ANSWER_SCHEMA = objectSchema(
 
 /**
  * @param body parsed JSON
- * @throws ApiError that names the field and what it takes
+ * @throws ApiError that names the field and the accepted values
  */
 export function readKnockAnswer(body: unknown): KnockAnswer {
   if (typeof body !== 'object' || body === null || Array.isArray(body))

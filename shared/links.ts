@@ -23,9 +23,9 @@ import type { ValueRule } from './value-rules.ts';
 export const LINK_NOTE_MAX_LENGTH = 64;
 /** @limit Characters of a path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** @limit s for which a link is valid by default. */
+/** @limit s that a link is valid by default. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** @limit The most s for which a link is valid. */
+/** @limit The most s that a link is valid. */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
 /** The query parameter of a link's address. Local services never see it. */

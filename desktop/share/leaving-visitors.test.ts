@@ -48,7 +48,7 @@ describeOnPosix('visitors of a shared folder who leave', () => {
     });
   }
 
-  /** Turns of the event loop pass until nothing is open any more; the suite's timeout ends it. */
+  /** Lets the event loop run until no connection is open; the suite's timeout is the limit. */
   async function allClosed(): Promise<void> {
     while (open().length > 0) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -70,7 +70,7 @@ describeOnPosix('visitors of a shared folder who leave', () => {
     assert.match(String(Buffer.concat(await last.toArray())), /small$/);
   });
 
-  it('goes on when a connection cannot be accepted', async () => {
+  it('continues when a connection cannot be accepted', async () => {
     const listening = mock.method(Server.prototype, 'listen');
     const other = await shareFolder(root);
     const server = listening.mock.calls[0]?.this as Server;

@@ -63,7 +63,7 @@ describe('two relays that get requests at the same time', function () {
     );
   });
 
-  it('create no more tunnels than the plan allows: 201 and 403, and a 403 costs no token', async () => {
+  it('create at most the tunnels that the plan allows: 201 and 403, and a 403 costs no token', async () => {
     const account = await newAccount('free');
     const both = apis(account);
     for (let count = 1; count < FREE_TUNNELS; count += 1) {

@@ -42,7 +42,7 @@ describe('two stores on one PostgreSQL database', () => {
     }
   });
 
-  it('together create no more tunnels than an account may have', async () => {
+  it('together create at most the tunnels that an account may have', async () => {
     const account = anAccount();
     await stores[0].insertAccount(account);
     const rules = { maxTunnels: 5, nameHold: 0 };

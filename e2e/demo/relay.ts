@@ -42,8 +42,7 @@ export async function startRelay(dataDir: string): Promise<DemoRelay> {
 }
 
 /**
- * Creates a key of the account `demo`, which has an account subdomain. The account is created on first use of a data
- * folder.
+ * Creates a key of the account `demo`, with an account subdomain. The account is created on first use of a data folder.
  */
 export async function createKey(dataDir: string): Promise<string> {
   const env = { CULVERT_DATA_DIR: dataDir };
@@ -99,8 +98,8 @@ export interface DemoProgram {
 }
 
 /**
- * Starts a Node program that Ctrl-C in a terminal does not reach: only the demo is told, and it ends the client before the
- * relay. Its standard error is shown as it is.
+ * Starts a Node program that Ctrl-C in a terminal does not reach: only the demo is told, and it ends the client before
+ * the relay. Its standard error is shown as it is.
  *
  * @param onLine called for each line of its standard output
  */

@@ -48,7 +48,7 @@ describe('server/deploy', () => {
     });
   }
 
-  it(`${TEMPLATE} allows the relay no more than ${UNIT}`, () => {
+  it(`${TEMPLATE} grants the relay no more rights than ${UNIT}`, () => {
     const [unit, template] = [UNIT, TEMPLATE].map((file) => {
       const text = readFileSync(new URL(file, DEPLOY), 'utf8');
       return text.slice(text.indexOf('UMask='));

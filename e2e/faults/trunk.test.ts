@@ -408,7 +408,7 @@ describe('large transfers on a bad network', () => {
     });
   }
 
-  it('stay where they are when nothing arrives on their data socket', async () => {
+  it('do not move when nothing arrives on their data socket', async () => {
     const world = await start();
     const swallowed: ProxiedConnection[] = [];
     world.network.onRequest = (connection) => {

@@ -10,8 +10,8 @@ import { suiteScope } from '../support/scope.ts';
 const run = promisify(execFile);
 
 /**
- * A zsh on a pseudo-terminal of its own, in which the key Tab is pressed. Its completion tells what it would offer: `compadd`
- * is ours, and asks the real one.
+ * A zsh on its own pseudo-terminal; the test presses Tab in it. It prints its completions: our `compadd` records them
+ * and calls the real one.
  */
 const ASK_ZSH = String.raw`
 zmodload zsh/zpty

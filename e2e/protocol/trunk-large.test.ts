@@ -200,7 +200,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await sendUntilMove(stream);
     });
 
-    it('but stay where they are, at 64 KiB a window, if the client does not move', async () => {
+    it('but do not if the client does not move', async () => {
       const { client, trunk } = await world.farClient();
       const download = await downloading(client, trunk);
       const last = randomBytes(5_000_000);
@@ -270,7 +270,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       await assertCounted(client, { bytes_in: received.length, bytes_out, requests: 1 });
     });
 
-    it('data that arrives on the data socket first, which is forwarded after the data on the trunk', async () => {
+    it('data that arrives first on the data socket, which is forwarded after the data on the trunk', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       const data = await open(await stream.mayMove());
@@ -331,7 +331,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     it('several in parallel', async () => {
       const { client, trunk } = await world.farClient();
       const begun: Midway[] = [];
-      // One by one: their order determines which stream belongs to whom.
+      // One by one: their order determines which visitor a stream belongs to.
       while (begun.length < 8) begun.push(await downloading(client, trunk));
       const move = async ({ stream, first, rest }: Midway): Promise<void> => {
         const last = randomBytes(500_000);
@@ -435,7 +435,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       assert.equal(await rest, checksum(first));
     });
 
-    it('leaves the stream where it is if no data socket is opened', async () => {
+    it('does not move the stream if no data socket is opened', async () => {
       const { client, trunk } = await world.farClient();
       const { stream, first, rest } = await downloading(client, trunk);
       await refusalOf(open(await stream.mayMove(), newApiKey()));

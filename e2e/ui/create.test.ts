@@ -62,7 +62,7 @@ scenarios('creating a tunnel', (fixture) => {
     await page.locator('.card').waitFor();
   });
 
-  it('reports that the relay accepts no more creates', async () => {
+  it('reports that the relay accepts no further creates', async () => {
     const { page, account } = await fixture.openSignedIn();
     for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
     // One more is allowed every 6 s, and a slow machine may take that long.

@@ -74,7 +74,7 @@ describe('ensureKey', () => {
     assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
   });
 
-  it('stores a configured key when several relays start at once', async () => {
+  it('stores a configured key when several relays start together', async () => {
     const key = generateKey();
     await Promise.all([ensureKey(store, clock, key, handOut), ensureKey(store, clock, key, handOut)]);
     assert.equal((await store.listKeys(0)).length, 1);

@@ -29,7 +29,7 @@ export interface KeyedStream {
 export class TunnelTrunks {
   /** those of the client's current control socket */
   readonly #current = new Set<HeldTrunk>();
-  /** those of earlier ones, oldest first, which only keep their present visitors */
+  /** earlier trunks, oldest first; they only keep their present visitors */
   readonly #retired = new Set<HeldTrunk>();
 
   /** Number of trunks that accept visitors. */
@@ -170,7 +170,7 @@ export class HeldTrunk {
     return this.#trunk.open();
   }
 
-  /** It accepts no more visitors, and closes after its last one. */
+  /** It accepts no further visitors, and closes after its last one. */
   retire(): void {
     this.#trunk.retire();
   }

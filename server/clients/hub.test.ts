@@ -213,7 +213,7 @@ describe('Hub', () => {
     assert.deepEqual(second.closed, [CloseCode.replaced]);
   });
 
-  it('lets no more visitors wait than the limit, whether or not the client is connected', () => {
+  it('lets at most the limit of visitors wait, whether or not the client is connected', () => {
     const control = attach();
     for (let count = 0; count <= WAITING_MAX; count += 1) dial();
     assert.deepEqual(results, []);
@@ -260,7 +260,7 @@ describe('Hub', () => {
     assert.equal(control.announced.length, FREE_CONNECTIONS + 1);
   });
 
-  it('reclaims the longest idle stream if a plan allows no more', async () => {
+  it("reclaims the longest idle stream if the plan's limit is reached", async () => {
     const control = attach();
     tunnel.account = anAccount({ plan: 'free' });
     const ended: number[] = [];

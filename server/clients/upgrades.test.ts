@@ -83,7 +83,7 @@ describe('Upgrades', () => {
     });
   }
 
-  it('opens no more sockets than the limit, and keeps a refused id valid for later', async () => {
+  it('opens at most the limit of sockets, and keeps a refused id valid for later', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);

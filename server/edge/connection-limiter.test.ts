@@ -122,7 +122,7 @@ describe('ConnectionSlots', () => {
     assert.equal(first?.fate, 'stays');
   });
 
-  it('assigns no more slots while requests are in progress on all of them', () => {
+  it('assigns no slot while requests are in progress on all of them', () => {
     busy(8);
     assert.equal(new Connection(seats).place.take(undefined), 'full');
   });

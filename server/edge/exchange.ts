@@ -74,7 +74,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   readonly #owner: ExchangeOwner;
   #dial: Dial | undefined;
   #stream: ByteStream | undefined;
-  /** Whether the stream currently accepts no more bytes. */
+  /** Whether the stream currently accepts no data. */
   #blocked = false;
   /** When the end of a stream without a byte of a response is a reason to repeat the request over another one. */
   #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';

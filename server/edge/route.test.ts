@@ -132,7 +132,7 @@ describe('route', () => {
 
   for (const host of ['elsewhere.example', 'Elsewhere.Example.:8080', '192.0.2', 'a.1', '[::::]'])
     for (const target of ['/t/abc/x', '/t/abc', '/t/xyz', '/', '/?x', '/invite/x', '/invite/'])
-      it(`refuses ${target} at ${host}, which only has the API`, () =>
+      it(`refuses ${target} at ${host}, which only serves the API`, () =>
         assert.equal(to(`GET ${target} HTTP/1.1\r\nHost: ${host}`), 'misdirected'));
 
   for (const target of [
@@ -253,7 +253,7 @@ function resolver(): HostResolver {
 }
 
 describe('the cache of HostResolver', () => {
-  it('keeps a host that is in use during a flood of others', () => {
+  it('keeps a host that is in use during a flood of other hosts', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');
     for (let index = 0; index < 20_000; index += 1) {

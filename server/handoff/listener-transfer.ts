@@ -49,7 +49,7 @@ export async function takeListeners(channel: Socket, names: readonly string[]): 
       if (names.every((expected) => taken.has(expected))) resolve();
     });
     child.once('error', reject);
-    // After the last message, regardless of which of the two programs has ended.
+    // Runs after the last message, regardless of which of the two programs has ended.
     child.once('disconnect', () => reject(new Error('its listeners have not come')));
   });
   if (child.connected) child.disconnect();

@@ -84,8 +84,8 @@ export async function leave(hub: Hub, edge: Edge): Promise<void> {
 }
 
 /*
- * The handoff socket that a relay shares with the one before or after it on the same data folder and port, or why
- * there is none.
+ * The handoff socket that a relay shares with the previous or next one on the same data folder and port, or the reason
+ * that there is no such socket.
  */
 
 /** Both relays must write it the same way. */

@@ -90,7 +90,7 @@ describe('TunnelLinks', () => {
     });
   });
 
-  it('creates no more than 256, and reports when the next one ends', async () => {
+  it('creates at most 256, and reports when the next one ends', async () => {
     const { service, links } = await start();
     const { id } = await service.create(account, WANTED);
     const createdAt = clock.now();

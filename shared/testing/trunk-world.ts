@@ -53,7 +53,7 @@ export class Side {
   /** Whether a writer was asked to wait, and there is no room yet. */
   isWaiting = false;
 
-  /** @param seed makes its content differ from that of others */
+  /** @param seed distinguishes its content from that of other streams */
   constructor(seed: number, habits: Habits) {
     const period = Uint8Array.from({ length: PERIOD }, (_, index) => index * 7 + seed * 29);
     this.#content = Buffer.alloc(WRITE_MAX + PERIOD, period);
@@ -403,7 +403,7 @@ export class TrunkEnd {
   /** streams begun by the peer */
   readonly begun: StreamRecorder[] = [];
   readonly closed: number[] = [];
-  /** ids of data sockets to which the peer asks to move streams, with the streams */
+  /** ids of data sockets that the peer wants to move streams to, with the streams */
   readonly moves: [TrunkStream, string][] = [];
 
   constructor(turns: FakeScheduler, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
@@ -489,7 +489,7 @@ export function read(bytes: Buffer): string[] {
 const READ_MAX_BYTES = 64 * 1024;
 
 export interface FakeTrunkSocketOptions {
-  /** queued bytes from which on there is no room */
+  /** queued bytes at which there is no more room */
   readonly highWater?: number;
 }
 
@@ -513,7 +513,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   #waiting: Buffer[] = [];
   #size = 0;
   #needsDrain = false;
-  /** Whether the owner gets no more callbacks. */
+  /** Whether the owner gets no further callbacks. */
   #ended = false;
   /** the peer's close code */
   #endedWith: number | undefined;

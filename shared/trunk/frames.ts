@@ -9,7 +9,7 @@ export const FrameType = {
   open: 0,
   /** Data of a stream; the value is the number of bytes that follow, 1 to {@link DATA_MAX_BYTES}. */
   data: 1,
-  /** The sender has sent all data of the stream, and accepts no more; the value is 0. */
+  /** The sender has sent all data of the stream, and accepts nothing further; the value is 0. */
   end: 2,
   /** The stream is broken; the value is a close code. */
   abort: 3,

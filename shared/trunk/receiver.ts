@@ -20,7 +20,7 @@ export class Receiver {
   readonly #window = new ReceiveWindow();
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
-  /** Whether the handler gets no more callbacks. */
+  /** Whether the handler gets no further callbacks. */
   #isSilent = false;
   /** bytes passed to a handler that had no room for them and paused the stream */
   #unsettled = 0;

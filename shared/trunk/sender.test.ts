@@ -14,7 +14,7 @@ function leave(outlet: Sender, limit: number): Buffer {
 }
 
 describe('Sender', () => {
-  it('puts no more into a frame than allowed, and creates no empty frame', () => {
+  it('puts at most the allowed bytes into a frame, and creates no empty frame', () => {
     const outlet = new Sender();
     outlet.add(Buffer.from('abc'));
     outlet.add(Buffer.from('def'));

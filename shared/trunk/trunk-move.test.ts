@@ -586,7 +586,7 @@ describe('TrunkStream, when it moves', () => {
   ][]) {
     describe(`as a stream that ${state}`, () => {
       for (const code of [CloseCode.normal, CloseCode.internalError]) {
-        it(`closes with ${code}, makes no more callbacks, and lets the peer reach its end`, () => {
+        it(`closes with ${code}, makes no further callbacks, and lets the peer reach its end`, () => {
           eachEnd((it) => {
             STATES[state](it);
             it.stream.write(Buffer.from('last'));
@@ -613,7 +613,7 @@ describe('TrunkStream, when it moves', () => {
         });
       }
 
-      it('is broken off, makes no more callbacks, and lets the peer reach its end', () => {
+      it('is broken off, makes no further callbacks, and lets the peer reach its end', () => {
         eachEnd((it) => {
           STATES[state](it);
           it.stream.destroy();
@@ -632,7 +632,7 @@ describe('TrunkStream, when it moves', () => {
       });
 
       const needsTrunk = state !== 'has moved, as its peer has';
-      it(`${needsTrunk ? 'is broken' : 'goes on'} when its trunk is lost`, () => {
+      it(`${needsTrunk ? 'is broken' : 'continues'} when its trunk is lost`, () => {
         eachEnd((it) => {
           STATES[state](it);
           it.near.socket.lose();

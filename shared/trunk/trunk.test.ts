@@ -218,7 +218,7 @@ describe('Trunk', () => {
       }
     }
 
-    it('at DATA for which there is room, but no grant yet', () => {
+    it('at DATA that has room but no grant yet', () => {
       near = new TrunkEnd(turns, 'peer');
       near.hear(open(1), data(1, WINDOW_BYTES));
       assert.deepEqual([near.begun[0]?.size, near.closed], [WINDOW_BYTES, []]);
@@ -520,7 +520,7 @@ describe('Trunk', () => {
       assert.deepEqual([near.closed, second.drained], [[1001], 0]);
     });
 
-    it('no more of a stream than the peer accepts', () => {
+    it('at most the bytes of a stream that the peer accepts', () => {
       const { stream } = near.open();
       stream.write(Buffer.alloc(100 * KIB));
       assert.deepEqual(near.sent(), ['open 1', `data 1 ${64 * KIB}`]);
@@ -656,7 +656,7 @@ describe('SendRounds', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const rounds = new SendRounds<number>();
-        /** turns of others since the item has waited */
+        /** turns of other items while the item has waited */
         const waiting = new Map<number, number[]>();
         for (const { arrived, hasMore } of steps) {
           for (const item of arrived) {

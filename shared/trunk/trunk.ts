@@ -32,7 +32,7 @@ export interface TrunkOptions {
   /** Which end begins streams. */
   readonly begins: 'this' | 'peer';
   readonly owner: TrunkOwner;
-  /** ms in which the peer has to read more of the remaining data of an ended stream */
+  /** ms that the peer has to read more of the remaining data of an ended stream */
   readonly flushMs: number;
 }
 
@@ -86,14 +86,14 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return hasId && !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX;
   }
 
-  /** Begins a stream, which is announced to the peer with its first bytes. The trunk must accept streams. */
+  /** Begins a stream; its first bytes announce it to the peer. The trunk must accept streams. */
   open(): TrunkStream {
     const stream = new TrunkStream(this);
     this.#unsent.add(stream);
     return stream;
   }
 
-  /** Begins no more streams, and closes the trunk after the end of the last one. */
+  /** Begins no further streams, and closes the trunk after the end of the last one. */
   retire(): void {
     this.#isRetired = true;
     this.#closeUnused();
@@ -326,7 +326,7 @@ export class SendRounds<T> {
     return undefined;
   }
 
-  /** The item has no more data. */
+  /** Removes an item without further data. */
   delete(item: T): void {
     if (this.#fresh.delete(item) || this.#round.get(item) === true) this.#size -= 1;
     this.#round.delete(item);

@@ -49,7 +49,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const logViews = useLogViews(bridge);
   const goHome = useCallback((focus: string) => {
     setTrail(homeAt(focus));
-    // It leads to something of the list, which a search would hide.
+    // It points to an entry of the list, which a search would hide.
     setSearch('');
   }, []);
   const back = useCallback(() => setTrail(backward), []);
@@ -136,7 +136,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       {snapshot === undefined ? (
         <Loading problem={problem} />
       ) : (
-        // Everything is said anew in another language.
+        // Another language repeats all announcements.
         <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
           {snapshot.session.state === 'signed-in' ? (
             <Panes

@@ -39,7 +39,7 @@ describe('readProject', () => {
     assert.equal(readProject('../other.yml', inner).tunnels[0]?.port, 2);
   });
 
-  it('reports where it looked', () => {
+  it('reports the paths it searched', () => {
     assert.throws(
       () => readProject(undefined, inner),
       isRefusal(/no culvert\.yml in .*deep or above.*--config/),
@@ -69,7 +69,7 @@ describe('readProject', () => {
     assert.equal(readProject(undefined, inner, undefined).tunnels[0]?.port, 1);
   });
 
-  it('reads no more than 64 KiB', () => {
+  it('reads at most 64 KiB', () => {
     writeFileSync(join(root, 'culvert.yml'), '#'.repeat(64 * 1024 + 1));
     assert.throws(() => readProject(undefined, inner), /larger than 65536 bytes/);
   });

@@ -70,7 +70,7 @@ describe('StoredLogin', () => {
     });
   }
 
-  it('reads no more than 64 KiB', async () => {
+  it('reads at most 64 KiB', async () => {
     await stored.write(LOGIN);
     writeFileSync(stored.path, 'x'.repeat(64 * 1024 + 1));
     assert.throws(() => stored.read(), /larger than 65536 bytes/);

@@ -75,7 +75,7 @@ export class TunnelSession {
   #retry: Timer | undefined;
   #move: Move | undefined;
   #failures = 0;
-  /** the reason for which the last refused handshake would have ended the tunnel */
+  /** the reason that would have ended the tunnel at the last refused handshake */
   #doubted: OfflineReason | undefined;
   #onlineSince: number | undefined;
   /** when the tunnel was lost or first tried */
@@ -188,7 +188,7 @@ export class TunnelSession {
     return { retry: true, why: verdict.why, reach: 'answered' };
   }
 
-  /** Tries again until the relay ends the current connection, which takes seconds. */
+  /** Retries until the relay ends the current connection, a matter of seconds. */
   #moveAgain(move: Move, end: ControlEnd, { reach, retryAfterMs }: Extract<Verdict, { retry: true }>): void {
     move.mayHaveArrived ||= end.kind === 'lost';
     this.#moveIn(

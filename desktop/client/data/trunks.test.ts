@@ -329,7 +329,7 @@ describe('Trunks', () => {
     assert.deepEqual([asked.length, trunks.size], [1 + TRUNKS_WANTED, TRUNKS_WANTED]);
   });
 
-  it('open no more once the relay shuts down, and keep serving', async () => {
+  it('open no further trunks once the relay shuts down, and keep serving', async () => {
     trunks.start();
     at(0).take();
     trunks.pause();
@@ -341,7 +341,7 @@ describe('Trunks', () => {
     assert.deepEqual([asked.length, trunks.size], [1, 0]);
   });
 
-  it('keep serving when the control connection has ended, and open no more', async () => {
+  it('keep serving when the control connection has ended, and open no further trunks', async () => {
     trunks.start();
     at(0).take();
     trunks.leave();

@@ -71,7 +71,7 @@ describe('an edited request', () => {
     }
   });
 
-  it('restores a secret only where it was, even if its surroundings have changed', () => {
+  it('restores a secret only at its original place, even if its surroundings have changed', () => {
     const { fields } = parsed(
       editedRequest(recorded(RECORDED), {
         ...editable(recorded(RECORDED, false)),

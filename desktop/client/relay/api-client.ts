@@ -69,11 +69,12 @@ export function createRequest(wanted: {
 
 /**
  * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the key
- * elsewhere) and is made once, over a connection of its own: the caller decides whether to try again. Only a refusal of the
- * key is checked by a second call, because a client that believes it goes offline, and one forged response must not cause
- * that.
+ * elsewhere) and is made once, over a connection of its own: the caller decides whether to try again. Only a refusal of
+ * the key is checked by a second call, because a client that believes it goes offline, and one forged response must not
+ * cause that.
  *
- * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything else.
+ * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything
+ * else.
  */
 export class ApiClient {
   readonly #relay: RelayAddress;
@@ -95,7 +96,7 @@ export class ApiClient {
   /**
    * `POST /v1/tunnels`
    *
-   * @throws AccessUnsupported if the relay does not restrict who may come in as asked; the tunnel is closed then
+   * @throws AccessUnsupported if the relay cannot enforce the access policy; the tunnel is closed then
    * @throws DomainUnsupported if it has not given the tunnel the domain; the tunnel is closed then
    */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
@@ -152,8 +153,8 @@ export class ApiClient {
   /**
    * `PUT /v1/tunnels/{id}/access`
    *
-   * @param access in place of what was set before
-   * @throws AccessUnsupported if the relay cannot restrict who may come in, or not as asked
+   * @param access replaces the previous access policy
+   * @throws AccessUnsupported if the relay cannot enforce this access policy, or none at all
    */
   async setAccess(id: string, access: Access): Promise<Tunnel> {
     const body = accessRequest(access);

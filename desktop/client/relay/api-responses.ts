@@ -65,7 +65,7 @@ export interface LinkRequest {
   readonly ttl?: string;
   /** who it is for */
   readonly note?: string;
-  /** where it leads below the tunnel's address, from `/` on */
+  /** target path below the tunnel's address, starting with `/` */
   readonly path?: string;
 }
 

@@ -29,7 +29,7 @@ describe('parseRelayAddress', () => {
     'http://host/?a=1',
     'http://host/#a',
   ]) {
-    it(`refuses ${JSON.stringify(text)} and says what it takes`, () => {
+    it(`refuses ${JSON.stringify(text)} and names the accepted values`, () => {
       assert.throws(
         () => parseRelayAddress(text),
         (error) => error instanceof RelayAddressError && error.message.includes('http:// or https://'),

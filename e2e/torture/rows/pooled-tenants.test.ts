@@ -83,7 +83,7 @@ class Crowd {
     await Promise.all([...honest, ...hostile]);
   }
 
-  /** Requests the next response of the hostile tenant, and checks that it contains nothing of others. */
+  /** Requests the next response of the hostile tenant, and checks that it contains no data of other tenants. */
   async #visitHostile(front: Front): Promise<void> {
     this.hostile += 1;
     const number = this.hostile;

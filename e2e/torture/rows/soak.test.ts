@@ -144,7 +144,7 @@ export interface SoakStage {
 
 export type SoakFault = (stage: SoakStage) => Promise<void>;
 
-/** The faults, in the order in which they are injected. */
+/** The faults, in the order of injection. */
 export const SOAK_FAULTS: Readonly<Record<string, SoakFault>> = {
   'a network that breaks': async ({ network }) => {
     await network.cut();

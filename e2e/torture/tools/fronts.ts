@@ -85,7 +85,7 @@ function front(name: string, port: number, ca?: Buffer): Front {
 export interface Patience {
   /** ms to wait for the first byte */
   readonly firstMs: number;
-  /** ms without a byte after which no more is expected */
+  /** ms of silence after which no further bytes are expected */
   readonly quietMs: number;
 }
 

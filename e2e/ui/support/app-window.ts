@@ -89,7 +89,7 @@ export async function openWindow(
     });
   });
   main.connect(async (name, value) => {
-    // A window that is gone, or not there yet, takes nothing.
+    // A closed or blank window accepts no input.
     if (page.isClosed() || page.url() === 'about:blank') return;
     await page.evaluate(([pushed, sent]) => (globalThis as unknown as PageGlobals).fakePush(pushed, sent), [
       name,
@@ -131,7 +131,8 @@ export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[]
   scope.defer(() => {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
-  // Shorter than the limit of a test, so that a failure says what it waited for; longer than a busy machine takes to draw.
+  // Shorter than the limit of a test, so that a failure says what it waited for; longer than a busy machine takes to
+  // draw.
   page.setDefaultTimeout(WAIT_MS);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {

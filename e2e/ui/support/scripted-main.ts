@@ -8,7 +8,7 @@ import type { RequestSummary } from '../../../desktop/client/inspector/records.t
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import type { MainSide } from './app-window.ts';
 
-/** What is said to each channel. */
+/** Handlers with the response of each channel. */
 export type ScriptedHandlers = {
   [C in keyof Channels]?: (payload: Channels[C]['payload']) => Channels[C]['result'];
 };

@@ -219,7 +219,7 @@ describe('HopListener', () => {
       assert.deepEqual([asked, connections], [[], 0]);
     });
 
-    it('asks an unresponsive relay no more often than the limit', async () => {
+    it('asks an unresponsive relay at most as often as the limit', async () => {
       const held: Duplex[] = [];
       take = (_request, stream) => held.push(stream);
       // However long it takes to send this many: none times out in that time.
@@ -376,7 +376,7 @@ describe('HopStream', () => {
     );
   });
 
-  it('holds back writes while the connection accepts no more', async () => {
+  it('holds back writes while the connection is full', async () => {
     socket.isFast = false;
     const more = 'more than enough';
     let written = 0;
