@@ -64,11 +64,11 @@ describe('the contract between page and main', () => {
     return bridge;
   }
 
-  it('registers every channel of the table and no other', () => {
+  it('registers every channel of the table, and no others', () => {
     assert.deepEqual([...ipc.handlers.keys()].sort(), [...CHANNEL_NAMES].sort());
   });
 
-  it('exposes every channel of the table and no other', async () => {
+  it('exposes every channel of the table, and no others', async () => {
     const bridge = expose();
     for (const name of CHANNEL_NAMES.filter((other) => other !== 'folder:drop')) {
       const answer = await bridge.call(name, BAD);
@@ -79,7 +79,7 @@ describe('the contract between page and main', () => {
     }
   });
 
-  it('takes the path of a dropped file from the system only', async () => {
+  it('gets the path of a dropped file only from the system', async () => {
     const bridge = expose();
     assert.deepEqual(await bridge.drop(['a', 'b', 'c']), { ok: true, value: undefined });
     assert.deepEqual(bugs, []);
@@ -100,7 +100,7 @@ describe('the contract between page and main', () => {
   });
 
   for (const channel of CHANNEL_NAMES) {
-    it(`${channel} refuses a foreign sender`, async () => {
+    it(`${channel} rejects a foreign sender`, async () => {
       const foreign = [null, fakeFrame(PAGE_URL), fakeFrame('https://evil.example/')];
       for (const frame of foreign) {
         ipc.frame = frame;
@@ -108,14 +108,14 @@ describe('the contract between page and main', () => {
       }
     });
 
-    it(`${channel} refuses a bad payload`, async () => {
+    it(`${channel} rejects an invalid payload`, async () => {
       for (const payload of [BAD, 'text', 7, [], null]) {
         assert.equal(codeOf(await ipc.invoke(channel, payload)), 'bad-payload', JSON.stringify(payload));
       }
     });
   }
 
-  it('refuses our own frame once it shows another page', async () => {
+  it('rejects our own frame once it shows another page', async () => {
     const moved = fakeFrame('https://evil.example/');
     const other = new FakeIpc();
     other.frame = moved;

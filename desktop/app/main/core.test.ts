@@ -19,7 +19,7 @@ import type { PortScan } from './ports/port-scan.ts';
 
 describe('the app', () => {
   describe('signing in', () => {
-    it('starts signed out, and says how a key can be stored', async () => {
+    it('starts signed out, and shows how a key can be stored', async () => {
       const { core } = await start();
       assert.deepEqual(core.snapshots.make().session, {
         state: 'signed-out',
@@ -38,13 +38,13 @@ describe('the app', () => {
       assert.equal(session.keyKept, 'system');
     });
 
-    it('refuses what is not a key before anything is sent', async () => {
+    it('rejects a malformed key before anything is sent', async () => {
       const { call, api } = await start();
       await assert.rejects(call('session:sign-in', { ...SIGN_IN, key: 'sk_live' }), failsWith('bad-key'));
       assert.deepEqual(api.calls, []);
     });
 
-    it('sends a key through the network only encrypted, even one that was stored', async () => {
+    it('sends a key over the network only encrypted, even a stored one', async () => {
       const { core, call, api } = await start();
       for (const relay of ['http://relay.example.com', 'http://192.0.2.7:8080'])
         await assert.rejects(call('session:sign-in', { ...SIGN_IN, relay }), failsWith('not-encrypted'));
@@ -60,7 +60,7 @@ describe('the app', () => {
       assert.equal(session.problem?.code, 'not-encrypted');
     });
 
-    it('is signed out again when the relay refuses', async () => {
+    it('signs out when the relay refuses the key', async () => {
       const { core, call, api } = await start();
       api.failure = new RelayRefusal(401, 'invalid api key');
       await assert.rejects(call('session:sign-in', SIGN_IN), RelayRefusal);
@@ -83,7 +83,7 @@ describe('the app', () => {
       assert.equal(statSync(path).mode & 0o777, 0o600);
     });
 
-    it('keeps it in memory only if the system has no encryption, and never in a weaker way', async () => {
+    it('keeps the key only in memory if the system has no encryption', async () => {
       const system = fakeSystem();
       const app = await start({
         ...system,
@@ -103,7 +103,7 @@ describe('the app', () => {
       assert.equal(statSync(path).mode & 0o777, 0o600);
     });
 
-    it('is signed in after a restart, even while the relay cannot be reached', async () => {
+    it('is restored after a restart, even while the relay is unreachable', async () => {
       const system = again(await signedIn());
       const cause = new Error('ECONNREFUSED');
       system.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens', { cause });
@@ -119,7 +119,7 @@ describe('the app', () => {
       });
     });
 
-    it('is given up when its user cancels it, and can be tried again', async () => {
+    it('can be cancelled and tried again', async () => {
       const app = await start();
       const getAccount = app.api.getAccount.bind(app.api);
       app.api.getAccount = () => new Promise(() => {});
@@ -147,7 +147,7 @@ describe('the app', () => {
   });
 
   describe('tunnels', () => {
-    it('are served and on disk before create answers', async () => {
+    it('are served and on disk before create responds', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
       assert.equal(app.serve.last.tunnelId, app.api.tunnels[0]?.id);
@@ -208,7 +208,7 @@ describe('the app', () => {
       assert.deepEqual(app.api.tunnels, []);
     });
 
-    it('are taken back from another client without a new tunnel', async () => {
+    it('are taken over from another client without creating a new tunnel', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'offline', reason: 'replaced', why: 'Another client.' });
@@ -218,7 +218,7 @@ describe('the app', () => {
       assert.equal(app.serve.all.length, 2);
     });
 
-    it('are served again after a restart; those that had ended stay ended', async () => {
+    it('are served again after a restart, except those that had ended', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       const stopped = await app.call('tunnel:create', { ...FORM, port: 4000 });
@@ -258,14 +258,14 @@ describe('the app', () => {
       assert.equal(app.core.snapshots.make().tunnels[0]?.status.name, 'connecting');
     });
 
-    it('are connected now when somebody does not want to wait', async () => {
+    it('connect immediately when the user does not want to wait', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       await app.call('relay:try', undefined);
       assert.deepEqual(app.serve.last.sleep, ['wake']);
     });
 
-    it('that are lost together are one notice, and none while the window is in front', async () => {
+    it('that are lost together cause one notice, and none while the window is in front', async () => {
       const app = await signedIn();
       for (let count = 0; count < 3; count += 1) await app.call('tunnel:create', FORM);
       const online = (): void => app.serve.all.forEach(({ onState }) => onState({ name: 'online' }));
@@ -297,7 +297,7 @@ describe('the app', () => {
       await assert.rejects(app.call('tunnel:stop', { key }), failsWith('no-such-tunnel'));
     });
 
-    it('show what the relay counts, as often as somebody looks', async () => {
+    it("show the relay's counters while the window is visible", async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       app.core.setVisible(true);
@@ -328,7 +328,7 @@ describe('the app', () => {
       assert.deepEqual(app.serve.last.sleep, ['suspend', 'wake']);
     });
 
-    it('are copied and opened by their address, and nothing but the web is opened', async () => {
+    it('are copied and opened by their address, and only web addresses are opened', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
       await app.call('tunnel:copy-url', { key });
@@ -342,25 +342,25 @@ describe('the app', () => {
     });
   });
 
-  it('asks to end when the user wants it to', async () => {
+  it('asks to quit when the user wants to', async () => {
     const { call, seen } = await start();
     await call('app:quit', undefined);
     assert.equal(seen.quits, 1);
   });
 
-  describe('looks', () => {
-    it('at the relay every 2 s while somebody looks at the window', async () => {
+  describe('polling', () => {
+    it('asks the relay every 2 s while the window is visible', async () => {
       const app = await signedIn();
       app.core.setVisible(true);
       assert.deepEqual(await counts(app, lists(app), [1999, 1, 1999, 1]), [0, 1, 0, 1]);
     });
 
-    it('at the relay every 30 s while nobody does', async () => {
+    it('asks the relay every 30 s while the window is hidden', async () => {
       const app = await signedIn();
       assert.deepEqual(await counts(app, lists(app), [29_999, 1, 29_999, 1]), [0, 1, 0, 1]);
     });
 
-    it('at ports every 4 s, while somebody looks at the window', async () => {
+    it('scans ports every 4 s while the window is visible', async () => {
       const system = fakeSystem();
       let scans = 0;
       const scanPorts = () => Promise.resolve(void (scans += 1));
@@ -370,7 +370,7 @@ describe('the app', () => {
       assert.deepEqual(await counts(app, () => scans, [3999, 1, 3999, 1]), [0, 1, 0, 1]);
     });
 
-    it('at ports when a tunnel is new: immediately, or after the look that is under way', async () => {
+    it('scans ports when a tunnel is new: immediately, or after the running scan', async () => {
       const { app, looks } = await looking();
       await app.call('tunnel:create', FORM);
       assert.equal(looks.length, 1);
@@ -383,7 +383,7 @@ describe('the app', () => {
       assert.equal(looks.length, 2);
     });
 
-    it('for notifications every 5 s', async () => {
+    it('checks for notifications every 5 s', async () => {
       const system = fakeSystem();
       let looks = 0;
       const hasNetwork = () => (looks++, true);
@@ -392,8 +392,8 @@ describe('the app', () => {
     });
   });
 
-  describe('an old look at ports', () => {
-    it('does not accuse a server that has started since', async () => {
+  describe('an outdated port scan', () => {
+    it('does not blame a server that has started since', async () => {
       const { app, looks, problem } = await looking();
       await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'online' });
@@ -416,7 +416,7 @@ describe('the app', () => {
       assert.deepEqual(app.seen.reports, []);
     });
 
-    it('gives way to a problem that a visitor has met since, and never hides it', async () => {
+    it('gives way to a problem that a visitor has had since, and never hides it', async () => {
       const { app, looks, problem } = await looking();
       await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'online' });
@@ -436,7 +436,7 @@ describe('the app', () => {
       assert.equal(problem(), undefined);
     });
 
-    it('gives way to what visitors meet while the window is hidden', async () => {
+    it('gives way to problems of visitors while the window is hidden', async () => {
       const { app, looks, problem } = await looking();
       await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'online' });
@@ -454,7 +454,7 @@ describe('the app', () => {
     });
   });
 
-  it('rebuilds the menu of the tray once a second at most', async () => {
+  it('rebuilds the tray menu at most once a second', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     let made = 0;
@@ -491,7 +491,7 @@ describe('the app', () => {
       assert.equal(app.core.tray.make().tooltip, 'Culvert: signed out');
     });
 
-    it('that cannot be read are put aside, and the user is told', async () => {
+    it('that cannot be read are set aside, and the user is told', async () => {
       const system = fakeSystem();
       writeFileSync(join(system.platform.dataDirectory, 'culvert.json'), '{"version":1,"data":{"settin');
       const { seen, platform } = await start(system);
@@ -500,7 +500,7 @@ describe('the app', () => {
       assert.equal(aside.length, 1);
     });
 
-    it('show what the system will do at login, also if that was changed there', async () => {
+    it('show what the system will do at login, even if that was changed there', async () => {
       const app = await start();
       await app.call('settings:change', { startsAtLogin: true });
       app.seen.autostart.push(false);
@@ -508,7 +508,7 @@ describe('the app', () => {
       await until(() => !app.core.snapshots.make().settings.startsAtLogin || undefined);
     });
 
-    it('that the system refuses are not remembered', async () => {
+    it('that the system refuses are not stored', async () => {
       const system = fakeSystem();
       const autostart = {
         isOn: () => Promise.resolve(false),
@@ -520,7 +520,7 @@ describe('the app', () => {
     });
   });
 
-  it('never shows the page the key', async () => {
+  it('never reveals the key to the page', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     assert.ok(!JSON.stringify(app.core.snapshots.make()).includes(KEY));

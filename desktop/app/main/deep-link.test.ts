@@ -25,12 +25,12 @@ describe('readDeepLink', () => {
     [signInLink(invitation).replace('sign-in?', 'sign-in/now?'), undefined],
   ];
   for (const [link, shown] of links) {
-    it(`takes ${link.slice(0, 100)} as ${JSON.stringify(shown)}`, () => {
+    it(`reads ${link.slice(0, 100)} as ${JSON.stringify(shown)}`, () => {
       assert.deepEqual(readDeepLink(link), shown);
     });
   }
 
-  it('is found among arguments', () => {
+  it('finds the link among the arguments', () => {
     assert.equal(findDeepLink(['culvert', '--hidden', 'culvert://new']), 'culvert://new');
     assert.equal(findDeepLink(['culvert']), undefined);
   });

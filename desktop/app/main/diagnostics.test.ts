@@ -24,8 +24,8 @@ function current({ examined }: App) {
   return last;
 }
 
-describe('finding out why', () => {
-  it('shows each hop as it was checked, and then that it is over', async () => {
+describe('diagnostics', () => {
+  it('show each hop as it is checked, and then the end', async () => {
     const app = await signedIn();
     assert.equal(shown(app), undefined);
     await app.call('checkup:start', { key: undefined });
@@ -41,7 +41,7 @@ describe('finding out why', () => {
     assert.deepEqual(shown(app)?.results, [DNS, CONNECT]);
   });
 
-  it('goes as far as the local port of the tunnel that fails', async () => {
+  it('continue to the local port of the failing tunnel', async () => {
     const app = await signedIn();
     const { key } = await app.call('tunnel:create', { ...FORM, port: 4321, name: 'shop' });
     await app.call('checkup:start', { key });
@@ -52,7 +52,7 @@ describe('finding out why', () => {
     await assert.rejects(app.call('checkup:start', { key: 'gone' }), failsWith('no-such-tunnel'));
   });
 
-  it('is given up when it is closed, or begun again', async () => {
+  it('stop when they are closed or restarted', async () => {
     const app = await signedIn();
     await app.call('checkup:start', { key: undefined });
     const first = current(app);
@@ -66,7 +66,7 @@ describe('finding out why', () => {
     assert.deepEqual([current(app).interrupted.aborted, shown(app)], [true, undefined]);
   });
 
-  it('ends, and is reported, when it breaks', async () => {
+  it('end and report it when a check throws', async () => {
     const app = await signedIn();
     await app.call('checkup:start', { key: undefined });
     current(app).fail(new Error('a bug'));
@@ -74,7 +74,7 @@ describe('finding out why', () => {
     assert.match(app.seen.reports.join(), /finding out why: Error: a bug/);
   });
 
-  it('ends with the sign-out, and needs a relay', async () => {
+  it('end with the sign-out, and need a relay', async () => {
     const app = await signedIn();
     await app.call('checkup:start', { key: undefined });
     await app.call('session:sign-out', undefined);
@@ -82,7 +82,7 @@ describe('finding out why', () => {
     await assert.rejects((await start()).call('checkup:start', { key: undefined }), failsWith('signed-out'));
   });
 
-  it('does not show its own test tunnel among those that others have opened', async () => {
+  it("do not list their own test tunnel among other clients' tunnels", async () => {
     const app = await signedIn();
     app.core.setVisible(true);
     await app.call('checkup:start', { key: undefined });

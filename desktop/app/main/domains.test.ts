@@ -23,14 +23,14 @@ describe('Domains', () => {
     assert.deepEqual(await domains.add('b.example.com'), { ...shown, domain: 'b.example.com' });
   });
 
-  it('are looked at, with what is still missing alone', async () => {
+  it('are checked, and only what is still missing is shown', async () => {
     assert.deepEqual(await new Domains(() => connection, undos).check(id), {
       ...shown,
       problems: [{ text: 'It says something else.', found: ['x'] }],
     });
   });
 
-  it('are removed 8 s later, with what has them; until then that can be undone', async () => {
+  it('are removed 8 s later with their tunnels, and can be restored until then', async () => {
     api.domains = [DOMAIN];
     const domains = new Domains(() => connection, undos);
     await domains.remove(id);
@@ -57,7 +57,7 @@ describe('Domains', () => {
     assert.deepEqual([await domains.list(), undos.views], [[shown], []]);
   });
 
-  it("are nobody's while nobody is signed in", async () => {
+  it('are empty while signed out', async () => {
     await assert.rejects(new Domains(() => undefined, undos).list(), CallFailure);
   });
 });

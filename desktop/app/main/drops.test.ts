@@ -21,7 +21,7 @@ async function visit({ form }: FakeServed, path = '/'): Promise<string> {
 
 const refused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
 
-describe('a folder that is dropped', () => {
+describe('a dropped folder', () => {
   let above: string;
   let site: string;
   const apps: App[] = [];
@@ -75,7 +75,7 @@ describe('a folder that is dropped', () => {
     assert.equal(app.core.tunnelList.tunnels.length, 1);
   });
 
-  it('is served to visitors only, and named on its card', async () => {
+  it('is served only to visitors, and named on its card', async () => {
     const app = await open();
     const { served } = await share(app);
     const { drop, tunnels } = app.core.snapshots.make();
@@ -86,14 +86,14 @@ describe('a folder that is dropped', () => {
     assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
   });
 
-  it('is where its diagnostics end', async () => {
+  it('is the last hop of its diagnostics', async () => {
     const app = await open();
     const { key } = await share(app);
     await app.call('checkup:start', { key });
     assert.deepEqual(app.examined.at(-1)?.local, { folder: site });
   });
 
-  it('is no longer served after a stop, until that is undone', async () => {
+  it('is no longer served after a stop, unless that is undone', async () => {
     const app = await open();
     const { key, served } = await share(app);
     await app.call('tunnel:stop', { key });
@@ -106,7 +106,7 @@ describe('a folder that is dropped', () => {
     assert.equal(back.form.hostHeader, served.form.hostHeader, 'its requests can be repeated');
   });
 
-  it('is no longer served when its hour is over, until it is started again', async () => {
+  it('is no longer served after its hour, until it is started again', async () => {
     const app = await open();
     const { key, served } = await share(app);
     served.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
@@ -135,7 +135,7 @@ describe('a folder that is dropped', () => {
     assert.equal(third.api.calls.filter((call) => call.startsWith('create')).length, creates);
   });
 
-  it('is refused if it is a file, several, unreadable, or nobody is signed in', async () => {
+  it('is rejected if it is a file, unreadable, one of several, or the user is signed out', async () => {
     const app = await open();
     const file = join(site, 'index.html');
     const cases: [string[], RegExp][] = [
@@ -158,7 +158,7 @@ describe('a folder that is dropped', () => {
     assert.match(drop?.state === 'refused' ? drop.problem.text : '', /Sign in first/);
   });
 
-  it('can be chosen in a dialog of the system, one at a time', async () => {
+  it('can be chosen in a system dialog, one at a time', async () => {
     const app = await open();
     await app.call('folder:choose', undefined);
     assert.equal(app.core.snapshots.make().drop, undefined, 'the user wanted none');
@@ -179,7 +179,7 @@ describe('a folder that is dropped', () => {
     assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
   });
 
-  it('offers the project instead if it has a culvert.yml', async () => {
+  it('offers the project instead if it contains a culvert.yml', async () => {
     const app = await open();
     writeFileSync(join(site, 'culvert.yml'), 'tunnels: {web: {port: 3000}}');
     await app.call('folder:drop', { paths: [site] });

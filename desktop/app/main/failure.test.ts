@@ -38,7 +38,7 @@ describe('a refusal of the relay', () => {
     });
   }
 
-  it('says at the lock that the relay is too old for it, and what became of the tunnel', () => {
+  it('is shown at the access policy if the relay is too old for it, with what became of the tunnel', () => {
     const { code, field, text } = toCallError(new AccessUnsupported('The tunnel was closed at once')) ?? {};
     assert.deepEqual([code, field], ['relay-too-old', 'lock']);
     assert.match(text ?? '', /too old.* updated\. The tunnel was closed at once\.$/);

@@ -33,7 +33,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(116 * MINUTE, { expiresAt: 120 * MINUTE }), ['expires-soon']);
   });
 
-  it('do not warn of the end of a tunnel that was created for so short a time', () => {
+  it('do not warn of the end of a tunnel that was created for such a short time', () => {
     assert.deepEqual(kinds(0, { ttl: 300, expiresAt: 5 * MINUTE }), []);
   });
 
@@ -105,7 +105,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(29_000), []);
   });
 
-  it('do not take sleep for a lost connection', () => {
+  it('do not mistake sleep for a lost connection', () => {
     kinds(0, { status: RECONNECTING });
     assert.deepEqual(kinds(10 * MINUTE, { status: RECONNECTING }), []);
     assert.deepEqual(kinds(10 * MINUTE + 29_000, { status: RECONNECTING }), []);

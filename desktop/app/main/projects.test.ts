@@ -46,7 +46,7 @@ const statuses = (app: App): string[] => listed(app).map(({ status }) => status.
 const startAll = (app: App) =>
   app.call('project:start', { id: project(app).id, labels: listed(app).map(({ label }) => label) });
 
-describe('a project that is opened', () => {
+describe('an opened project', () => {
   let above: string;
   let folder: string;
   const apps: App[] = [];
@@ -152,7 +152,7 @@ describe('a project that is opened', () => {
     );
   });
 
-  it('never opens a tunnel without its lock: one whose variable is not set is not started', async () => {
+  it('never opens a tunnel without its access policy: one whose variable is not set is not started', async () => {
     const app = await opened(`tunnels:
   api: {port: 4000, auth: "ann:\${CULVERT_TEST_UNSET}"}
   web: {port: 3000}
@@ -201,7 +201,7 @@ describe('a project that is opened', () => {
     assert.match(problem(app), /cannot be read \(ENOENT\)/);
   });
 
-  it('is not opened at another relay than the one it names, or by nobody', async () => {
+  it('is not opened at a relay other than the one it names, or while signed out', async () => {
     const app = await opened('relay: https://other.example\ntunnels: {web: {port: 3000}}');
     assert.match(
       problem(app),
@@ -238,7 +238,7 @@ describe('a project that is opened', () => {
     );
   });
 
-  it('says of each tunnel why it could not be started, and tries it again', async () => {
+  it('shows why each tunnel could not be started, and retries it', async () => {
     const app = await opened('tunnels: {web: {port: 3000, name: web}, api: {port: 4000}}');
     const create = app.api.createTunnel.bind(app.api);
     const { text, code } = API_ERRORS.nameTaken;
@@ -253,14 +253,14 @@ describe('a project that is opened', () => {
     assert.equal(app.core.snapshots.make().project, undefined);
   });
 
-  it('asks a relay that cannot be reached once, and not for every tunnel', async () => {
+  it('asks an unreachable relay once, not for every tunnel', async () => {
     const app = await opened('tunnels: {web: {port: 3000}, api: {port: 4000}}');
     app.api.failure = new RelayUnreachable('no route', { cause: new Error('EHOSTUNREACH') });
     assert.deepEqual(await startAll(app), { started: 0, failed: 1 });
     assert.deepEqual(statuses(app), ['failed', 'ready']);
   });
 
-  it('is left in the middle by who closes it: what is on its way comes, and nothing after it', async () => {
+  it('starts no further tunnels once it is closed, but completes those in progress', async () => {
     const app = await opened('tunnels: {web: {port: 3000}, api: {port: 4000}}');
     const { id } = project(app);
     const asked = Promise.withResolvers<void>();
@@ -279,7 +279,7 @@ describe('a project that is opened', () => {
     assert.equal(app.core.snapshots.make().project, undefined);
   });
 
-  it('is offered again, the last five of them, and no folder that the page names', async () => {
+  it('is offered again as one of the last five, and never by a path from the page', async () => {
     const app = await opened('tunnels: {web: {port: 3000}}');
     for (let count = 0; count < RECENT_PROJECTS_MAX; count += 1) {
       const other = join(above, `other-${count}`);

@@ -40,8 +40,8 @@ function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
 
 const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };
 
-describe('a request that is edited in the window', () => {
-  it('is shown as text, without its secrets and without the fields that Culvert writes', () => {
+describe('a request edited in the window', () => {
+  it('is shown as text, without secrets and without the fields that Culvert writes', () => {
     const view = editView(
       recorded(
         'POST /a?token=s3cret HTTP/1.1\r\nHost: x\r\nX-Name: \xc3\xbc\r\nCookie: a=s3cret\r\nContent-Length: 2\r\n\r\n\xc3\xa4',
@@ -62,7 +62,7 @@ describe('a request that is edited in the window', () => {
     });
   });
 
-  it('has no editable body if that is not text, or was cut', () => {
+  it('has no editable body if that is not text, or was truncated', () => {
     const binary = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\xff');
     assert.equal(editView(binary, undefined).body, undefined);
     const long = recorded(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
@@ -97,7 +97,7 @@ describe('a request that is edited in the window', () => {
     assert.deepEqual(result, { sent: { id: 3, status: undefined } });
   });
 
-  it('returns what is wrong with it, and fails for anything else', async () => {
+  it('returns its problems, and fails for anything else', async () => {
     const refused = new EditRefused([{ part: 'method', said: toMessage('edit.connect') }]);
     const wrong = tunnelThat(() => Promise.reject(refused));
     setLocale({ language: 'de', tag: 'de-DE' });
@@ -118,7 +118,7 @@ function logOf(...requests: readonly string[]) {
   return { detail: (id: number, reveal: boolean) => log.detail(id, { reveal }) };
 }
 
-describe('a HAR that the window exports', () => {
+describe('an exported HAR', () => {
   let directory: string;
 
   beforeEach(() => {
@@ -140,7 +140,7 @@ describe('a HAR that the window exports', () => {
 
   const SECRET = 'GET /b?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  it('has the chosen requests, oldest first, in a file that only its owner can read', async () => {
+  it('contains the chosen requests, oldest first, in a file that only its owner can read', async () => {
     const log = logOf('GET /a HTTP/1.1\r\nHost: x\r\n\r\n', SECRET, 'GET /c HTTP/1.1\r\nHost: x\r\n\r\n');
     const file = toFile('some.har');
     const written = await exportHar({ log, tunnel: TUNNEL }, [7, 2, 1], false, file);
@@ -165,7 +165,7 @@ describe('a HAR that the window exports', () => {
     assert.equal(await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], false, never), undefined);
   });
 
-  it('says why it cannot be written', async () => {
+  it('reports why it cannot be written', async () => {
     const nowhere = toFile('');
     const exported = { log: logOf(SECRET), tunnel: TUNNEL };
     await assert.rejects(exportHar(exported, [1], false, nowhere), failsWith('not-written'));
@@ -173,7 +173,7 @@ describe('a HAR that the window exports', () => {
     assert.equal(nowhere.offered.length, 1);
   });
 
-  it('has at most 32 MiB', async () => {
+  it('is limited to 32 MiB', async () => {
     const detail = logOf(SECRET).detail(1, true) ?? assert.fail('the request was not recorded');
     const body = new Uint8Array(1024 * 1024).fill(0x61);
     const log = { detail: (id: number) => ({ ...detail, id, request: { ...detail.request, body } }) };
@@ -213,7 +213,7 @@ const refused = (reason: RegExp) => (error: unknown) =>
 
 const chosen = (path: string | undefined) => ({ chooseHarToRead: () => Promise.resolve(path) });
 
-describe('requests that the window imports', () => {
+describe('imported requests', () => {
   let directory: string;
 
   beforeEach(() => {
@@ -251,7 +251,7 @@ describe('requests that the window imports', () => {
     );
   });
 
-  it('are at most 100 at a time', async () => {
+  it('are limited to 100 at a time', async () => {
     const { log, tunnel } = bench();
     await assert.rejects(
       importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
@@ -261,13 +261,13 @@ describe('requests that the window imports', () => {
     assert.equal((await importInto(tunnel, har(IMPORTED_REQUESTS_MAX))).ids.length, IMPORTED_REQUESTS_MAX);
   });
 
-  it('are reported if they are left out', async () => {
+  it('report the requests that were left out', async () => {
     const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, ['Request 1 is left out: The value of X takes no line break.']);
     assert.deepEqual(ids, []);
   });
 
-  it('are reported in the language of the user', async () => {
+  it("are described in the user's language", async () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const { leftOut } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, [
@@ -296,7 +296,7 @@ describe('requests that the window imports', () => {
     assert.deepEqual(log.list(), []);
   });
 
-  it('do not change what is known of the local service', async () => {
+  it('do not change the known state of the local service', async () => {
     const system = fakeSystem();
     const app = await signedIn({ ...system, platform: { ...system.platform, createLog: createTunnelLog } });
     const { key } = await app.call('tunnel:create', FORM);
@@ -313,7 +313,7 @@ describe('requests that the window imports', () => {
 });
 
 describe('a file that cannot be written', () => {
-  it('is reported in words, or in those of the system', () => {
+  it('is reported in our own words, or in those of the system', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     assert.equal(writeProblem(full), 'there is no room left');
     assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');

@@ -14,7 +14,7 @@ function countingFeed() {
 }
 
 describe('Feed', () => {
-  it('builds nothing while nobody listens', () => {
+  it('builds nothing without listeners', () => {
     const { feed, made } = countingFeed();
     feed.changed();
     assert.equal(made(), 0);
@@ -41,7 +41,7 @@ describe('Feed', () => {
     assert.equal(seen.length, before + 1);
   });
 
-  it('tells before the interval ends when asked to, and waits again from then on', () => {
+  it('reports before the interval ends when flushed, and then waits again', () => {
     const { feed, clock } = countingFeed();
     const seen: number[] = [];
     feed.listen((value) => void seen.push(value));
@@ -59,7 +59,7 @@ describe('Feed', () => {
     assert.equal(seen.length, 3);
   });
 
-  it('tells of the last change too', () => {
+  it('reports the last change as well', () => {
     const { feed, clock } = countingFeed();
     const seen: number[] = [];
     feed.listen((value) => void seen.push(value));
@@ -71,7 +71,7 @@ describe('Feed', () => {
 });
 
 describe('Poller', () => {
-  it('works again after the pause, even if it failed, and once more for a call in between', async () => {
+  it('runs again after the pause, even after a failure, and once more for a call in between', async () => {
     const clock = new FakeClock();
     const errors: unknown[] = [];
     let works = 0;

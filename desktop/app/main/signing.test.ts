@@ -89,7 +89,7 @@ describe('signatures in the log', () => {
     assert.equal(looks(), 3);
   });
 
-  it('say when they came too late', async () => {
+  it('report when a request was too late', async () => {
     const { clock, tunnel, record, signatures, verdicts } = await bench();
     await signatures.addSecret(tunnel, { provider: 'stripe', secret: SECRET });
     clock.advance(301_000);
@@ -130,14 +130,14 @@ describe('signatures in the log', () => {
     assert.equal(checkSignature(message, clock.now(), () => [SECRET])?.verdict, 'valid');
   });
 
-  it('are not checked for requests that are gone', async () => {
+  it('are not checked for requests that no longer exist', async () => {
     const { tunnel, signatures } = await bench();
     assert.equal(signatures.look(tunnel, 7), undefined);
   });
 });
 
 describe('secrets of a tunnel', () => {
-  it('are at most 4 of a service; one that is added twice counts once and becomes the newest', async () => {
+  it('are at most 4 per service; one added twice counts once and becomes the newest', async () => {
     const { secrets, tunnel } = await bench();
     const all = Array.from({ length: SIGNING_SECRETS_MAX }, (_none, index) => `s${index}`);
     for (const secret of all) await secrets.add(tunnel, 'github', secret);
@@ -150,7 +150,7 @@ describe('secrets of a tunnel', () => {
     await secrets.add(tunnel, 'slack', 'another');
   });
 
-  it('belong to the name, or to a tunnel without one, and only that removes them', async () => {
+  it('belong to the name, or to an unnamed tunnel, and only its removal deletes them', async () => {
     const { secrets } = await bench();
     const named = { key: 'k1', form: { name: 'shop' } };
     const sameName = { key: 'k2', form: { name: 'shop' } };
@@ -207,7 +207,7 @@ describe('secrets of webhooks', () => {
     assert.ok(files.every((text) => !text.includes(GITHUB_SECRET)));
   });
 
-  it('are there after a restart, until they are removed', async () => {
+  it('survive a restart, until they are removed', async () => {
     const app = await signedIn(withWebhook(fakeSystem()));
     const key = await withSecret(app);
     const restarted = await start(withWebhook(again(app)));
@@ -218,7 +218,7 @@ describe('secrets of webhooks', () => {
     assert.equal(existsSync(file(app)), false);
   });
 
-  it('of a tunnel without a name are forgotten at the next start after it was removed, those of a name are not', async () => {
+  it('of an unnamed tunnel are forgotten at the next start after its removal, unlike those of a name', async () => {
     const app = await signedIn(withWebhook(fakeSystem()));
     for (const name of ['', 'shop']) {
       const key = await withSecret(app, name);
@@ -269,7 +269,7 @@ describe('secrets of webhooks', () => {
     await until(() => (existsSync(file(app)) ? undefined : true));
   });
 
-  it('are refused with the reason if they cannot be valid', async () => {
+  it('are rejected with the reason if they cannot be valid', async () => {
     const app = await signedIn(withWebhook(fakeSystem()));
     const key = await withSecret(app);
     await assert.rejects(

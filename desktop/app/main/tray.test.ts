@@ -52,7 +52,7 @@ describe('trayModel', () => {
     });
   }
 
-  it('does everything for a tunnel without the window', () => {
+  it('offers every action on a tunnel without the window', () => {
     assert.deepEqual(labels(model([tunnelView()]).entries), [
       "Copy my-app's address",
       '-',
@@ -86,7 +86,7 @@ describe('trayModel', () => {
     assert.equal(over, 'my-app → 3000 (expired)');
   });
 
-  it('answers who knocks', () => {
+  it('answers approval requests', () => {
     const knocks = Array.from({ length: 7 }, (_, n) => ({
       id: `n${n}`,
       address: '192.0.2.7',
@@ -102,12 +102,12 @@ describe('trayModel', () => {
     assert.equal(shown.filter((label) => label === 'Refuse').length, 5);
   });
 
-  it('starts an ended one again, and says why it ended', () => {
+  it('restarts an ended tunnel, and shows why it ended', () => {
     const shown = labels(model([ended]).entries);
     assert.deepEqual(shown.slice(0, 3), ['my-app → 3000 (expired)', 'It has expired.', 'Start again']);
   });
 
-  it('offers nothing that a refused key cannot do', () => {
+  it('offers no actions that a refused key cannot perform', () => {
     const refused = {
       ...ended,
       status: { name: 'ended', reason: 'key-refused', why: 'The key was revoked.' },
@@ -120,7 +120,7 @@ describe('trayModel', () => {
     assert.deepEqual(labels(model([], SIGNED_OUT).entries)[0], 'Sign in…');
   });
 
-  it('stays as short as a screen', () => {
+  it('never gets taller than a screen', () => {
     const shown = labels(
       model(Array.from({ length: 50 }, (_, index) => tunnelView({ key: String(index) }))).entries,
     );

@@ -14,7 +14,7 @@ function message(body: Buffer, coding?: string): RecordedMessage {
 }
 
 describe('a request for the window', () => {
-  it('has compressed bodies also decoded', () => {
+  it('also has compressed bodies in decoded form', () => {
     const packed = gzipSync('{"a":1}');
     const detail = exampleDetail({
       request: message(packed, 'gzip'),
@@ -26,7 +26,7 @@ describe('a request for the window', () => {
     assert.equal(response, detail.response);
   });
 
-  it('says why a body cannot be decoded', () => {
+  it('gives the reason if a body cannot be decoded', () => {
     const { request, response } = detailView(
       exampleDetail({ request: message(Buffer.from('plain'), 'gzip') }),
     );
@@ -62,15 +62,15 @@ describe('tunnelView', () => {
     assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });
 
-  it('says that nothing listens before a visitor finds out', () => {
+  it('reports that nothing listens before a visitor notices', () => {
     assert.equal(view(undefined, scan([])).localProblem?.code, 'local-refused');
   });
 
-  it('says nothing about a port that may belong to another user', () => {
+  it('reports nothing about a port that may belong to another user', () => {
     assert.equal(view(undefined, scan([], false)).localProblem, undefined);
   });
 
-  it('withdraws that, and nothing else, as soon as something listens', () => {
+  it('withdraws that, and nothing else, as soon as a program listens', () => {
     assert.equal(view(refused, scan([3000])).localProblem, undefined);
     assert.equal(view(blocked, scan([3000])).localProblem, blocked);
   });

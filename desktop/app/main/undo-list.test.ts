@@ -23,7 +23,7 @@ describe('UndoList', () => {
   }
   const first = (): string => undos.views[0]?.id ?? '';
 
-  it('makes final what nobody undoes within 8 s', () => {
+  it('finalizes an action that is not undone within 8 s', () => {
     act('a');
     clock.advance(7999);
     assert.deepEqual([undos.views.map(({ text }) => text), seen], [['a'], []]);
@@ -31,7 +31,7 @@ describe('UndoList', () => {
     assert.deepEqual([undos.isEmpty, seen], [true, ['final a']]);
   });
 
-  it('undoes what it is asked for, once and never later', async () => {
+  it('undoes the requested action, once and never later', async () => {
     act('a');
     act('b');
     const id = first();
@@ -41,7 +41,7 @@ describe('UndoList', () => {
     assert.deepEqual(seen, ['undone a', 'final b']);
   });
 
-  it('offers again what could not be undone', async () => {
+  it('offers an action again that could not be undone', async () => {
     undos.offer({
       text: 'a',
       undo: () => Promise.reject(new Error('the disk is full')),
@@ -53,7 +53,7 @@ describe('UndoList', () => {
     assert.deepEqual(seen, ['final']);
   });
 
-  it('makes everything final at the end, and reports what fails then', async () => {
+  it('finalizes everything at the end, and reports failures', async () => {
     act('a');
     const failing = {
       text: 'b',

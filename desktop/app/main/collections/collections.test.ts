@@ -44,7 +44,7 @@ describe('collections of requests', () => {
     return { sets: opened.value, asideAt: opened.asideAt, undos };
   }
 
-  it('are there after a restart, in their order and with their secrets, which the file does not show', async () => {
+  it('survive a restart in order, with their secrets, which the file does not show', async () => {
     const { sets } = await open();
     const id = await sets.create(' Stripe ', posted('{"n":1}'));
     await sets.add(id, posted('{"n":2}'));
@@ -75,7 +75,7 @@ describe('collections of requests', () => {
     assert.deepEqual([sets.isKept, names(sets), readdirSync(folder)], [false, ['Stripe'], []]);
   });
 
-  it('are put aside when they cannot be read, and not written over', async () => {
+  it('are set aside, not overwritten, when they cannot be read', async () => {
     const { sets } = await open();
     await sets.create('Stripe', posted());
     const whole = readFileSync(path(), 'utf8');
@@ -93,7 +93,7 @@ describe('collections of requests', () => {
     assert.equal(readFileSync((await open()).asideAt ?? '', 'utf8'), whole.slice(0, 40));
   });
 
-  it('are as they were when a change cannot be written', async () => {
+  it('stay unchanged when a change cannot be written', async () => {
     let isFull = false;
     const encryption = fakeEncryption(true);
     const { sets } = await open({
@@ -110,7 +110,7 @@ describe('collections of requests', () => {
     assert.equal(sets.sets[0]?.requests.length, 2);
   });
 
-  it('are renamed and removed, their requests too, and removals are undone at their place', async () => {
+  it('are renamed and removed with their requests, and undo restores their position', async () => {
     const { sets, undos } = await open();
     const undo = () => undos.undo(undos.views.at(-1)?.id ?? '');
     const id = await sets.create('Stripe', posted('1'));
@@ -129,7 +129,7 @@ describe('collections of requests', () => {
     assert.deepEqual(names((await open()).sets), ['Shop', 'GitHub']);
   });
 
-  it('lose what was just kept when that is undone, and the set if it has nothing else', async () => {
+  it('lose the saved request when that is undone, and are deleted if they have no other', async () => {
     const { sets, undos } = await open();
     const undo = (place: number) => undos.undo(undos.views.at(place)?.id ?? '');
     const id = await sets.create('Stripe', posted('1'));
@@ -160,7 +160,7 @@ describe('collections of requests', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('are at most 50, and a name is taken once', async () => {
+  it('are at most 50, with unique names', async () => {
     const { sets } = await open(fakeEncryption(false));
     for (let count = 0; count < REQUEST_SETS_MAX; count += 1) await sets.create(`set ${count}`, posted());
     await assert.rejects(sets.create('one more', posted()), failsWith('too-many-sets'));
@@ -169,7 +169,7 @@ describe('collections of requests', () => {
     await sets.rename(id, 'set 0');
   });
 
-  it('have at most 200 requests each', async () => {
+  it('hold at most 200 requests each', async () => {
     const { sets } = await open(fakeEncryption(false));
     const detail = posted();
     const id = await sets.create('Stripe', detail);
@@ -178,7 +178,7 @@ describe('collections of requests', () => {
     assert.equal(sets.sets[0]?.requests.length, SET_REQUESTS_MAX);
   });
 
-  it('have a name', async () => {
+  it('need a name', async () => {
     const { sets } = await open();
     for (const name of ['', '  ']) await assert.rejects(sets.create(name, posted()), failsWith('bad-name'));
   });

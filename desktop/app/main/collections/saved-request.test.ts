@@ -42,7 +42,7 @@ const first = async (app: App): Promise<string> =>
   (await app.call('set:list', undefined)).sets[0]?.requests[0]?.id ?? '';
 
 describe('a saved request', () => {
-  it('is sent after a restart, with its secrets and the Host of the tunnel, and shown without them', async () => {
+  it("is sent after a restart with its secrets and the tunnel's Host, and shown without secrets", async () => {
     const sent: string[] = [];
     const app = await signedIn(withWebhook(fakeSystem(), []));
     const { key, set } = await kept(app);
@@ -84,7 +84,7 @@ describe('a saved request', () => {
     assert.deepEqual(sent, []);
   });
 
-  it('is gone with its set', async () => {
+  it('is deleted with its collection', async () => {
     const app = await signedIn(withWebhook(fakeSystem(), []));
     const { key, set } = await kept(app);
     const request = await first(app);

@@ -27,7 +27,7 @@ function listening(mayQuit: boolean) {
 }
 
 describe('listenToSystem', () => {
-  it('opens links, including those that came before it was ready', () => {
+  it('opens links, including those that arrived before it was ready', () => {
     const { app, seen } = listening(true);
     app.emit('open-url', fakeEvent({}), 'culvert://new?port=2');
     app.emit('second-instance', {}, ['culvert', 'culvert://new?port=3']);
@@ -59,7 +59,7 @@ describe('listenToSystem', () => {
 });
 
 describe('NetworkWatch', () => {
-  it('looks every 3 s', () => {
+  it('checks every 3 s', () => {
     const clock = new FakeClock();
     let looks = 0;
     new NetworkWatch({

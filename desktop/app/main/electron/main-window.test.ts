@@ -68,7 +68,7 @@ function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
 }
 
 describe('MainWindow', () => {
-  it('shows the page and nothing else, without Node', () => {
+  it('shows only the page, without Node', () => {
     assert.deepEqual(setUp().seen.urls, [PAGE_URL]);
     const { webPreferences, width, height } = windowOptions('preload.cjs', 'icon.png', {});
     assert.deepEqual([width, height], [400, 640]);
@@ -113,7 +113,7 @@ describe('MainWindow', () => {
     assert.equal(state.visible, false);
   });
 
-  it('hides at a second click that has taken the focus from it, and shows if it was left before', () => {
+  it('hides at a second click that has taken its focus, and shows if it had lost focus earlier', () => {
     const { main, window, state } = setUp();
     main.toggle();
     state.now = 10_000;
@@ -130,7 +130,7 @@ describe('MainWindow', () => {
     assert.deepEqual([state.visible, state.focused], [true, true]);
   });
 
-  it('keeps its size, and its place once its user has moved it', () => {
+  it('keeps its size, and its position once the user has moved it', () => {
     const { main, window, seen } = setUp();
     const size = { width: 900, height: 700 };
     main.show();
@@ -150,7 +150,7 @@ describe('MainWindow', () => {
     assert.deepEqual([state.visible, seen.at], [true, [0, 0]]);
   });
 
-  it('sends to the page once that is loaded', async () => {
+  it('sends to the page once it is loaded', async () => {
     const { main, seen } = setUp();
     await main.push('form:open', { port: 3000 });
     assert.deepEqual(seen.sent, [['form:open', { port: 3000 }]]);

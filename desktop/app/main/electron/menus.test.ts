@@ -23,7 +23,7 @@ function roles(template: readonly MenuItemConstructorOptions[]): string[] {
 
 describe('the application menu', () => {
   for (const platform of ['darwin', 'win32', 'linux'] as const) {
-    it(`has editing and zoom, and nothing for developers, on ${platform}`, () => {
+    it(`has editing and zoom, but no developer tools, on ${platform}`, () => {
       const found = roles(applicationMenu(platform, () => assert.fail('nobody asked')));
       assert.ok(found.includes('editMenu') && found.includes('zoomIn'), String(found));
       for (const role of ['reload', 'forceReload', 'toggleDevTools', 'viewMenu', 'help'])
@@ -34,7 +34,7 @@ describe('the application menu', () => {
 
 describe('the file menu', () => {
   for (const platform of ['darwin', 'win32', 'linux'] as const) {
-    it(`asks for a folder to share or a project to open on ${platform}, by keys, too`, () => {
+    it(`offers to share a folder or open a project, with shortcuts, on ${platform}`, () => {
       const asked: string[] = [];
       const menu = applicationMenu(platform, (channel) => void asked.push(channel));
       const items = menu.find(({ label }) => label === '&File')?.submenu;

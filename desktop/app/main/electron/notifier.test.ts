@@ -56,7 +56,7 @@ describe('Notifier', () => {
     assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0, closed: 0 });
   });
 
-  it('shows the window at a click on any other', () => {
+  it('shows the window at a click on any other notice', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify({ ...NOTICE, kind: 'expired' });
     notification.emit('click');
@@ -70,7 +70,7 @@ describe('Notifier', () => {
     agent: 'Mozilla/5.0 (Windows NT 10.0) Chrome/156.0',
   });
 
-  it('says who knocks, and has buttons to admit and to refuse if the system has buttons', () => {
+  it('names the visitor who asks for approval, with buttons to approve and deny if the system has buttons', () => {
     const { notifier, notification, options, seen } = notifierOn('darwin');
     notifier.notify(KNOCK);
     const [shown] = options;
@@ -90,7 +90,7 @@ describe('Notifier', () => {
     assert.deepEqual(seen.shows, ['k']);
   });
 
-  it('replaces a notice about the same, and takes back all that were read', () => {
+  it('replaces a notice on the same subject, and withdraws those already read', () => {
     const { notifier, seen } = notifierOn('win32');
     const shown = (kind: 'lost' | 'back' | 'expired', key?: string) =>
       notifier.notify({ kind, key, title: 't', text: '' });
@@ -105,7 +105,7 @@ describe('Notifier', () => {
     assert.equal(seen.closed, 3);
   });
 
-  it('lets nobody in by a click: it shows who waits', () => {
+  it('never approves a visitor by a click, but shows the request', () => {
     const { notifier, notification, options, seen } = notifierOn('linux');
     notifier.notify(KNOCK);
     assert.match(options[0]?.body ?? '', /Click to answer\.$/);

@@ -25,7 +25,7 @@ function setUp(): (url: string, method?: string) => Promise<Response> {
 }
 
 describe('the scheme of the page', () => {
-  it('is one with an origin, and nothing more', () => {
+  it('is one with an origin and no further privileges', () => {
     let schemes: unknown;
     registerPageScheme({
       registerSchemesAsPrivileged: (list) => void (schemes = list),
@@ -63,7 +63,7 @@ describe('the scheme of the page', () => {
     });
   }
 
-  it('takes only GET', async () => {
+  it('accepts only GET', async () => {
     assert.equal((await setUp()(PAGE_URL, 'POST')).status, 404);
   });
 });

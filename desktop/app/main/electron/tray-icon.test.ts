@@ -51,13 +51,13 @@ function setUp(platform: NodeJS.Platform) {
 }
 
 describe('TrayIconView', () => {
-  it('tells what was dropped on it', () => {
+  it('reports dropped files', () => {
     const { tray, seen } = setUp('darwin');
     tray.emit('drop-files', {}, ['/home/ann/site']);
     assert.deepEqual(seen.drops, ['/home/ann/site']);
   });
 
-  it('shows the model, and does what is chosen', () => {
+  it('shows the model, and runs the chosen action', () => {
     const { view, seen, template } = setUp('linux');
     view.show(MODEL);
     assert.deepEqual(seen.images, ['online']);
@@ -71,7 +71,7 @@ describe('TrayIconView', () => {
     assert.deepEqual(seen.acts, [{ do: 'stop', key: 'k' }]);
   });
 
-  it('sets a new menu on Linux for each change, and none if nothing has changed', () => {
+  it('sets a new menu on Linux for each change, and only then', () => {
     const { view, seen } = setUp('linux');
     view.show(MODEL);
     view.show({ ...MODEL });
@@ -80,7 +80,7 @@ describe('TrayIconView', () => {
     assert.equal(seen.menus, 2);
   });
 
-  it('elsewhere opens the window at a click, and the menu at the other button', () => {
+  it('opens the window at a click elsewhere, and the menu at a right click', () => {
     const { view, tray, seen } = setUp('win32');
     view.show(MODEL);
     tray.emit('click');
@@ -120,7 +120,7 @@ const theme = (app: boolean, bar: boolean) => ({
 });
 
 describe('barColour', () => {
-  it('is what Windows says of its bar, whatever theme the app has', () => {
+  it('is that of the Windows taskbar, whatever theme the app has', () => {
     assert.equal(barColour(theme(false, true), 'win32', '')(), true);
     assert.equal(barColour(theme(true, false), 'win32', '')(), false);
   });
@@ -130,7 +130,7 @@ describe('barColour', () => {
     assert.equal(barColour(theme(false, false), 'linux', '')(), true);
   });
 
-  it("is the desktop's on KDE, also while the app has a theme of its own", () => {
+  it("is the desktop's on KDE, even while the app has its own theme", () => {
     const plasma = theme(false, false);
     const isDark = barColour(plasma, 'linux', 'KDE');
     assert.equal(isDark(), false);

@@ -94,7 +94,7 @@ describe('payloads of the page', () => {
     ],
   ];
   for (const [field, max, channel, payload] of limits) {
-    it(`${channel}: ${field} of ${max} characters at most`, () => {
+    it(`${channel}: limits ${field} to ${max} characters`, () => {
       assert.equal(CHANNELS[channel].payload.isValidSync(payload(max)), true);
       assert.throws(
         () => CHANNELS[channel].payload.validateSync(payload(max + 1)),
@@ -103,7 +103,7 @@ describe('payloads of the page', () => {
     });
   }
 
-  it('log:export: 1 to 10,000 requests', () => {
+  it('log:export: accepts 1 to 10,000 requests', () => {
     assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(LOG_REQUESTS_MAX)), true);
     for (const count of [0, LOG_REQUESTS_MAX + 1])
       assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(count)), false);

@@ -84,7 +84,7 @@ describe('portScan', () => {
     assert.ok(scan.listening.has(22) && scan.listening.has(4000));
   });
 
-  it('offers 200 ports, and knows all of them', () => {
+  it('offers 200 ports, and tracks all of them', () => {
     const listeners = Array.from({ length: PORTS_MAX + 1 }, (_, index) => listener({ port: 3000 + index }));
     const scan = portScan(listeners, true, new Set(), guessFramework);
     assert.deepEqual([scan.ports.length, scan.listening.size], [200, 201]);
@@ -97,7 +97,7 @@ describe('ports on Linux', () => {
    1: 0100007F:1435 0100007F:A0B2 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 100 0 0 10 0
 `;
 
-  it('are the listening ones of the table', () => {
+  it('are the listening ones in the table', () => {
     assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
   });
 

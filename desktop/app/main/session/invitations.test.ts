@@ -34,7 +34,7 @@ function asOther(app: App): void {
   app.api.getAccount = () => Promise.resolve({ ...ACCOUNT, client_id: 'other', name: 'other' });
 }
 
-describe('an invitation that is opened in the app', () => {
+describe('an invitation opened in the app', () => {
   it('is not accepted before the user confirms, and keeps its address from the page', async () => {
     const app = await start();
     const view = await opened(app);
@@ -51,7 +51,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(shown(app).session.state, 'signed-out');
   });
 
-  it('signs in with the key that it gives', async () => {
+  it('signs in with its key', async () => {
     const app = await start();
     await accept(app);
     const { session, invitation } = shown(app);
@@ -63,7 +63,7 @@ describe('an invitation that is opened in the app', () => {
     assert.deepEqual(app.api.calls.slice(0, 3), ['look at t', 'take t', 'account']);
   });
 
-  it('is taken once, however often it is accepted', async () => {
+  it('is used once, however often it is accepted', async () => {
     const app = await start();
     const { id } = await opened(app);
     const keep = 'system';
@@ -87,7 +87,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(asked, INVITATION_LOOKS_MAX);
   });
 
-  it('only that one which the user has seen', async () => {
+  it('is accepted only if it is the one that the user has seen', async () => {
     const app = await start();
     const { id } = await opened(app);
     await opened(app, ADDRESS.replace(TOKEN, 'u'.repeat(32)));
@@ -95,7 +95,7 @@ describe('an invitation that is opened in the app', () => {
     assert.ok(!app.api.calls.some((call) => call.startsWith('take')));
   });
 
-  it('stays good when it is dismissed', async () => {
+  it('stays valid when it is dismissed', async () => {
     const app = await start();
     const { id } = await opened(app);
     await app.call('invitation:dismiss', { id });
@@ -104,7 +104,7 @@ describe('an invitation that is opened in the app', () => {
     assert.equal(shown(app).session.state, 'signed-in');
   });
 
-  it('that was pasted without its scheme is one, and anything else is not', async () => {
+  it('is accepted when pasted without its scheme, unlike other text', async () => {
     const app = await start();
     await app.call('invitation:open', { address: ` ${ADDRESS.replace('https://', '')} ` });
     assert.equal(shown(app).invitation?.state, 'open');
@@ -114,7 +114,7 @@ describe('an invitation that is opened in the app', () => {
     );
   });
 
-  it('is not asked about in the clear', async () => {
+  it('is never looked up over an unencrypted connection', async () => {
     const app = await start();
     const view = await opened(app, ADDRESS.replace('https', 'http'));
     assert.equal(view.state === 'failed' && view.problem.code, 'not-encrypted');

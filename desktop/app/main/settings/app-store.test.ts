@@ -35,7 +35,7 @@ describe('JsonFile', () => {
     ['has another shape', '{"version":1,"data":"text"}'],
     ['is of another version', '{"version":2,"data":1}'],
   ] as const) {
-    it(`puts a file aside that ${title}`, async () => {
+    it(`sets a file aside that ${title}`, async () => {
       const { open, path } = setUp();
       await open().save(1);
       writeFileSync(path, text);
@@ -45,7 +45,7 @@ describe('JsonFile', () => {
     });
   }
 
-  it('saves after a save that failed', async () => {
+  it('saves after a failed save', async () => {
     const { path } = setUp();
     const file = new JsonFile<unknown>({ path, version: 1, read: (value) => value, initial: 0 });
     await assert.rejects(file.save(1n), TypeError);

@@ -23,20 +23,20 @@ function asShown({ allow, basic, password, links, knock }: Access): AccessView {
 }
 const noPassword = (): string => assert.fail('no password is needed');
 
-describe('locks', () => {
+describe('access policies', () => {
   for (const lock of LOCKS)
-    it(`asks for ${lock.kind} and nothing else, and shows it as it is`, () => {
+    it(`requests ${lock.kind} and nothing else, and shows it unchanged`, () => {
       const access = accessOf(lock);
       const shown = asShown(access);
       assert.equal(Object.keys(shown).length, lock.kind === 'anyone' ? 0 : 1);
       assert.deepEqual(accessView(shown, access.password), lock);
     });
 
-  it('shows a password that was set elsewhere, without it', () => {
+  it('reports a password that was set elsewhere, without its value', () => {
     assert.deepEqual(accessView({ password: true }, undefined), { kind: 'password', password: undefined });
   });
 
-  it('shows what it does not offer itself', () => {
+  it('shows kinds that the app does not offer itself', () => {
     assert.deepEqual(accessView({ basic: ['ann'] }, undefined), {
       kind: 'other',
       parts: ['users'],
@@ -49,7 +49,7 @@ describe('locks', () => {
     });
   });
 
-  it('asks for the same again', () => {
+  it('requests the same policy again', () => {
     for (const lock of LOCKS) {
       const access = accessOf(lock);
       assert.deepEqual(
@@ -59,7 +59,7 @@ describe('locks', () => {
     }
   });
 
-  it('never opens what it cannot lock again', () => {
+  it('never opens a tunnel that it cannot protect again', () => {
     assert.throws(
       () => accessAgain({ basic: ['ann'], links: true }, noPassword),
       (error) => error instanceof CallFailure && error.error.code === 'lock-unknown',

@@ -46,8 +46,8 @@ async function visible(...tunnels: Tunnel[]): Promise<App> {
   return app;
 }
 
-describe('tunnels that others have opened', () => {
-  it('are shown beside those of this app, each in one place only', async () => {
+describe('tunnels opened by other clients', () => {
+  it('are shown beside those of this app, each only once', async () => {
     const app = await visible(ELSEWHERE);
     const { key } = await app.call('tunnel:create', FORM);
     await poll(app);
@@ -65,7 +65,7 @@ describe('tunnels that others have opened', () => {
     );
   });
 
-  it('say who serves them, asked for when they change and not each time', async () => {
+  it('name the client that serves them, which is queried only when they change', async () => {
     const app = await visible(ELSEWHERE);
     assert.deepEqual(others(app), ['elsewhere online']);
     app.api.servedHere = [ID];
@@ -102,7 +102,7 @@ describe('tunnels that others have opened', () => {
     assert.deepEqual(app.api.tunnels, []);
   });
 
-  it('are stopped later if the relay is away just then', async () => {
+  it('are stopped later if the relay is unreachable at that time', async () => {
     const app = await visible(ELSEWHERE);
     await app.call('tunnel:stop', { key: ID });
     app.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens');
@@ -113,7 +113,7 @@ describe('tunnels that others have opened', () => {
     assert.deepEqual([app.api.tunnels, others(app)], [[], []]);
   });
 
-  it('are not those of an account that is left', async () => {
+  it('are dropped with the account they belong to', async () => {
     const app = await visible(ELSEWHERE);
     await app.call('session:sign-out', undefined);
     assert.deepEqual(others(app), []);
@@ -128,7 +128,7 @@ describe('tunnels that others have opened', () => {
     assert.deepEqual([others(app).length, others(app)[0]], [200, 't0 online']);
   });
 
-  it('are unknown to an app that is signed out', async () => {
+  it('are empty while signed out', async () => {
     assert.deepEqual(others(await start()), []);
   });
 });

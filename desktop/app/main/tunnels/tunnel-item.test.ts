@@ -20,7 +20,7 @@ describe('WaitingVisitors', () => {
     assert.deepEqual(waiting.knocks, []);
   });
 
-  it('forgets whom the relay has sent away', () => {
+  it('forgets those that the relay has denied', () => {
     const { clock, waiting } = setUp();
     waiting.add(knock('a'));
     clock.now = 1000;
@@ -31,7 +31,7 @@ describe('WaitingVisitors', () => {
     assert.deepEqual(waiting.knocks, [knock('b')]);
   });
 
-  it('has room for as many as a relay lets wait', () => {
+  it('has room for as many as a relay queues', () => {
     const { clock, waiting } = setUp();
     for (let count = 0; count < APPROVALS_MAX; count += 1) assert.equal(waiting.add(knock(`${count}`)), true);
     assert.equal(waiting.add(knock('more')), false);

@@ -41,8 +41,8 @@ function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } 
   return { tunnelList, api };
 }
 
-describe('TunnelDesk', () => {
-  it('keeps 200 tunnels: the oldest that has ended makes room for a new one', async () => {
+describe('TunnelList', () => {
+  it('keeps 200 tunnels: a new one replaces the oldest that has ended', async () => {
     const { tunnelList } = fullList(5, 150);
     const made = await tunnelList.create(KEPT, OPEN);
     const keys = tunnelList.tunnels.map(({ key }) => key);
@@ -76,7 +76,7 @@ function relay(...errors: Error[]) {
 }
 
 describe('RelayCloser', () => {
-  it('closes once if the relay can be told', async () => {
+  it('closes once if the relay is reachable', async () => {
     const api = relay();
     const closer = new RelayCloser();
     await closer.close(api, 'a');
@@ -84,7 +84,7 @@ describe('RelayCloser', () => {
     assert.deepEqual(api.closed, ['a']);
   });
 
-  it('tries again until the relay knows', async () => {
+  it('retries until the relay confirms', async () => {
     const api = relay(new RelayUnreachable('gone'), new RelayRefusal(503, 'service unavailable'));
     const closer = new RelayCloser();
     await closer.close(api, 'a');
@@ -92,7 +92,7 @@ describe('RelayCloser', () => {
     assert.deepEqual(api.closed, ['a', 'a', 'a']);
   });
 
-  it('counts a tunnel that no longer exists as closed', async () => {
+  it('treats a missing tunnel as closed', async () => {
     const api = relay(new RelayRefusal(404, 'tunnel not found'));
     const closer = new RelayCloser();
     await closer.close(api, 'a');

@@ -54,7 +54,7 @@ describe('ShownLog', () => {
     assert.deepEqual([seen.cleared, ids()], [[3], [4]]);
   });
 
-  it('gives changes in parts, and everything again after a hide or a show', () => {
+  it('sends changes in parts, and everything again after a hide or a show', () => {
     const { log, add } = logOf(LOG_PART_MAX + 3);
     const first = log.update(LOG_START);
     assert.deepEqual([first.requests.length, first.isMore, first.isWhole], [LOG_PART_MAX, true, false]);
@@ -78,7 +78,7 @@ describe('ShownLog', () => {
     assert.equal(log.update(again.at).isWhole, true);
   });
 
-  it('does not show what was hidden a second time', () => {
+  it('keeps hidden requests hidden', () => {
     const { log, add, ids } = logOf(3);
     const first = log.hide();
     add();
@@ -89,7 +89,7 @@ describe('ShownLog', () => {
 });
 
 describe('the log of a tunnel in the app', () => {
-  it('lists the last 10,000 requests', () => {
+  it('lists at most the last 10,000 requests', () => {
     const log = createTunnelLog({ host: 'localhost', port: 3000, https: false, waitMs: 0 });
     for (let n = 1; n <= LOG_REQUESTS_MAX + 5; n++) {
       const recording = log.recorder.open(0);
