@@ -100,7 +100,7 @@ describe('culvert link', () => {
     assert.equal(json.err, '');
   });
 
-  it('says what to do where links let nobody in', async () => {
+  it('explains what to do if the access policy has no links', async () => {
     const refusal: RestResponse = [409, { error: 'signed links do not let anybody in', code: 'links-off' }];
     await assert.rejects(
       run('link other', () => refusal),
@@ -109,7 +109,7 @@ describe('culvert link', () => {
     );
   });
 
-  it('revokes a link of whichever tunnel has it', async () => {
+  it('revokes a link of any tunnel', async () => {
     const path = (tunnel: Tunnel) => `DELETE /v1/tunnels/${tunnel.id}/links/${LINK.id}`;
     const { out, calls } = await run(`link --revoke ${LINK.id}`, (call) =>
       call === path(OTHER)
@@ -120,7 +120,7 @@ describe('culvert link', () => {
     assert.equal(out, 'Revoked.\n');
   });
 
-  it('says when no tunnel has it, and when that cannot be known', async () => {
+  it('reports that no tunnel has it, or that this cannot be known', async () => {
     await assert.rejects(
       run(`link --revoke ${LINK.id}`, () => [404, { error: 'link not found', code: 'link-not-found' }]),
       NoSuchLink,
@@ -150,7 +150,7 @@ describe('culvert links', () => {
 describe('culvert knock', () => {
   afterEach(closeServers);
 
-  it('admits or refuses', async () => {
+  it('approves or denies', async () => {
     const line = `PUT /v1/tunnels/${TUNNEL.id}/knocks/k1`;
     const admitted = await run('knock my-app k1 --admit --for 8h', () => [200, {}]);
     assert.deepEqual(

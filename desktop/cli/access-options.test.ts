@@ -20,7 +20,7 @@ function typing(...passwords: string[]): Prompt & { readonly asked: string[] } {
 const PIPE: Prompt = { ...typing(), isInteractive: false };
 
 describe('completeAccess', () => {
-  it('asks for the passwords that are missing, one after the other', async () => {
+  it('asks for missing passwords one after the other', async () => {
     const prompt = typing('first', ' with spaces ');
     const options = readAccessOptions({ auth: ['ann', 'bob:x', 'cid'], links: true });
     assert.deepEqual(await completeAccess(options, prompt), {
@@ -46,7 +46,7 @@ describe('completeAccess', () => {
     );
   });
 
-  it('takes no empty password', async () => {
+  it('rejects an empty password', async () => {
     await assert.rejects(completeAccess(readAccessOptions({ auth: ['ann'] }), typing('')), UsageError);
   });
 });
@@ -62,7 +62,7 @@ describe('exposureWarning', () => {
     assert.match(warning({ password: 'hidden' }) ?? '', /--password alone/);
   });
 
-  it('is not for what nobody can see there', () => {
+  it('is not shown for values that other users cannot see', () => {
     assert.equal(
       warning({ auth: ['ann'], password: true, allow: ['::1'], links: true, knock: true }),
       undefined,

@@ -72,7 +72,7 @@ describe('login', () => {
     assert.ok(!printed.out.includes(KEY));
   });
 
-  it('takes only the key from a pipe, and nothing if it is an option', async () => {
+  it('reads only the key from a pipe, and nothing if it is an option', async () => {
     const pipe = answering(false, KEY);
     await login(pipe);
     assert.equal(pipe.asked.length, 1);
@@ -93,7 +93,7 @@ describe('login', () => {
     assert.equal(prompt.asked.length, 1);
   });
 
-  it('stores nothing that the relay refuses', async () => {
+  it('stores nothing that the relay rejects', async () => {
     const refused: RestResponse = [401, { error: 'invalid api key' }];
     await assert.rejects(login(answering(false, KEY), { answer: refused }), RelayRefusal);
     await assert.rejects(login(answering(false, 'cvt_short')), UsageError);
@@ -137,7 +137,7 @@ describe('login', () => {
       return { address, calls, printed };
     }
 
-    it('gets a key under the name of this machine, asks for nothing, and keeps it', async () => {
+    it('gets a key named after this machine, asks nothing, and stores it', async () => {
       const { address, calls } = await accept([
         201,
         { id: 'x', account: 'acme', key: KEY, relay: 'https://x' },
@@ -146,7 +146,7 @@ describe('login', () => {
       assert.equal(calls[0], `POST /v1/invites/${token} ${JSON.stringify({ machine: hostname() })}`);
     });
 
-    it('keeps nothing, and says why, when it was used already', async () => {
+    it('stores nothing and gives the reason if it was already used', async () => {
       const gone = {
         error: 'this invitation was used already, has ended, or never was',
         code: 'invitation-not-found',
@@ -159,7 +159,7 @@ describe('login', () => {
       assert.equal(stored.read(), undefined);
     });
 
-    it('keeps the key even if the relay is lost in the next moment', async () => {
+    it('stores the key even if the connection is lost right afterwards', async () => {
       const taken = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
       await assert.rejects(accept([201, taken], [503, { error: 'service unavailable' }]));
       assert.equal(stored.read()?.key, KEY);
@@ -204,7 +204,7 @@ async function status(
 describe('runStatus', () => {
   afterEach(closeServers);
 
-  it('shows account, limits, and live tunnels with the time they have left', async () => {
+  it('shows account, limits, and live tunnels with their remaining time', async () => {
     const tunnel = { ...TUNNEL, idle_ttl: true, requests: 12, bytes_out: 2048 };
     assert.equal(
       await status([tunnel]),

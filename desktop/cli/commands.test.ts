@@ -74,7 +74,7 @@ describe('a command line', () => {
     });
   });
 
-  it('reads every option, in any place', () => {
+  it('reads every option, at any position', () => {
     assert.deepEqual(
       read(
         `--json http --name my-app 3000 --ttl 1h30m --idle --qr --relay https://r.example/v1 --key ${KEY}`,
@@ -103,7 +103,7 @@ describe('a command line', () => {
     assert.deepEqual(read('192.168.1.5:80'), read('http 80 --local-host 192.168.1.5'));
   });
 
-  it('understands the words of other programs that mean the same', () => {
+  it('understands the aliases used by other programs', () => {
     const theirs = `http 3000 --subdomain=my-app --authtoken ${KEY} --host-header=rewrite --basic-auth ann:hush`;
     const ours = `http 3000 --name my-app --key ${KEY} --host-header local --auth ann:hush`;
     assert.deepEqual(read(theirs, {}), read(ours, {}));
@@ -148,7 +148,7 @@ describe('a command line', () => {
     assert.match(refusal('share dist --local-host 192.0.2.7').message, /takes no --local-host/);
   });
 
-  it('reads who may visit', () => {
+  it('reads the access policy', () => {
     assert.deepEqual(
       wanted(
         'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock',
@@ -169,7 +169,7 @@ describe('a command line', () => {
     assert.deepEqual(wanted('http 3000 --auth bob').exposed, []);
   });
 
-  it('makes up a password if --password has no value, at any position', () => {
+  it('generates a password if --password has no value, at any position', () => {
     for (const line of [
       'http 3000 --password',
       'http --password --links 3000',
@@ -290,7 +290,7 @@ describe('a command line', () => {
       readProject: (path = 'culvert.yml') => ({ path, relay, tunnels, withheld: [] }),
     };
 
-    it('takes all tunnels of culvert.yml, and its relay', () => {
+    it('uses all tunnels of culvert.yml, and its relay', () => {
       const signedIn = { ...files, readLogin: () => ({ relay, key: KEY }) };
       for (const env of [ENV, {}])
         assert.deepEqual(read('start', env, signedIn), {
@@ -303,11 +303,11 @@ describe('a command line', () => {
         });
     });
 
-    it('keeps the key of the environment from a relay that only culvert.yml names', () => {
+    it('does not send the key of the environment to a relay that only culvert.yml names', () => {
       assert.throws(() => read('start', ENV, files), ProjectFileError);
     });
 
-    it('takes the named tunnels, in the order of the file', () => {
+    it('uses the named tunnels, in the order of the file', () => {
       const env = { ...ENV, CULVERT_RELAY: relay.origin };
       assert.deepEqual(labels('start api', env, files), ['api']);
       assert.deepEqual(labels('start api web', env, files), ['web', 'api']);
@@ -358,7 +358,7 @@ describe('a command line', () => {
       }
     });
 
-    it('refuses a name that does not exist', () => {
+    it('rejects an unknown name', () => {
       assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"; did you mean web\?/);
       assert.match(refusal('start database', ENV, files).message, /there are web, api/);
     });
@@ -403,7 +403,7 @@ describe('a command line', () => {
     ['logout --key x', /takes no --key/],
   ];
   for (const [line, message] of refused) {
-    it(`refuses "${line}" with exit code 2`, () => {
+    it(`rejects "${line}" with exit code 2`, () => {
       const error = refusal(line);
       assert.match(error.message, message);
       assert.equal(error.exitCode, 2);

@@ -55,7 +55,7 @@ const none = (): RestResponse => assert.fail('nothing had to be asked');
 describe('culvert domain', () => {
   afterEach(closeServers);
 
-  it('prints the records of a domain that is added, one below the other', async () => {
+  it('prints the records of an added domain, one per line', async () => {
     const { out, calls, code } = await run('domain add App.Example.com', () => [201, PENDING]);
     assert.deepEqual(calls, ['POST /v1/domains {"domain":"App.Example.com"}']);
     assert.equal(
@@ -68,12 +68,12 @@ describe('culvert domain', () => {
     assert.deepEqual(JSON.parse(json.out), PENDING);
   });
 
-  it('says that a domain is verified already', async () => {
+  it('reports that a domain is already verified', async () => {
     const { out } = await run('domain add app.example.com', () => [201, VERIFIED]);
     assert.equal(out, 'app.example.com is verified: "culvert http PORT --domain app.example.com".\n');
   });
 
-  it('says what is missing, and ends with 1', async () => {
+  it('reports what is missing, and exits with 1', async () => {
     const checks: CheckedDomain['checks'] = [
       { what: 'address', ok: false, found: ['203.0.113.7'], problem: 'It leads elsewhere.' },
       { what: 'proof', ok: false, found: [], problem: 'There is no TXT record.' },
@@ -91,7 +91,7 @@ describe('culvert domain', () => {
     assert.equal(code, 1);
   });
 
-  it('says until when a domain is kept whose records are wrong', async () => {
+  it('shows until when a domain with wrong records is kept', async () => {
     const failing = { ...VERIFIED, failing_since: PENDING.created_at, ends_at: PENDING.ends_at };
     const checks = RIGHT.map((check) => ({ ...check, ok: check.what === 'proof', problem: 'Wrong.' }));
     const { out, code } = await run(`domain verify ${ID}`, () => [200, { ...failing, checks }]);
@@ -103,7 +103,7 @@ describe('culvert domain', () => {
     assert.equal(code, 1);
   });
 
-  it('says that it is verified', async () => {
+  it('reports that it is verified', async () => {
     const { out, code } = await run('domain verify app.example.com', () => [
       200,
       { ...VERIFIED, checks: RIGHT },
@@ -135,13 +135,13 @@ describe('culvert domain', () => {
     assert.match((await run('domain list', none, [])).out, /^No domains/);
   });
 
-  it('removes a domain, which must be there', async () => {
+  it('removes an existing domain', async () => {
     const { out, calls } = await run('domain remove app.example.com', () => [200, { status: 'removed' }]);
     assert.deepEqual([out, calls], ['Removed app.example.com.\n', [`DELETE /v1/domains/${ID}`]]);
     await assert.rejects(run('domain remove other.example.com', none), NoSuchDomain);
   });
 
-  it('says that a relay is too old', async () => {
+  it('reports that a relay is too old', async () => {
     await assert.rejects(
       run('domain add app.example.com', () => [404, { error: 'not found', code: 'not-found' }]),
       DomainUnsupported,
@@ -166,6 +166,6 @@ describe('culvert domain', () => {
     'domain sell app.example.com',
     'domain add a.example b.example',
   ]) {
-    it(`does not take "${line}"`, () => assert.rejects(run(line, none), UsageError));
+    it(`rejects "${line}"`, () => assert.rejects(run(line, none), UsageError));
   }
 });

@@ -49,7 +49,7 @@ describe('table', () => {
 });
 
 describe('jsonLine', () => {
-  it('is one line of JSON without a character that a terminal obeys or that reverses text', () => {
+  it('returns one line of JSON without terminal control or text-reversing characters', () => {
     const value = { path: '/\u{1B}[2J\u{7F}\u{9B}31m\u{85}', body: '\u{202E}x\u{2028}\u{FEFF}\u{E0041}' };
     const line = jsonLine(value);
     assert.equal(

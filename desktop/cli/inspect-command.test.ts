@@ -3,7 +3,7 @@ import { UsageError } from '../client/failures.ts';
 import { readInspect } from './inspect-command.ts';
 
 describe('the command line of culvert inspect', () => {
-  it('lists unless told otherwise', () => {
+  it('lists by default', () => {
     assert.deepEqual(readInspect([], {}), {
       action: { name: 'list' },
       tunnel: undefined,
@@ -18,7 +18,7 @@ describe('the command line of culvert inspect', () => {
     assert.equal(readInspect([], { filter: 'POST 500' }).filter, 'POST 500');
   });
 
-  it('edits in an editor, or as the options say', () => {
+  it('edits in an editor, or as the options specify', () => {
     const edit = { name: 'edit', request: 3 };
     assert.deepEqual(readInspect(['edit', '3'], {}).action, { ...edit, changes: undefined });
     assert.deepEqual(readInspect(['edit', '3'], { header: ['X: 1'], body: '' }).action, {
@@ -34,7 +34,7 @@ describe('the command line of culvert inspect', () => {
     assert.deepEqual(readInspect(['import', 'a.har'], {}).action, { name: 'import', file: 'a.har' });
   });
 
-  it('rejects unknown actions and options that do not fit, and says what it accepts', () => {
+  it('rejects unknown actions and unsuitable options, and shows what it accepts', () => {
     for (const [operands, values, message] of [
       [['lost'], {}, /takes list, show, replay, edit, export, import or watch, not "lost"/],
       [['list', '3'], {}, /"3" is more than "culvert inspect list" takes/],

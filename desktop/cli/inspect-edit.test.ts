@@ -20,7 +20,7 @@ function text(body: Uint8Array | undefined): string | undefined {
 }
 
 describe('a request as a text to edit', () => {
-  it('is what a person would write, with a word about what is not in it', () => {
+  it('looks like a handwritten request, with a note on what is left out', () => {
     const [, ...lines] = requestText(recorded()).split('\n');
     assert.deepEqual(lines, [
       '# Lines like these are left out. Host, Content-Length and what concerns the connection are written by culvert.',
@@ -35,7 +35,7 @@ describe('a request as a text to edit', () => {
     ]);
   });
 
-  it('is the same request again when it is read', () => {
+  it('parses back to the same request', () => {
     const edits = fc.record({
       method: fc.constantFrom('GET', 'POST', 'PURGE'),
       target: fc.stringMatching(/^\/[!-"$-~]{0,12}$/),
@@ -62,7 +62,7 @@ describe('a request as a text to edit', () => {
     assert.ok(count > 50, `${count} requests`);
   });
 
-  it('keeps a body that is not text unless another is written', () => {
+  it('keeps a binary body unless it is replaced', () => {
     const detail = recorded(Buffer.from('POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n\0\xff', 'latin1'));
     const shown = requestText(detail);
     assert.match(shown, /# The body \(2 B\) is not text\. It is sent as it was/);
@@ -70,7 +70,7 @@ describe('a request as a text to edit', () => {
     assert.equal(text(parseRequestText(`${shown}new`, false)?.body), 'new');
   });
 
-  it('says which line is wrong', () => {
+  it('reports the line of an error', () => {
     assert.throws(() => parseRequestText('GET', true), /The first line is a method and a path.*not "GET"/);
     assert.throws(() => parseRequestText('GET /\nX 1\n', true), RequestTextError);
     assert.equal(parseRequestText('# only\n# notes\n\n', true), undefined);
@@ -79,19 +79,19 @@ describe('a request as a text to edit', () => {
 });
 
 describe('an edit', () => {
-  it('is not sent when nothing was changed, or everything removed', async () => {
+  it('is not sent when nothing was changed or everything was removed', async () => {
     assert.equal(await editedByHand(recorded(), (shown) => Promise.resolve(shown)), undefined);
     assert.equal(await editedByHand(recorded(), () => Promise.resolve('')), undefined);
   });
 
-  it('leaves a body that nobody touched as it was recorded', async () => {
+  it('keeps an untouched body as it was recorded', async () => {
     const edit = await editedByHand(recorded(), (shown) => Promise.resolve(shown.replace('POST', 'PUT')));
     assert.deepEqual([edit?.method, edit?.body], ['PUT', undefined]);
     const other = await editedByHand(recorded(), (shown) => Promise.resolve(shown.replace('1}', '2}')));
     assert.equal(text(other?.body), '{"a":\n 2}');
   });
 
-  it('is what the command line says', async () => {
+  it('follows the command line', async () => {
     const changes = {
       method: 'PUT',
       path: '/b',

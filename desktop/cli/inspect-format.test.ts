@@ -28,7 +28,7 @@ function answerWith(body: Buffer, fields = ''): Buffer {
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe('recorded requests as text', () => {
-  it('contain nothing that a terminal obeys', () => {
+  it('contain no terminal control characters', () => {
     const request = 'GET /\x1b]0;x\x07 HTTP/1.1\r\nX: \x1b[31m\r\n\r\n';
     const log = logOf(request, answerWith(Buffer.from('\x1b[2Jdone\r\nline\rx\n')));
     const detail = log.detail(1);
@@ -37,12 +37,12 @@ describe('recorded requests as text', () => {
     assert.match(detailText(detail), /\\x1b\[2Jdone\nline\\x0dx\n/);
   });
 
-  it('have JSON indented, with every digit that came', () => {
+  it('indent JSON and keep every digit', () => {
     const text = textOf(GET, answerWith(Buffer.from('{"id":12345678901234567890,"ok":true}')));
     assert.match(text, /\{\n {2}"id": 12345678901234567890,\n {2}"ok": true\n\}/);
   });
 
-  it('say who came, where visitors have to say it', () => {
+  it('name the visitor if visitors have to sign in', () => {
     const log = logOf('GET / HTTP/1.1\r\nHost: x\r\nCulvert-Visitor: link:f%C3%BCr %1B[2J\r\n\r\n');
     const [summary] = log.list();
     assert.ok(summary);
@@ -66,7 +66,7 @@ describe('recorded requests as text', () => {
     assert.match(textOf(GET, unknown), /\[3 B, compress; --json has them\]\n$/);
   });
 
-  it('say if something is missing', () => {
+  it('report missing parts', () => {
     const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
     assert.match(long, /\n\[48\.0 KiB more; --json has them\]\n\[what follows is not kept\]\n$/);
     assert.match(textOf(GET), /No response yet\.\n$/);

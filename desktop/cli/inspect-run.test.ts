@@ -35,7 +35,7 @@ describe('an input', () => {
     await assert.rejects(readAll('-', endless, IMPORT_MAX_BYTES), /Standard input is longer than 32768 KiB/);
   });
 
-  it('is named when it cannot be read', async () => {
+  it('is named in the error when it cannot be read', async () => {
     const missing = join(folder, 'missing');
     await assert.rejects(
       readAll(missing, NOTHING, 9),
@@ -73,7 +73,7 @@ function harOf(targets: readonly string[]): string {
 }
 
 describe('an export', () => {
-  it('has all requests, those that match, or those that are named, oldest first', async () => {
+  it('contains all, matching or named requests, oldest first', async () => {
     const log = logOf('/a', '/b', '/bc');
     log.open().toLocal(Buffer.from('GET /half'));
     const urls = async (requests: readonly number[], filter: string): Promise<string[]> => {
@@ -89,7 +89,7 @@ describe('an export', () => {
 });
 
 describe('an import', () => {
-  it('adds what matches, and says what it left out and what lacks its secrets', async () => {
+  it('adds suitable requests, and reports those left out and those without their secrets', async () => {
     const log = logOf('/old');
     const text = harOf(['/a', '/b?token=[redacted]', '/b c']);
     const { added, warnings } = await importRequests(inspectorOf(log), text, '/b');
@@ -103,7 +103,7 @@ describe('an import', () => {
     assert.match(warnings.join('\n'), /^Some have \[redacted\] in place of secrets: "culvert inspect edit"/);
   });
 
-  it('takes 100 requests at a time', async () => {
+  it('accepts 100 requests at a time', async () => {
     const targets = Array.from({ length: IMPORTED_REQUESTS_MAX + 1 }, (_, index) => `/${index}`);
     await assert.rejects(
       importRequests(inspectorOf(logOf()), harOf(targets), ''),
@@ -113,7 +113,7 @@ describe('an import', () => {
     assert.equal(added.length, IMPORTED_REQUESTS_MAX);
   });
 
-  it('takes a curl command', async () => {
+  it('accepts a curl command', async () => {
     const log = logOf();
     await importRequests(inspectorOf(log), "curl -d 'a=1' https://elsewhere.example/hook", '');
     assert.deepEqual(

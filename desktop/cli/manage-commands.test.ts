@@ -57,7 +57,7 @@ describe('culvert list', () => {
     );
   });
 
-  it('prints what the relay answers with --json', async () => {
+  it("prints the relay's response with --json", async () => {
     assert.deepEqual(JSON.parse((await run('list --json')).out), { tunnels: [TUNNEL, OTHER] });
   });
 
@@ -74,12 +74,12 @@ describe('culvert close', () => {
     }
   });
 
-  it('takes an id for an id, even if another tunnel has it as its name', async () => {
+  it('prefers an id, even if another tunnel has it as its name', async () => {
     const { calls } = await run(`close ${OTHER.id}`, [CONFUSING, OTHER]);
     assert.deepEqual(calls, [`DELETE /v1/tunnels/${OTHER.id}`]);
   });
 
-  it('closes nothing for a name that no tunnel has', async () => {
+  it('closes nothing for an unknown name', async () => {
     await assert.rejects(run('close third'), NoSuchTunnel);
   });
 });

@@ -42,7 +42,7 @@ describe('parseTarget', () => {
     ['', /is not a port/],
   ];
   for (const [text, message] of refused) {
-    it(`refuses "${text}"`, () => {
+    it(`rejects "${text}"`, () => {
       assert.throws(
         () => parseTarget(text),
         (error) => error instanceof UsageError && message.test(error.message),
@@ -50,11 +50,11 @@ describe('parseTarget', () => {
     });
   }
 
-  it('takes no command for a target', () => {
+  it('does not mistake a command for a target', () => {
     for (const word of ['http', 'list', 'my-app', '']) assert.equal(isTarget(word), false);
   });
 
-  it('warns of other machines alone', () => {
+  it('warns only of other machines', () => {
     assert.match(otherMachineWarning('192.168.1.5') ?? '', /192\.168\.1\.5 is another machine/);
     for (const host of ['localhost', '127.0.0.1', '::1']) assert.equal(otherMachineWarning(host), undefined);
   });

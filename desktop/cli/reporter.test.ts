@@ -40,7 +40,7 @@ describe('JsonReporter', () => {
   });
 });
 
-describe('reporters of a tunnel with a knock', () => {
+describe('reporters of a tunnel with approval requests', () => {
   const knock = {
     type: 'knock',
     id: 'k1',
@@ -49,7 +49,7 @@ describe('reporters of a tunnel with a knock', () => {
     at: '2026-07-10T12:00:00.000Z',
   } as const;
 
-  it('say how it is answered, and let the visitor write nothing else', () => {
+  it('show how to answer, and let the visitor inject no other text', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest(knock, TUNNEL);
     assert.equal(
@@ -70,7 +70,7 @@ describe('reporters of a tunnel with a knock', () => {
 });
 
 describe('reporters of several tunnels', () => {
-  it('say which of them is meant', () => {
+  it('name the tunnel of each message', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), { ...SPEC, label: 'web' }).online(TUNNEL);
     assert.ok(
@@ -120,13 +120,13 @@ describe('TextReporter', () => {
     assert.match(printed.out, /Forwards to {2}https:\/\/nas:8443\n/);
   });
 
-  it('says what keeps an idle tunnel alive', () => {
+  it('explains what keeps an idle tunnel alive', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), SPEC).online({ ...TUNNEL, idle_ttl: true });
     assert.match(printed.out, /after 1h0m0s without traffic/);
   });
 
-  it('says once that it is offline, however many attempts fail, and when it is back', () => {
+  it('reports once that it is offline, however many attempts fail, and when it is back', () => {
     const { printed, output } = record();
     const reporter = new TextReporter(output, new FakeClock(), SPEC);
     reporter.online(TUNNEL);
@@ -137,7 +137,7 @@ describe('TextReporter', () => {
     assert.equal(printed.out, 'The relay is shutting down. Trying to reconnect…\nOnline again.\n');
   });
 
-  it('repeats a problem every 30 s at most, and does not report visitors that left', () => {
+  it('repeats a problem at most every 30 s, and does not report visitors that left', () => {
     const { printed, output } = record();
     const clock = new FakeClock();
     const reporter = new TextReporter(output, clock, SPEC);

@@ -82,7 +82,7 @@ describe('serveTunnels', () => {
     assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 
-  it('waits a minute at most, and 10 times', async () => {
+  it('waits at most a minute, and 10 times', async () => {
     const { code, calls, clock, ends } = await start((port) =>
       port === 1 ? [429, { error: 'rate limit exceeded' }, { 'retry-after': '600' }] : [403, { error: 'no' }],
     );
@@ -95,7 +95,7 @@ describe('serveTunnels', () => {
     assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 
-  it('creates nothing more after Ctrl-C', async () => {
+  it('creates nothing further after Ctrl-C', async () => {
     const { code, calls, clock, interrupt, ends } = await start(() => LIMITED);
     await until(() => clock.waiting.length > 0);
     interrupt.abort();

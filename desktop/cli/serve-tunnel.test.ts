@@ -63,7 +63,7 @@ describe('serveTunnel', () => {
     [503, 'service unavailable', {}, 1, /service unavailable/],
   ];
   for (const [status, error, headers, exitCode, message] of refusals) {
-    it(`ends with ${exitCode} when the relay refuses with ${status}, and says what to do`, async () => {
+    it(`exits with ${exitCode} when the relay refuses with ${status}, and explains what to do`, async () => {
       const refuse = answer(status, { error }, headers);
       const { code, events } = await run({ POST: refuse, GET: refuse });
       assert.equal(code, exitCode);
@@ -80,7 +80,7 @@ describe('serveTunnel', () => {
     assert.match(events[0]?.message ?? '', /^The name is reserved by the relay: choose another/);
   });
 
-  it('never serves a tunnel that a relay has left open', async () => {
+  it('never serves a tunnel that a relay has not protected', async () => {
     const { code, events, calls } = await run(
       { POST: answer(201, TUNNEL), DELETE: answer(200, { status: 'closed' }) },
       undefined,
@@ -118,7 +118,7 @@ describe('serveTunnel', () => {
     );
   });
 
-  it('says how long a tunnel lives that it could not close', async () => {
+  it('reports how long a tunnel lives that could not be closed', async () => {
     const { code, err } = await run(
       { POST: answer(201, TUNNEL), DELETE: answer(503, { error: 'service unavailable' }) },
       AbortSignal.abort(),
@@ -127,7 +127,7 @@ describe('serveTunnel', () => {
     assert.match(err, /could not be closed and ends 2026-07-10T13:00:00\.000Z.* service unavailable/);
   });
 
-  it('counts a tunnel that is already gone as closed', async () => {
+  it('treats a missing tunnel as closed', async () => {
     const { code, err } = await run(
       { POST: answer(201, TUNNEL), DELETE: answer(404, { error: 'tunnel not found' }) },
       AbortSignal.abort(),
@@ -180,7 +180,7 @@ describe('ExpiryWatch', () => {
     expiry.stop();
   });
 
-  it('warns of the end that there is after an extension, also of one after the last warning', async () => {
+  it('warns of the new end after an extension, even after the last warning', async () => {
     const { expiry, state, ending, warned, pass } = watch(20);
     state.tunnel = ending(40);
     await pass(29);
@@ -193,7 +193,7 @@ describe('ExpiryWatch', () => {
     expiry.stop();
   });
 
-  it('warns while the relay is away, and not once the tunnel is over', async () => {
+  it('warns while the relay is unreachable, but not after the end of the tunnel', async () => {
     const { clock, expiry, state, warned, pass } = watch(15);
     state.isAway = true;
     await pass(6);

@@ -56,7 +56,7 @@ describe('Turns', () => {
     }
   }
 
-  it('begins one request in each turn of the loop, the first after the call has returned', () => {
+  it('begins one request per iteration of the loop, the first after the call has returned', () => {
     for (let asked = 0; asked < 3; asked += 1) ask('a');
     assert.deepEqual(begun, []);
     turn();
@@ -68,7 +68,7 @@ describe('Turns', () => {
     assert.deepEqual([begun.length, coming.length, clock.pending], [3, 0, 0]);
   });
 
-  it('serves as fast as it can while visitors have nothing to do', () => {
+  it('runs at full speed while visitors have no work', () => {
     for (let asked = 0; asked < 1000; asked += 1) ask('a');
     run(1000 * COST_MS, false);
     assert.equal(begun.length, 1000);
@@ -112,7 +112,7 @@ describe('Turns', () => {
 });
 
 describe('LoopShare', () => {
-  it('lets everything begin immediately while nobody else needs the loop', () => {
+  it('lets everything begin immediately while the loop is otherwise idle', () => {
     const share = new LoopShare(0.25, 1);
     for (let now = 0; now < 100; now += 1) {
       assert.equal(share.wait(now, false), 0);
@@ -120,7 +120,7 @@ describe('LoopShare', () => {
     }
   });
 
-  it('pauses three ms for each ms of work while somebody else needs the loop', () => {
+  it('pauses three ms for each ms of work while the loop is in demand', () => {
     const share = new LoopShare(0.25, 1);
     assert.equal(share.wait(0, true), 0);
     share.spend(2);
@@ -129,7 +129,7 @@ describe('LoopShare', () => {
     assert.equal(share.wait(4.1, true), 0);
   });
 
-  it('does not count what was spent while nobody else needed the loop', () => {
+  it('does not count time spent while the loop was otherwise idle', () => {
     const share = new LoopShare(0.25, 1);
     share.wait(0, false);
     share.spend(1000);

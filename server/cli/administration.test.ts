@@ -56,7 +56,7 @@ describe('culvert-relay account and key', () => {
     assert.equal(owner?.account.id, account['id']);
   });
 
-  it('do not give an account the name of a tunnel as its subdomain', async () => {
+  it("do not give an account a tunnel's name as its subdomain", async () => {
     const { id } = await json('account create --name acme --plan dev');
     const store = await openSqlite(join(folder, 'culvert.db'), () => {});
     await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
@@ -65,7 +65,7 @@ describe('culvert-relay account and key', () => {
     assert.equal(shell.stderr.at(-1), 'culvert-relay: the subdomain is taken; choose another');
   });
 
-  it('make a key with a label, an end and a scope', async () => {
+  it('create a key with a label, an expiry and a scope', async () => {
     await json('account create --name acme --plan dev');
     const argv = ['key', 'create', '--account', 'acme', '--label', "Ann's laptop", '--expires', '720h'];
     assert.equal(await main(shell, [...argv, '--name', 'web'], () => assert.fail()), 0);
@@ -85,7 +85,7 @@ describe('culvert-relay account and key', () => {
     );
   });
 
-  it('give a key ten years at most, and a label of 100 characters', async () => {
+  it('limit a key to ten years, and its label to 100 characters', async () => {
     await printed('account create --name acme --plan dev');
     await printed(`key create --account acme --expires 87600h --label ${'x'.repeat(100)}`);
     assert.equal(await run('key create --account acme --expires 87601h'), 2);
@@ -94,7 +94,7 @@ describe('culvert-relay account and key', () => {
     assert.match(shell.stderr.at(-1) ?? '', /--label takes at most 100 characters/);
   });
 
-  it('take names with spaces', async () => {
+  it('accept names with spaces', async () => {
     const argv = ['account', 'create', '--name', 'Acme Inc', '--plan', 'dev', '--json'];
     assert.equal(await main(shell, argv, () => assert.fail()), 0);
     assert.match(shell.stdout[0] ?? '', /"name":"Acme Inc"/);
@@ -109,7 +109,7 @@ describe('culvert-relay account and key', () => {
     assert.deepEqual(await json('account list'), { accounts: [{ ...acme, plan: 'team' }] });
   });
 
-  it('list keys without the keys, and revoke one', async () => {
+  it('list keys without their values, and revoke one', async () => {
     for (const name of ['acme', 'other']) await run(`account create --name ${name} --plan dev`);
     shell.stdout.length = 0;
     const { key, ...first } = await json('key create --account acme');
@@ -126,7 +126,7 @@ describe('culvert-relay account and key', () => {
     assert.deepEqual(await json('key list --account acme'), { keys: [] });
   });
 
-  it('warn of a key for a tunnel whose account may give no names', async () => {
+  it('warn of a key scoped to a tunnel if its account may not choose names', async () => {
     await json('account create --name acme --plan free');
     const { key } = await json('key create --account acme --name web');
     assert.match(String(key), /^cvt_/);
@@ -144,14 +144,14 @@ describe('culvert-relay account and key', () => {
     ]);
   });
 
-  it('take no label that a terminal would show as something else', async () => {
+  it('reject a label that a terminal would display differently', async () => {
     await json('account create --name acme --plan dev');
     const argv = ['key', 'create', '--account', 'acme', '--label', 'ann\u202Etxt.exe'];
     assert.equal(await main(shell, argv, () => assert.fail()), 2);
     assert.match(shell.stderr.at(-1) ?? '', /--label takes at most 100 characters, no control characters$/);
   });
 
-  it('write for people without --json', async () => {
+  it('print text for people without --json', async () => {
     const empty = await printed('account list');
     assert.deepEqual(empty, [
       `There are no accounts in ${join(folder, 'culvert.db')}. Make one with: account create`,
@@ -214,7 +214,7 @@ describe('culvert-relay account and key', () => {
     [`key revoke ${UNKNOWN_ID}`, 1, /^there is no valid key with the id "a3a3e3d2-/],
   ];
   for (const [argv, exitCode, line] of wrong) {
-    it(`refuse "${argv}"`, async () => {
+    it(`reject "${argv}"`, async () => {
       await printed('account create --name taken --plan dev --subdomain taken');
       assert.equal(await run(argv), exitCode);
       const [problem = '', ...more] = shell.stderr.filter((said) => !said.startsWith(NAMES_DATABASE));
@@ -237,7 +237,7 @@ describe('culvert-relay account and key', () => {
     assert.equal(await run('account create --name x --plan dev --subdomain edge'), 1);
   });
 
-  it('name the database they work on, beside what programs read', async () => {
+  it('print the database they work on, separately from the machine-readable output', async () => {
     await json('account create --name acme --plan dev');
     assert.deepEqual(shell.stderr, [`${NAMES_DATABASE}${join(folder, 'culvert.db')}`]);
   });
@@ -260,7 +260,7 @@ describe('culvert-relay account and key', () => {
       assert.equal(existsSync(elsewhere), what !== 'nothing');
     });
 
-  it('change nothing in a file whose content was moved away, and say where to', async () => {
+  it('change nothing in a database that was moved, and show where to', async () => {
     const { id } = await json('account create --name acme --plan dev');
     const db = await openSqliteDatabase(join(folder, 'culvert.db'));
     await markMoved(db, 'postgres://relay@db/culvert', Date.UTC(2030, 0, 2));
@@ -287,7 +287,7 @@ describe('culvert-relay account and key', () => {
     ]);
   });
 
-  it('say why the database cannot be opened', async () => {
+  it('explain why the database cannot be opened', async () => {
     shell.env['CULVERT_DATABASE_URL'] = `sqlite:${folder}`;
     assert.equal(await run('key create --account x'), 1);
     assert.match(

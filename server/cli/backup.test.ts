@@ -56,7 +56,7 @@ describe('culvert-relay backup and restore', () => {
     return accounts.map(({ name }) => name);
   }
 
-  it('copy the database while it is in use, for its owner only, and put it back', async () => {
+  it('copy the database while it is in use, for its owner only, and restore it', async () => {
     assert.equal(await run('backup', file), 0, shell.stderr.join());
     assert.equal(statSync(file).mode & 0o777, 0o600);
     await store.insertAccount(anAccount({ name: 'after' }));
@@ -74,7 +74,7 @@ describe('culvert-relay backup and restore', () => {
     store = await openSqlite(database, () => {});
   });
 
-  it('keep keys revoked that were revoked since the copy', async () => {
+  it('keep keys revoked that were revoked after the copy', async () => {
     await run('backup', file);
     await store.revokeKey('revoked', 5);
     await store.close();
@@ -84,7 +84,7 @@ describe('culvert-relay backup and restore', () => {
     assert.deepEqual(await store.findEndedKeys(['kept', 'revoked'], 10), [{ id: 'revoked', end: 'revoked' }]);
   });
 
-  it('leave the secrets of cookies and links out of the copy, and keep those that there are', async () => {
+  it('omit the secrets of cookies and links from the copy, and keep the existing ones', async () => {
     const secrets = ['pass 1', 'links 1', 'session tickets 1', 'dns zones'];
     const before: string[] = [];
     for (const name of secrets) before.push(await store.relaySecret(name, 1));
@@ -168,7 +168,7 @@ describe('culvert-relay backup and restore', () => {
     assert.deepEqual((await names()).toSorted(), ['before', 'made at 30']);
   });
 
-  it('keep invitations ended that were used or revoked', async () => {
+  it('keep used and revoked invitations ended', async () => {
     const invitations = ['used', 'revoked', 'open'].map((id) => {
       return { id, accountId: account.id, hash: id, createdAt: 0, expiresAt: 1000 };
     });
@@ -187,7 +187,7 @@ describe('culvert-relay backup and restore', () => {
     );
   });
 
-  it('keep tunnels closed or suspended, their links revoked, and their present access policy', async () => {
+  it('keep tunnels closed or suspended, their links revoked, and their current access policy', async () => {
     const slugs = ['closed', 'expired', 'suspended', 'resumed', 'locked', 'same'];
     const tunnels = new Map(slugs.map((slug) => [slug, aTunnel(account.id, { slug })]));
     const idOf = (slug: string): string => tunnels.get(slug)?.id ?? '';
@@ -265,7 +265,7 @@ describe('culvert-relay backup and restore', () => {
     );
   });
 
-  it('keep the address of a suspended tunnel from everybody, and what the audit log says', async () => {
+  it('keep the address of a suspended tunnel reserved, and the audit log', async () => {
     const tunnel = aTunnel(account.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     await run('backup', file);
@@ -297,7 +297,7 @@ describe('culvert-relay backup and restore', () => {
     store = await openSqlite(database, () => {});
   });
 
-  it('change nothing when the database that is replaced cannot be read', async () => {
+  it('change nothing when the replaced database cannot be read', async () => {
     await run('backup', file);
     await store.close();
     const before = readFileSync(database);
@@ -311,7 +311,7 @@ describe('culvert-relay backup and restore', () => {
     store = await openSqlite(database, () => {});
   });
 
-  it('neither fill nor follow what is there already, and write for their owner only', async () => {
+  it('neither overwrite nor follow an existing file, and write for their owner only', async () => {
     const target = join(folder, 'of somebody else');
     writeFileSync(target, 'unchanged');
     for (const name of [`${file}.${process.pid}.part`, `${database}.${process.pid}.part`])
@@ -342,7 +342,7 @@ describe('culvert-relay backup and restore', () => {
     assert.equal((await store.listAccounts()).length, 1);
   });
 
-  it('overwrite no file, and say what they take', async () => {
+  it('overwrite no file, and print their usage', async () => {
     await run('backup', file);
     assert.equal(await run('backup', file), 1);
     assert.match(shell.stderr.at(-1) ?? '', /is there already; choose another name$/);

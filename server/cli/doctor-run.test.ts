@@ -3,7 +3,7 @@ import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
 describe('culvert-relay doctor', () => {
-  it('takes a silence of 30 minutes at most', async () => {
+  it('limits silence to 30 minutes', async () => {
     const shell = new FakeShell();
     assert.equal(await main(shell, ['doctor', '--idle', '1801s'], () => assert.fail()), 2);
     assert.match(shell.stderr.at(-1) ?? '', /--idle takes a duration from 1s to 30m0s/);

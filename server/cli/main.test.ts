@@ -66,7 +66,7 @@ describe('culvert-relay', () => {
     await exit;
   }
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     assert.equal(await main(shell, ['--version'], noRelay), 0);
     assert.deepEqual(shell.stdout, [`culvert-relay ${VERSION}`]);
   });
@@ -79,7 +79,7 @@ describe('culvert-relay', () => {
     }
   });
 
-  it('understands words of other programs, and says whose a command is', async () => {
+  it('understands aliases, and names the program that a command belongs to', async () => {
     for (const [typed, shown] of [
       ['version', [`culvert-relay ${VERSION}`]],
       ['version --json', [`culvert-relay ${VERSION}`]],
@@ -105,7 +105,7 @@ describe('culvert-relay', () => {
   });
 
   for (const argv of [['foo'], ['account'], ['serve', 'foo'], ['key', 'forget'], ['constructor']]) {
-    it(`does not know "${argv.join(' ')}"`, async () => {
+    it(`rejects "${argv.join(' ')}"`, async () => {
       assert.equal(await main(shell, argv, noRelay), 2);
       assert.deepEqual(shell.stderr, [
         `culvert-relay: there is no command "${argv.join(' ')}"; culvert-relay --help lists them`,
@@ -166,7 +166,7 @@ describe('culvert-relay', () => {
         ['at a later one', [], false],
         ['with a public URL', ['--public-url', 'http://localhost'], true],
       ] as const)
-        it(`says none of it ${when}`, async () => {
+        it(`shows none of it ${when}`, async () => {
           shell.isTerminal = true;
           await serveOnce(argv, isNew);
           assert.deepEqual(shell.stderr, []);
@@ -181,7 +181,7 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('logs that everybody is trusted, and serves', async () => {
+    it('logs that all proxies are trusted, and serves', async () => {
       await serveOnce(['--trust-proxy', '0.0.0.0/0'], false);
       const [unsafe] = logged('setting unsafe');
       assert.equal(unsafe?.['setting'], 'CULVERT_TRUST_PROXY');
@@ -216,12 +216,12 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('is started as a process of its own with --detach', async () => {
+    it('runs in the background with --detach', async () => {
       assert.equal(await main(shell, ['--replace', '--detach', '--port', '1'], noRelay), 0);
       assert.deepEqual(shell.stdout, ['serve --replace --port 1']);
     });
 
-    it('says why the relay that is there is not replaced', async () => {
+    it('explains why the running relay is not replaced', async () => {
       const error = new HandoffError('another relay is replacing it');
       assert.equal(await main(shell, ['--replace'], () => Promise.reject(error)), 1);
       assert.deepEqual(shell.logged.at(-1), [
@@ -230,7 +230,7 @@ describe('culvert-relay', () => {
       ]);
     });
 
-    it('logs an error that nobody has caught', async () => {
+    it('logs an uncaught error', async () => {
       void main(shell, ['serve'], () => Promise.resolve(new FakeRelay()));
       await shell.serving;
       const error = new Error('boom');
@@ -255,7 +255,7 @@ describe('culvert-relay', () => {
       ]);
     });
 
-    it('says what to do about a port that is taken', async () => {
+    it('explains what to do about a port in use', async () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
       assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
       const reason =
@@ -264,7 +264,7 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.stderr, []);
     });
 
-    it('says what to do about a port that cannot be shared', async () => {
+    it('explains what to do about a port that cannot be shared', async () => {
       const cluster = {
         CULVERT_REDIS_URL: 'redis://h',
         CULVERT_DATABASE_URL: 'postgres://h/d',
@@ -283,7 +283,7 @@ describe('culvert-relay', () => {
       }
     });
 
-    it('says which of its ports is taken', async () => {
+    it('names the port that is in use', async () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
       await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));
       const reason =

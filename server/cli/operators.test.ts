@@ -57,7 +57,7 @@ describe('culvert-relay, for operators', () => {
     return tunnel.id;
   }
 
-  it('secrets renew ends what was made with them, and is kept in the audit log', async () => {
+  it('secrets renew invalidates what was signed with them, and is recorded in the audit log', async () => {
     const before = await store.relaySecret('links 1', 1);
     assert.deepEqual(await json('secrets', 'renew'), { status: 'renewed', links_ended: 0 });
     assert.notEqual(await store.relaySecret('links 1', 1), before);
@@ -77,7 +77,7 @@ describe('culvert-relay, for operators', () => {
       assert.match(shown ?? '', /^cvt_\w{32}$/);
     });
 
-    it('makes those of a team of fifty with --count, or with a file of names', async () => {
+    it('creates the accounts of a team of fifty with --count, or with a file of names', async () => {
       const many = ['account', 'create', ...plan, '--with-key'];
       const { accounts } = (await json(...many, '--name', 'team', '--count', '50')) as { accounts: Json[] };
       assert.deepEqual([accounts.length, accounts[49]?.['name']], [50, 'team-50']);
@@ -104,7 +104,7 @@ describe('culvert-relay, for operators', () => {
       );
     }).timeout(120_000);
 
-    it('refuses what cannot be', async () => {
+    it('rejects impossible combinations', async () => {
       const file = join(folder, 'names');
       writeFileSync(file, 'ann\nann\n');
       for (const [args, said] of [
@@ -134,7 +134,7 @@ describe('culvert-relay, for operators', () => {
       assert.equal((await store.findAccount('newcomers'))?.plan, 'dev');
     });
 
-    it('lists those that nobody has taken, without their addresses, and revokes them', async () => {
+    it('lists unused invitations without their addresses, and revokes them', async () => {
       await printed(...create);
       const { invites } = (await json('invite', 'list')) as { invites: Json[] };
       const [open] = invites;
@@ -170,7 +170,7 @@ describe('culvert-relay, for operators', () => {
       assert.match(await refused(2, ...suspend), /--reason takes 1-200 characters/);
     });
 
-    it('take a reason of 200 characters at most', async () => {
+    it('limit a reason to 200 characters', async () => {
       const suspend = ['account', 'suspend', '--name', 'acme', '--reason'];
       await printed(...suspend, 'x'.repeat(REASON_MAX_LENGTH));
       await refused(2, ...suspend, 'x'.repeat(REASON_MAX_LENGTH + 1));
@@ -204,7 +204,7 @@ describe('culvert-relay, for operators', () => {
       await refused(2, 'tunnel', 'close');
     });
 
-    it('take an id for an id, even if another tunnel is named like it', async () => {
+    it('prefer an id, even if another tunnel has it as its name', async () => {
       const meant = await aLiveTunnel('web');
       await aLiveTunnel(meant);
       assert.equal((await json('tunnel', 'suspend', meant, '--reason', 'x'))['slug'], 'web');
@@ -213,7 +213,7 @@ describe('culvert-relay, for operators', () => {
       assert.equal((await json('tunnel', 'close', meant))['slug'], meant);
     });
 
-    it('show the address of a tunnel that ended while suspended, and give it back', async () => {
+    it('show the address of a tunnel that ended while suspended, and release it', async () => {
       const id = await aLiveTunnel('web');
       await printed('tunnel', 'suspend', 'web', '--reason', 'phishing');
       await printed('tunnel', 'close', 'web');
@@ -230,7 +230,7 @@ describe('culvert-relay, for operators', () => {
       await refused(1, 'tunnel', 'resume', 'web');
     });
 
-    it('refuse an invitation for longer than 90 days, and more than 1,000 of them', async () => {
+    it('limit invitations to 90 days, and to 1,000 per command', async () => {
       const create = ['invite', 'create', '--account', 'acme'];
       await printed(...create, '--ttl', '2160h', '--count', '1000');
       assert.match(
@@ -240,7 +240,7 @@ describe('culvert-relay, for operators', () => {
       assert.match(await refused(2, ...create, '--count', '1001'), /--count takes a number from 1 to 1000/);
     });
 
-    it('name the user that the system proves, and SUDO_USER only as what somebody has set', () => {
+    it('record the user that the system proves, and SUDO_USER only as a claim', () => {
       for (const [SUDO_USER, name, shown] of [
         [undefined, 'ann', 'ann'],
         ['ann', 'ann', 'ann'],
@@ -252,7 +252,7 @@ describe('culvert-relay, for operators', () => {
       assert.equal(userName({}), userInfo().username);
     });
 
-    it('say who did what', async () => {
+    it('record the operator of each action', async () => {
       await printed('key', 'create', '--account', 'acme', '--label', 'laptop');
       await printed('account', 'set-plan', '--name', 'acme', '--plan', 'team');
       await printed('account', 'suspend', '--name', 'acme', '--reason', 'phishing');

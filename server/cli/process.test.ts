@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { givenListeners, tellServiceManager } from './process.ts';
 
-describe('listeners that a service manager gives', () => {
-  it('are known by their names, or by their order', () => {
+describe('listeners passed by a service manager', () => {
+  it('are identified by their names, or by their order', () => {
     const all = { LISTEN_PID: '7', LISTEN_FDS: '2' };
     assert.deepEqual([...givenListeners({ ...all, LISTEN_FDS: '1' }, 7)], [['visitors', { fd: 3 }]]);
     assert.deepEqual(
@@ -33,7 +33,7 @@ describe('a service manager', () => {
     await tellServiceManager({}, 7);
   });
 
-  it('that cannot be told is an error', async () => {
+  it('is an error if it cannot be notified', async () => {
     await assert.rejects(
       tellServiceManager({ NOTIFY_SOCKET: '/nonexistent/socket', PATH: '/nonexistent' }, 7),
     );

@@ -26,7 +26,7 @@ function unsafe(networks: string): string[] {
 }
 
 describe('what is missing beside a public URL', () => {
-  it('is nothing where all is given, or nothing', () => {
+  it('is nothing if all or none of it is set', () => {
     assert.deepEqual(gapsOf(GIVEN), []);
     assert.deepEqual(
       gapsOf({ ...GIVEN, publicUrl: undefined, tunnelDomain: 'localhost', trustedProxies: new BlockList() }),
@@ -45,14 +45,14 @@ describe('what is missing beside a public URL', () => {
       assert.deepEqual(settings({ tunnelDomain: 'localhost', publicUrl: new URL(local) }), [], local);
   });
 
-  it('says which addresses work all the same', () => {
+  it('includes which addresses work anyway', () => {
     const [withPaths] = gapsOf({ ...GIVEN, tunnelDomain: 'localhost' });
     assert.match(withPaths?.reason ?? '', /only https:\/\/relay\.test\/t\/NAME leads here$/);
     const [without] = gapsOf({ ...GIVEN, tunnelDomain: 'localhost', pathForm: false });
     assert.doesNotMatch(without?.reason ?? '', /\/t\//);
   });
 
-  it('is a certificate for https, unless there is one, or a proxy', () => {
+  it('is a certificate for https, unless there is one or a proxy', () => {
     const trustedProxies = new BlockList();
     assert.deepEqual(settings({ trustedProxies }), ['CULVERT_ACME_EMAIL']);
     assert.deepEqual(settings({ trustedProxies, publicUrl: new URL('http://relay.test') }), []);
@@ -60,8 +60,8 @@ describe('what is missing beside a public URL', () => {
   });
 });
 
-describe('what is set without protection', () => {
-  it('is a list of trusted proxies that names a large part of the internet, however it is written', () => {
+describe('settings without protection', () => {
+  it('include a list of trusted proxies that covers a large part of the internet, in any notation', () => {
     const quarters = ['0.0.0.0/2', '64.0.0.0/2', '128.0.0.0/2', '192.0.0.0/2'];
     for (const networks of [
       '0.0.0.0/0',
@@ -81,7 +81,7 @@ describe('what is set without protection', () => {
       assert.deepEqual(unsafe(networks), ['CULVERT_TRUST_PROXY'], networks);
   });
 
-  it('is no list of proxies, private networks or a CDN', () => {
+  it('exclude lists of proxies, private networks and CDNs', () => {
     for (const networks of [
       '127.0.0.1',
       '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,::1,fe80::/10',

@@ -4,7 +4,7 @@ import type { KeyRecord } from './records.ts';
 import { ConflictError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
-describe('Store, administered', () => {
+describe('administration of the store', () => {
   const acme = anAccount({ name: 'acme', plan: 'dev', createdAt: 10 });
   const older = anAccount({ name: 'older', createdAt: 5 });
   let store: Store;
@@ -32,7 +32,7 @@ describe('Store, administered', () => {
     assert.deepEqual(await store.findAccounts([acme.id, 'unknown']), [acme]);
   });
 
-  it('sets a plan, and tells relays', async () => {
+  it('sets a plan, and notifies relays', async () => {
     assert.equal(
       await changesOf(async () => {
         assert.deepEqual(await store.setPlan('acme', 'team'), { ...acme, plan: 'team' });
@@ -55,7 +55,7 @@ describe('Store, administered', () => {
     assert.deepEqual(await store.listKeys(0, 'nobody'), []);
   });
 
-  it('keeps what a key is for, until when, and when it was used last', async () => {
+  it('stores scope, expiry and last use of a key', async () => {
     const scope = { kind: 'tunnel', name: 'web' } as const;
     const given = { label: "Ann's laptop", expiresAt: 500, scope };
     await store.insertKey({ ...aKey('a'), ...given });
@@ -69,7 +69,7 @@ describe('Store, administered', () => {
     assert.deepEqual([owner?.expiresAt, owner?.scope], [500, scope]);
   });
 
-  it('lists no key whose time is over, and tells relays at that moment', async () => {
+  it('omits expired keys, and notifies relays when they expire', async () => {
     await store.insertKey({ ...aKey('a'), expiresAt: 500 });
     await store.insertKey({ ...aKey('b'), expiresAt: 700 });
     await store.insertKey(aKey('c'));
@@ -86,7 +86,7 @@ describe('Store, administered', () => {
     assert.equal(await store.revokeKey('a', 500), undefined);
   });
 
-  it('revokes a key once and for all, and tells relays', async () => {
+  it('revokes a key permanently, and notifies relays', async () => {
     await store.insertKey(aKey('a'));
     await store.insertKey(aKey('b'));
     assert.equal(
@@ -115,12 +115,12 @@ describe('Store, administered', () => {
     assert.equal(await store.hasKeys(), true);
   });
 
-  it('tells relays nothing when something is only added', async () => {
+  it('does not notify relays of additions', async () => {
     assert.equal(await changesOf(() => store.insertKey(aKey('a'))), 0);
     assert.equal(await changesOf(() => store.insertAccount(anAccount())), 0);
   });
 
-  it('removes an account with all that belongs to it, and tells relays', async () => {
+  it('removes an account with everything it owns, and notifies relays', async () => {
     await store.insertKey(aKey('a'));
     await store.insertKey(aKey('b', older.id));
     const [own, foreign] = [aTunnel(acme.id), aTunnel(older.id)];
@@ -143,14 +143,14 @@ describe('Store, administered', () => {
   describe('names of ended tunnels', () => {
     const released = { id: 'x', slug: 'web', accountId: acme.id, heldUntil: 100 };
 
-    it('are held until their time is over', async () => {
+    it('are reserved until their time is over', async () => {
       await store.releaseTunnels([released, { ...released, slug: 'free', heldUntil: 50 }], 50);
       assert.equal(await store.nameHolder('web', 99), acme.id);
       assert.equal(await store.nameHolder('web', 100), undefined);
       assert.equal(await store.nameHolder('free', 50), undefined);
     });
 
-    it('are held for the account that had them last', async () => {
+    it('are reserved for the account that used them last', async () => {
       await store.releaseTunnels([released], 0);
       await store.releaseTunnels([{ ...released, accountId: older.id, heldUntil: 90 }], 0);
       assert.equal(await store.nameHolder('web', 89), older.id);

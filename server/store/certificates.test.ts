@@ -50,7 +50,7 @@ describe('certificates in the store', () => {
     await store.acmeAccount({ directory: DIRECTORY, key: 'first', url: null }, 0);
   });
 
-  it('have one account at each authority, which others may find made already', async () => {
+  it('have one account per authority, which another relay may have created already', async () => {
     const found = await store.acmeAccount({ directory: DIRECTORY, key: 'second', url: null }, 0);
     assert.deepEqual(found, { directory: DIRECTORY, key: 'first', url: null });
     await store.setAcmeAccount({ directory: DIRECTORY, key: 'first', url: 'https://authority.test/1' });
@@ -58,7 +58,7 @@ describe('certificates in the store', () => {
     assert.equal(again.url, 'https://authority.test/1');
   });
 
-  it('are found by name, one for each, the newest', async () => {
+  it('are found by name, only the newest of each', async () => {
     await store.storeCertificate(aCertificate(), 0);
     const renewed = aCertificate({ chain: 'c2', storedAt: 2000, renewAt: 6000, notAfter: 10_000 });
     await store.storeCertificate(renewed, 0);
@@ -69,7 +69,7 @@ describe('certificates in the store', () => {
     assert.deepEqual(await store.certificateSummaries(2001), []);
   });
 
-  it('are removed after their end', async () => {
+  it('are removed after their expiry', async () => {
     await store.storeCertificate(aCertificate(), 0);
     await store.storeCertificate(aCertificate({ name: 'b.test', notAfter: 9001 }), 0);
     assert.deepEqual(await store.removeCertificates(9001), ['a.test']);
@@ -89,12 +89,12 @@ describe('certificates in the store', () => {
     });
   });
 
-  it('are ordered by one of several that begin at the same moment', async () => {
+  it('are ordered by only one of several relays that begin at the same moment', async () => {
     const turns = await Promise.all(Array.from({ length: 5 }, () => store.beginOrder(begin())));
     assert.deepEqual(turns.map(({ kind }) => kind).sort(), ['begun', 'held', 'held', 'held', 'held']);
   });
 
-  it('are not ordered while there is one that need not be renewed', async () => {
+  it('are not ordered while there is one that is not due for renewal', async () => {
     await store.beginOrder(begin());
     await store.storeCertificate(aCertificate({ renewAt: 1500 }), 0);
     assert.deepEqual(await store.beginOrder(begin()), { kind: 'stored' });
@@ -112,13 +112,13 @@ describe('certificates in the store', () => {
     });
   });
 
-  it('are ordered after a failure that was before the clock was set back', async () => {
+  it('are ordered after a failure that is in the future since the clock was set back', async () => {
     await store.beginOrder(begin());
     await store.failOrder('a.test', 2, 24 * HOUR);
     assert.deepEqual(await store.beginOrder(begin({ now: 1100 })), { kind: 'begun', failures: 2 });
   });
 
-  it('are ordered so many times in an hour, of all names', async () => {
+  it('are ordered a limited number of times per hour, over all names', async () => {
     for (const name of ['a.test', 'b.test']) await store.beginOrder(begin({ name }));
     const further = await store.beginFurtherOrder(begin({ name: 'b.test', now: 1050 }));
     assert.equal(further.kind, 'begun');
@@ -129,7 +129,7 @@ describe('certificates in the store', () => {
     assert.equal((await store.beginOrder(later)).kind, 'begun');
   });
 
-  it('are ordered once in an hour for each account, and more often only while there were few for all accounts', async () => {
+  it('are ordered once per hour and account, and more often only while few were ordered for all accounts', async () => {
     await store.beginOrder(begin({ now: 990, perHour: 5 }));
     for (const [account, now] of [
       ['ann', 1000],
@@ -167,7 +167,7 @@ describe('challenges in the store', () => {
     store = await openTestStore(() => {});
   });
 
-  it('are found by type and host until they end, several of one host too', async () => {
+  it('are found by type and host until they expire, even several per host', async () => {
     const both = [aChallenge(), aChallenge({ token: 'u' })];
     for (const challenge of both) await store.putChallenge(challenge, 1000);
     await store.putChallenge(aChallenge({ token: 'v', type: 'dns-01' }), 1000);

@@ -19,12 +19,12 @@ describe('readDatabaseAddress', () => {
     'postgres://db/a/b',
     'mysql://db/c',
   ]) {
-    it(`refuses ${text}`, () => assert.equal(readDatabaseAddress(text), undefined));
+    it(`rejects ${text}`, () => assert.equal(readDatabaseAddress(text), undefined));
   }
 });
 
 describe('nameOfDatabase', () => {
-  it('shows no password', () => {
+  it('hides the password', () => {
     const url = 'postgres://ann:secret@db:5433/culvert?password=secret';
     assert.equal(nameOfDatabase({ kind: 'postgres', url }), 'postgres://ann@db:5433/culvert');
     assert.equal(nameOfDatabase({ kind: 'postgres', url: 'postgres://db/culvert' }), 'postgres://db/culvert');

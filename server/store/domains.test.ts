@@ -66,7 +66,7 @@ describe('domains in the store', () => {
     assert.equal(await store.nameHolder('web', 2999), ann.id);
   });
 
-  it('are read a few at a time', async () => {
+  it('are read in batches', async () => {
     for (const domain of ['c.test', 'a.test', 'b.test']) await verified(ann.id, domain);
     await claim(ann.id, 'd.test');
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('domains in the store', () => {
     );
   });
 
-  it('are had by tunnels of their account alone, one at a time, and only once they are verified', async () => {
+  it('are used only by tunnels of their account, one at a time, and only once they are verified', async () => {
     const insert = (accountId: string, fields = {}) =>
       refusal(store.insertTunnel(aTunnel(accountId, { domain: 'a.test', ...fields })));
     await claim(ann.id, 'a.test');
@@ -105,7 +105,7 @@ describe('domains in the store', () => {
     assert.equal(owned?.tunnel.id, next.id);
   });
 
-  it('are removed with their tunnel, and only as they were read', async () => {
+  it('are removed with their tunnel, unless they have changed', async () => {
     const id = await verified(ann.id, 'a.test');
     const tunnel = aTunnel(ann.id, { domain: 'a.test' });
     await store.insertTunnel(tunnel);
@@ -126,20 +126,20 @@ describe('domains in the store', () => {
         await store.storeCertificate({ name, chain: 'chain', key: 'key', ...times }, 0);
     });
 
-    it('take it along when they are removed', async () => {
+    it('remove it with them', async () => {
       const id = await verified(ann.id, 'a.test');
       await store.removeDomain({ id, accountId: ann.id }, release);
       assert.deepEqual(await certificates(), ['b.test', 'relay.test']);
     });
 
-    it('take it along when their account is removed', async () => {
+    it('remove it with their account', async () => {
       await verified(ann.id, 'a.test');
       await verified(bob.id, 'b.test');
       await store.removeAccount('ann', 2000);
       assert.deepEqual(await certificates(), ['b.test', 'relay.test']);
     });
 
-    it('keep it when they move to another account, or when a claim of somebody else goes', async () => {
+    it("keep it when they move to another account, or when another account's claim is removed", async () => {
       const old = await verified(ann.id, 'a.test');
       const id = await verified(bob.id, 'a.test', old);
       const other = await claim(ann.id, 'a.test');
@@ -148,7 +148,7 @@ describe('domains in the store', () => {
       assert.notEqual(id, other.id);
     });
 
-    it('lose one that was stored after they were removed, and keep one of a verified domain', async () => {
+    it('lose one that was stored after their removal, and keep one of a verified domain', async () => {
       await verified(ann.id, 'a.test');
       await store.forgetCertificates(['a.test', 'b.test', 'c.test']);
       await store.forgetCertificates([]);
@@ -156,7 +156,7 @@ describe('domains in the store', () => {
     });
   });
 
-  it('are followed by relays that hear nothing of each other, when they go or move and only then', async () => {
+  it('notify unconnected relays when they are removed or moved, and only then', async () => {
     const seen: string[] = [];
     const look = async (): Promise<void> => void seen.push(await store.accessRevision(0));
     await look();
@@ -171,7 +171,7 @@ describe('domains in the store', () => {
     assert.deepEqual(seen, ['0/0', '0/0', '1/0', '2/0']);
   });
 
-  it('are taken by one relay when they are due', async () => {
+  it('are checked by one relay when they are due', async () => {
     const id = await verified(ann.id, 'a.test');
     assert.deepEqual(await store.takeDueDomains(4999, 9000, 10), []);
     assert.deepEqual(
@@ -187,7 +187,7 @@ describe('domains in the store', () => {
     assert.equal((await store.takeDueDomains(20_000, 30_000, 10))[0]?.failingSince, 7000);
   });
 
-  it('are forgotten if they were not verified in time, and otherwise not', async () => {
+  it('are forgotten only if they were not verified in time', async () => {
     await verified(ann.id, 'a.test');
     await claim(ann.id, 'b.test');
     await store.insertDomain(aDomain(ann.id, 'c.test', { createdAt: 1001 }), null);
@@ -198,7 +198,7 @@ describe('domains in the store', () => {
     );
   });
 
-  it('go with their account', async () => {
+  it('are removed with their account', async () => {
     await verified(ann.id, 'a.test');
     await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test' }));
     await store.removeAccount('ann', 0);

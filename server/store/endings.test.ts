@@ -7,7 +7,7 @@ import type { Database } from './schema.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
 import { kyselyStore, type Store } from './store.ts';
 
-describe('the ends that the store remembers', () => {
+describe('the endings that the store remembers', () => {
   const account = anAccount({ name: 'acme' });
   let db: Kysely<Database>;
   let store: Store;
@@ -25,7 +25,7 @@ describe('the ends that the store remembers', () => {
     return rows.map((row) => [row.kind, row.id, row.kept_until]);
   }
 
-  it('remembers a closed tunnel until it would have expired, and one that was taken over for 30 days', async () => {
+  it('include a closed tunnel until its expiry, and one that was taken over for 30 days', async () => {
     const [closed, taken, expired] = [2000, 3000, 4000].map((expiresAt) =>
       aTunnel(account.id, { expiresAt }),
     );
@@ -50,7 +50,7 @@ describe('the ends that the store remembers', () => {
     assert.deepEqual(new Set((await ends()).map(([, id]) => id)), new Set([taken.id, late.id]));
   });
 
-  it('remembers a removed domain for 400 days, and 1,000 of them for an account', async () => {
+  it('include a removed domain for 400 days, and 1,000 of them per account', async () => {
     const release = { now: 5, nameHold: 0, checkAt: 0, instead: null };
     const claim = aDomain(account.id, 'claimed.test');
     await store.insertDomain(claim, null);
@@ -67,7 +67,7 @@ describe('the ends that the store remembers', () => {
     assert.deepEqual(kept[0], ['domain', 'domain-1', 1 + ENDED_DOMAIN_KEPT_MS]);
   });
 
-  it('remembers a removed account and its keys for good', async () => {
+  it('include a removed account and its keys permanently', async () => {
     const key = aKeyRecord({ accountId: account.id });
     await store.insertKey(key);
     await store.removeAccount('acme', 5);

@@ -26,7 +26,7 @@ describe('links in the store', () => {
     return (await store.findTunnel(tunnel.id))?.tunnel.revokedLinks;
   }
 
-  it('are listed newest first, as they were made, and not with those of other tunnels', async () => {
+  it('are listed newest first, unchanged, and separately for each tunnel', async () => {
     const other = aTunnel(owner.id);
     await store.insertTunnel(other);
     await store.insertLink(aLink(other.id), RULES);
@@ -43,7 +43,7 @@ describe('links in the store', () => {
     assert.equal(await store.revokeLink('unknown', 'a', 0), undefined);
   });
 
-  it('are not listed from their end on, and forgotten with the next one', async () => {
+  it('are omitted after their expiry, and deleted with the next one', async () => {
     const link = aLink(tunnel.id, { expiresAt: 2000 });
     await store.insertLink(link, RULES);
     assert.deepEqual(await store.linksOf(tunnel.id, 1999), [link]);
@@ -64,7 +64,7 @@ describe('links in the store', () => {
     assert.deepEqual((await allTunnels(store))[0]?.tunnel.revokedLinks, gone);
   });
 
-  it('cannot be revoked by way of another tunnel, nor once they have ended', async () => {
+  it('cannot be revoked through another tunnel or after their expiry', async () => {
     const other = aTunnel(owner.id);
     await store.insertTunnel(other);
     const link = aLink(tunnel.id);
@@ -75,14 +75,14 @@ describe('links in the store', () => {
     assert.deepEqual(await revoked(), []);
   });
 
-  it('have a limit, which those that have ended do not count for', async () => {
+  it('have a limit, which does not count expired ones', async () => {
     for (const expiresAt of [3000, 2000, 4000])
       await store.insertLink(aLink(tunnel.id, { expiresAt }), RULES);
     await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), isFull(2000));
     assert.equal(await store.insertLink(aLink(tunnel.id, { createdAt: 2000 }), RULES), true);
   });
 
-  it('that were revoked have a limit of their own, and are forgotten at their end', async () => {
+  it('have a separate limit once revoked, and are deleted at their expiry', async () => {
     for (const expiresAt of [3000, 2000]) {
       const link = aLink(tunnel.id, { expiresAt });
       await store.insertLink(link, RULES);
@@ -95,7 +95,7 @@ describe('links in the store', () => {
     assert.deepEqual(await revoked(), [[link.id, link.expiresAt]]);
   });
 
-  it('go with their tunnel, however it goes', async () => {
+  it('are removed with their tunnel, whichever way it ends', async () => {
     const ways: ((tunnel: TunnelRecord) => Promise<unknown>)[] = [
       ({ id, slug }) => store.releaseTunnels([{ id, slug, accountId: owner.id, heldUntil: 0 }], 1000),
       ({ expiresAt }) => store.releaseOverdue({ until: expiresAt, now: expiresAt, nameHold: 0, limit: 9 }),
@@ -111,7 +111,7 @@ describe('links in the store', () => {
     }
   });
 
-  it('are gone when the secrets are renewed, with the act that did it, and other secrets stay', async () => {
+  it('become invalid when the secrets are renewed, together with the audit entry, and other secrets stay', async () => {
     const names = ['pass 1', 'links 1', 'session tickets 1', 'dns zones'];
     const secrets = async (): Promise<string[]> =>
       await Promise.all(names.map(async (name) => await store.relaySecret(name, 1)));

@@ -7,7 +7,7 @@ import type { AuditRecord } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
-describe('what operators do, in the store', () => {
+describe('the store for operators', () => {
   const acme = anAccount({ name: 'acme', subdomain: 'acme' });
   const other = anAccount({ name: 'other' });
   let store: Store;
@@ -24,7 +24,7 @@ describe('what operators do, in the store', () => {
     for (const batch of batches(acts, 1000)) await store.act('setPlan', ['acme', 'dev'], batch);
   }
 
-  it('many accounts are made with their keys, or none', async () => {
+  it('creates many accounts with their keys, or none', async () => {
     const team = [anAccount({ name: 'one' }), anAccount({ name: 'two' })];
     const keys = team.map(({ id }) => aKeyRecord({ accountId: id }));
     await store.insertAccounts(team, keys);
@@ -39,7 +39,7 @@ describe('what operators do, in the store', () => {
     assert.equal((await store.listKeys(0)).length, 2);
   });
 
-  it('a suspension is kept with its reason, and told to relays', async () => {
+  it('stores a suspension with its reason, and notifies relays', async () => {
     const before = await store.accessRevision(0);
     assert.equal((await store.setSuspension('acme', 'phishing'))?.suspended, 'phishing');
     assert.notEqual(await store.accessRevision(0), before);
@@ -49,7 +49,7 @@ describe('what operators do, in the store', () => {
   });
 
   describe('a subdomain', () => {
-    it('is changed, taken away, and told to relays', async () => {
+    it('is changed or removed, and relays are notified', async () => {
       const before = await store.accessRevision(0);
       assert.equal((await store.setSubdomain('acme', 'new', 5))?.subdomain, 'new');
       assert.notEqual(await store.accessRevision(0), before);
@@ -71,7 +71,7 @@ describe('what operators do, in the store', () => {
   });
 
   describe('the close of a tunnel', () => {
-    it('removes it, holds its name, and is done once', async () => {
+    it('removes it, reserves its name, and happens once', async () => {
       const tunnel = aTunnel(acme.id, { slug: 'web' });
       await store.insertTunnel(tunnel);
       const closed = { id: tunnel.id, slug: 'web', accountId: acme.id, heldUntil: 2000 };
@@ -81,7 +81,7 @@ describe('what operators do, in the store', () => {
       assert.deepEqual((await store.tunnelOrders()).closed, [tunnel.id]);
     });
 
-    it('is told to relays for an hour', async () => {
+    it('is announced to relays for an hour', async () => {
       const tunnels = [aTunnel(acme.id), aTunnel(acme.id)];
       for (const tunnel of tunnels) await store.insertTunnel(tunnel);
       const [first, second] = tunnels.map((tunnel) => ({ ...tunnel, heldUntil: 0 }));
@@ -91,10 +91,10 @@ describe('what operators do, in the store', () => {
     });
   });
 
-  describe('who did what', () => {
+  describe('the audit log', () => {
     const [now, day] = [AUDIT_KEPT_MS * 2, 24 * 3_600_000];
 
-    it('is listed oldest first, the newest of as many as are asked for', async () => {
+    it('is listed oldest first, limited to the newest entries', async () => {
       const acts = [3, 1, 2].map((at) => anAct({ at }));
       for (const act of acts) await store.insertAudit(act);
       const times = (await store.listAudit(2)).map(({ at }) => at);
@@ -102,7 +102,7 @@ describe('what operators do, in the store', () => {
       assert.deepEqual(await store.listAudit(1), acts.slice(0, 1));
     });
 
-    it('is kept for a year, however many acts follow, and the newest 10,000 for longer', async () => {
+    it('keeps entries for a year, however many follow, and the newest 10,000 for longer', async () => {
       const old = [now - AUDIT_KEPT_MS - 1, now - AUDIT_KEPT_MS].map((at) => anAct({ at }));
       const acts = Array.from({ length: AUDIT_MAX - 1 }, (_, index) => anAct({ at: now + index }));
       await insertMany([...old, ...acts.slice(0, -1)]);
@@ -115,7 +115,7 @@ describe('what operators do, in the store', () => {
       assert.deepEqual([all.length, all[0]?.at], [AUDIT_MAX + 5, now - AUDIT_KEPT_MS]);
     }).timeout(120_000);
 
-    it('takes 2,000 acts a day from the keys of one account, and refuses the next one undone', async () => {
+    it('accepts 2,000 actions a day from the keys of one account, and rolls the next one back', async () => {
       const accountId = acme.id;
       await store.insertAudit(anAct({ at: now - day, accountId }));
       const many = Array.from({ length: AUDIT_ACTS_PER_DAY - 1 }, () => anAct({ at: now, accountId }));
@@ -132,7 +132,7 @@ describe('what operators do, in the store', () => {
       await store.act('setPlan', ['other', 'free'], [anAct({ at: now + day, accountId })]);
     });
 
-    it('is stored with what was done, or neither is', async () => {
+    it('is written together with the action, or neither is', async () => {
       await store.insertAudit(anAct({ id: 'taken' }));
       const key = aKeyRecord({ accountId: acme.id });
       const tunnel = aTunnel(acme.id, { slug: 'web' });
@@ -253,7 +253,7 @@ describe('what operators do, in the store', () => {
       assert.deepEqual((await takers(4000, 'shop.test'))[3], undefined);
     });
 
-    it('stays suspended with its account, and is held for it at the end of that', async () => {
+    it('stays suspended with its account, and is reserved for that when it ends', async () => {
       await store.setSuspension('acme', 'spam');
       await store.releaseTunnels([released], 2000);
       assert.deepEqual(await store.suspendedNames(), [{ ...name, reason: 'spam' }]);
@@ -272,7 +272,7 @@ describe('what operators do, in the store', () => {
       assert.deepEqual(await store.suspendedNames(), [name]);
     });
 
-    it('outlives its account, whether it was suspended itself or with that', async () => {
+    it('outlives its account, whether it was suspended itself or with the account', async () => {
       const ended = aTunnel(acme.id, { slug: 'ended' });
       await store.insertTunnel(ended);
       await store.setSuspension('acme', 'spam');
@@ -291,7 +291,7 @@ describe('what operators do, in the store', () => {
     });
   });
 
-  it('a key of a removed account is not made again', async () => {
+  it('does not recreate a key of a removed account', async () => {
     const key = aKeyRecord({ accountId: acme.id });
     await store.insertKey(key);
     await store.removeAccount('acme', 5);

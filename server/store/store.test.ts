@@ -24,7 +24,7 @@ describe('Store', () => {
     assert.equal(await store.findAccount('nobody'), undefined);
   });
 
-  it('says which value of an account is taken', async () => {
+  it('reports which value of an account is taken', async () => {
     await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), taken('name'));
     await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), taken('subdomain'));
   });
@@ -54,7 +54,7 @@ describe('Store', () => {
     await assert.rejects(store.insertKey({ ...key, id: 'other' }), taken('key'));
   });
 
-  it('brings back a tunnel as it was stored, with its owner', async () => {
+  it('returns a tunnel as it was stored, with its owner', async () => {
     const tunnel = aTunnel(owner.id, { name: 'web', slug: 'web', idle: true, bytesIn: 2 ** 50 });
     await store.insertTunnel(tunnel);
     assert.deepEqual(await allTunnels(store), [{ tunnel, account: owner }]);
@@ -70,7 +70,7 @@ describe('Store', () => {
     );
   });
 
-  it('finds tunnels by their ids or their slugs', async () => {
+  it('finds tunnels by their ids or slugs', async () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     await store.insertTunnel(aTunnel(owner.id));
@@ -92,7 +92,7 @@ describe('Store', () => {
     assert.equal((await allTunnels(store)).length, 1);
   });
 
-  it('gives away the slug of a tunnel that nobody ended once its time is long over, also beyond a hold', async () => {
+  it('releases the slug of an unended tunnel long after its expiry, even beyond a hold', async () => {
     const stranger = anAccount();
     await store.insertAccount(stranger);
     const left = aTunnel(stranger.id, { slug: 'web', expiresAt: 100_000 });
@@ -146,7 +146,7 @@ describe('Store', () => {
     );
   });
 
-  it('says which of them it had', async () => {
+  it('reports which of them existed', async () => {
     const tunnel = aTunnel(owner.id);
     await store.insertTunnel(tunnel);
     const released = [tunnel, aTunnel('nobody')].map((one) => ({ ...one, heldUntil: 0 }));
@@ -154,7 +154,7 @@ describe('Store', () => {
     assert.deepEqual(await store.releaseTunnels(released, 0), new Set());
   });
 
-  it('keeps a tunnel that has expired for one relay and was extended by another, and then holds no name', async () => {
+  it('keeps a tunnel that expired for one relay but was extended by another, and then reserves no name', async () => {
     const [over, extended] = [aTunnel(owner.id, { expiresAt: 100 }), aTunnel(owner.id, { expiresAt: 101 })];
     for (const tunnel of [over, extended]) await store.insertTunnel(tunnel);
     const released = [over, extended, aTunnel(owner.id)].map((tunnel) => ({
@@ -170,7 +170,7 @@ describe('Store', () => {
     assert.deepEqual(holders, [owner.id, undefined, undefined]);
   });
 
-  it('releases overdue tunnels, up to a limit, and holds the names as if that had been in time', async () => {
+  it('releases overdue tunnels, up to a limit, and reserves their names as if released in time', async () => {
     const left = [100, 200, 300, 301].map((expiresAt) => aTunnel(owner.id, { expiresAt }));
     for (const tunnel of left) await store.insertTunnel(tunnel);
     const overdue = { until: 300, now: 450, nameHold: 200, limit: 2 };
@@ -205,7 +205,7 @@ describe('Store', () => {
     assert.equal(await store.extendExpiry('unknown', { by: 1, from: 0, latest: 1000 }), undefined);
   });
 
-  it('adds traffic to what there is', async () => {
+  it('adds traffic to the existing counts', async () => {
     const tunnel = aTunnel(owner.id, {
       bytesIn: 1,
       bytesOut: 2,
@@ -246,7 +246,7 @@ describe('Store', () => {
     assert.equal(await store.setTerms('unknown', terms), undefined);
   });
 
-  it('adds the traffic of many tunnels as a whole or not at all', async () => {
+  it('adds the traffic of many tunnels together or not at all', async () => {
     const tunnels = [aTunnel(owner.id, { createdAt: 1 }), aTunnel(owner.id, { createdAt: 2 })] as const;
     for (const tunnel of tunnels) await store.insertTunnel(tunnel);
     const delta = {
@@ -279,7 +279,7 @@ describe('Store', () => {
     await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
   });
 
-  it('tells the operator when failing begins and when it ends, once each', async () => {
+  it('tells the operator when failures begin and end, once each', async () => {
     for (let i = 0; i < 3; i += 1) await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
     await store.ping();
     assert.equal(logged.length, 1, 'being readable does not mean being writable');

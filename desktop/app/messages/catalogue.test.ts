@@ -53,7 +53,7 @@ describe('the catalogue of texts', () => {
     assert.deepEqual(Object.keys(DE).toSorted(), Object.keys(EN).toSorted());
   });
 
-  it('has messages whose places are the same in all languages', () => {
+  it('uses the same placeholders in all languages', () => {
     const others = english.filter(([key, message]) => {
       return placesOf(message).join() !== placesOf(german[key] ?? '').join();
     });
@@ -65,7 +65,7 @@ describe('the catalogue of texts', () => {
     assert.deepEqual(same.toSorted(), [...SAME].toSorted());
   });
 
-  it('has no texts that nobody says', () => {
+  it('has no unused texts', () => {
     const all = sources()
       .map(({ text }) => text)
       .join('\n');
@@ -77,7 +77,7 @@ describe('the catalogue of texts', () => {
     assert.deepEqual(unsaid, []);
   });
 
-  it('has no quotes that ICU reads as something else', () => {
+  it('has no quotes that ICU would interpret', () => {
     const quoted = [...english, ...Object.entries(german)].filter(([, message]) => /'[{}'<#]/.test(message));
     assert.deepEqual(quoted, []);
   });

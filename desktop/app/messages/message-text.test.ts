@@ -20,20 +20,20 @@ import { DEFAULT_LOCALE } from './locale.ts';
 import { acceptedText, translateMessage } from './message-text.ts';
 import { setLocale } from './translate.ts';
 
-describe('what the engine has said', () => {
+describe('messages of the engine', () => {
   const said = toMessage('relay.unreachable', {
     origin: 'https://relay.test',
     why: toMessage('network.refused'),
   });
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('is the same in English as the command prints it', () => {
+  it('are the same in English as the command prints them', () => {
     assert.equal(said.text, 'The relay at https://relay.test cannot be reached: nothing is listening there');
     assert.equal(translateMessage(said), said.text);
     assert.equal(translateMessage('EWHATEVER'), 'EWHATEVER');
   });
 
-  it('is German to its inmost part', () => {
+  it('are entirely German in German', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(
       translateMessage(said),
@@ -41,7 +41,7 @@ describe('what the engine has said', () => {
     );
   });
 
-  it('has lines, and what a rule accepts', () => {
+  it('may have lines, and what a rule accepts', () => {
     const value = toMessage('project.empty');
     const both = [toMessage('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
     assert.equal(textOf(both), 'is empty; it takes true or false\nwhat a library says');
@@ -50,14 +50,14 @@ describe('what the engine has said', () => {
     assert.equal(translateMessage(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
   });
 
-  it('has a value in each place', () => {
+  it('have a value for each placeholder', () => {
     assert.throws(
       () => toMessage('relay.unreachable', { origin: 'https://relay.test' }),
       /"relay.unreachable" has no why/,
     );
   });
 
-  it('has places that are names alone, which both can fill', () => {
+  it('have only plain placeholders, which both formats can fill', () => {
     for (const text of Object.values(MESSAGES)) assert.doesNotMatch(text.replaceAll(/\{\w+\}/g, ''), /[{}]/);
   });
 });
@@ -68,7 +68,7 @@ const refused = ({ status, code, text }: { status: number; code: string; text: s
 describe('the words of a refusal', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it("are the relay's own in English, for every error that it has", () => {
+  it("are the relay's own in English, for every error it has", () => {
     assert.deepEqual(
       REFUSALS,
       Object.fromEntries(ALL_API_ERRORS.map(({ code, text }) => [`refusal.${code}`, text])),
@@ -76,7 +76,7 @@ describe('the words of a refusal', () => {
     for (const error of ALL_API_ERRORS) assert.equal(refused(error), error.text);
   });
 
-  it('are German for every error, with what the relay has put into its text', () => {
+  it('are German for every error, with the values that the relay inserted', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const german: Readonly<Record<string, string>> = REFUSALS_DE;
     for (const error of ALL_API_ERRORS)
@@ -88,7 +88,7 @@ describe('the words of a refusal', () => {
     );
   });
 
-  it('are German as a part of what the engine says', () => {
+  it('are German inside a message of the engine', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     const { status, code, text } = API_ERRORS.rateLimited;
     const { why } = judge({ kind: 'refused', refusal: new RelayRefusal(status, text, { code }) });
@@ -103,7 +103,7 @@ describe('the words of a refusal', () => {
     );
   });
 
-  it("are the relay's where this app knows no such error, or another text of it", () => {
+  it("are the relay's if this app does not know the error or its text differs", () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(refused({ status: 409, code: 'new-one', text: 'it is new' }), 'it is new');
     assert.equal(refused({ status: 400, code: 'invalid-ttl', text: 'no, not that' }), 'no, not that');
@@ -121,17 +121,17 @@ const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
   typeof value === 'object' && 'accepted' in value ? [[name, value] as const] : [],
 );
 
-describe('what a setting may be', () => {
+describe('accepted values of a setting', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   for (const [name, { accepted }] of RULES)
-    it(`is the same in English as ${name} says, and German`, () => {
+    it(`are the same in English as ${name} prints them, and available in German`, () => {
       assert.equal(acceptedText(accepted), accepted);
       setLocale({ language: 'de', tag: 'de-DE' });
       assert.notEqual(acceptedText(accepted), accepted);
     });
 
-  it("is somebody else's words where no rule says it", () => {
+  it('are shown unchanged if no rule defines them', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(acceptedText('something new'), 'something new');
   });

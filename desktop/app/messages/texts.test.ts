@@ -30,7 +30,7 @@ describe('texts of the window', () => {
     assert.deepEqual(styled, []);
   });
 
-  it('get what their messages have places for', () => {
+  it('get values for all placeholders of their messages', () => {
     const wrong = sources('desktop/{app,client}/**/*.{ts,tsx}')
       .filter(({ text }) => /\b(?:t|rich)\(/.test(text))
       .flatMap((source) =>
@@ -55,7 +55,7 @@ function wanted(names: readonly string[]): string {
 }
 
 describe('texts of a source', () => {
-  it('are found where people read or hear them', () => {
+  it('are found wherever people read or hear them', () => {
     assert.deepEqual(texts('<p>Some words {name}</p>'), ['1 Some words']);
     assert.deepEqual(texts('<p>{isOpen ? "Open" : other}</p>'), ['1 Open']);
     assert.deepEqual(texts('<p>\n{isOpen && `${count} of`}</p>'), ['2 of']);
@@ -64,7 +64,7 @@ describe('texts of a source', () => {
     assert.deepEqual(texts('say(`${name} is gone.`)'), ['1 is gone.']);
   });
 
-  it('are not those of the catalogue, nor what nobody reads', () => {
+  it('exclude those of the catalogue and those that nobody reads', () => {
     assert.deepEqual(texts('<p class="dim" id="x">{t("a.b")} · 3 {kind === "x" && 1}</p>'), []);
   });
 
@@ -74,7 +74,7 @@ describe('texts of a source', () => {
     ]);
   });
 
-  it('say messages with the names of what they are given', () => {
+  it('include messages with the names of their values', () => {
     assert.deepEqual(said("t('a')"), [['a', []]]);
     assert.deepEqual(said("t(some ? 'a' : 'b', { x, y: 1 })"), [
       ['a', ['x', 'y']],

@@ -8,18 +8,18 @@ const bold = (inside: unknown[]): { readonly bold: unknown[] } => ({ bold: insid
 describe('the language of the app', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('is the first one of the system that there is, with the region of that', () => {
+  it('is the first available one of the system, with its region', () => {
     assert.deepEqual(chooseLocale('system', ['fr-FR', 'de-AT', 'en-GB']), { language: 'de', tag: 'de-AT' });
     assert.deepEqual(chooseLocale('system', ['fr', 'not a tag', '']), DEFAULT_LOCALE);
     assert.deepEqual(chooseLocale('system', []), DEFAULT_LOCALE);
   });
 
-  it('is the chosen one, with a region that the system knows of', () => {
+  it('is the chosen one, with a region known from the system', () => {
     assert.deepEqual(chooseLocale('en', ['de-DE', 'en-GB']), { language: 'en', tag: 'en-GB' });
     assert.deepEqual(chooseLocale('de', ['en-GB']), { language: 'de', tag: 'de' });
   });
 
-  it('says everything, until there is another one', () => {
+  it('applies to all texts until it changes', () => {
     assert.equal(t('settings.title'), 'Settings');
     setLocale({ language: 'de', tag: 'de-AT' });
     assert.equal(t('settings.title'), 'Einstellungen');
@@ -36,12 +36,12 @@ describe('the language of the app', () => {
     );
   });
 
-  it('puts what it is told to in the place of tags, and reads none in values', () => {
+  it('replaces tags as told, and does not interpret tags in values', () => {
     const parts = tagged('drop.question', { name: '<b>a</b>' }, { b: bold });
     assert.deepEqual(parts, ['Share the folder ', { bold: ['<b>a</b>'] }, '?']);
   });
 
-  it('does not hide that a place has no value', () => {
+  it('reports a missing value', () => {
     assert.throws(() => t('settings.account.nameAndPlan', { name: 'acme' }), /plan/);
   });
 });

@@ -53,7 +53,7 @@ const knock = (since: number, changes: Partial<KnockMessage> = {}) => ({
 });
 
 describe('frame', () => {
-  it('says everything about one tunnel', () => {
+  it('shows everything about one tunnel', () => {
     const at = clockTime(NOW);
     assert.deepEqual(draw([panel({ requests: [request(2, { status: 404, target: '/x?y' }), request(1)] })]), [
       'culvert   ? keys   q quits   i requests   c copies',
@@ -71,7 +71,7 @@ describe('frame', () => {
     ]);
   });
 
-  it('says how a tunnel is locked, as the relay says it', () => {
+  it('shows the access policy as the relay reports it', () => {
     const access = { password: true, allow: ['10.0.0.0/8'] } as const;
     const locked = panel({ tunnel: { ...TUNNEL, access }, madePassword: 'mild-oak-fern' });
     const rows = ['Locked       password, only from 10.0.0.0/8', 'Password     mild-oak-fern'];
@@ -87,7 +87,7 @@ describe('frame', () => {
     ]);
   });
 
-  it('says who knocks, first and on every page, and what answers', () => {
+  it('shows approval requests first and on every page, with the keys that answer them', () => {
     const line = '? 192.0.2.7 knocks: a admits for an hour, x refuses. curl/8.5';
     assert.equal(draw([panel({ knocks: [knock(1)] })])[1], line);
     assert.equal(draw([panel({ knocks: [knock(1)] })], { page: 'code' })[0], line);
@@ -104,7 +104,7 @@ describe('frame', () => {
     );
   });
 
-  it('says in full what is wrong and what to do', () => {
+  it('shows problems and remedies in full', () => {
     const problem = 'Nothing answers on port 3000. Start the service there; the tunnel stays up.';
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
@@ -116,7 +116,7 @@ describe('frame', () => {
     assert.match(draw([panel({ status })])[2] ?? '', /Next try in 3 s\.$/);
   });
 
-  it('shows no details of a tunnel that does not exist yet, or no longer', () => {
+  it('shows no details of a tunnel that does not exist yet or any longer', () => {
     const opening = draw([panel({ status: { name: 'opening' }, tunnel: undefined })]);
     assert.deepEqual(opening.slice(2), [
       '○ Opening…',
@@ -128,7 +128,7 @@ describe('frame', () => {
     assert.equal(draw([panel({ status: ended })])[2], '✕ Ended. The tunnel has expired.');
   });
 
-  it('shows several tunnels in short, and which one a request was for', () => {
+  it('shows several tunnels in short, and the tunnel of each request', () => {
     const lines = draw([
       panel({ label: 'web', requests: [request(1)] }),
       panel({ label: 'api-2', status: { name: 'opening' }, tunnel: undefined }),
@@ -142,7 +142,7 @@ describe('frame', () => {
     ]);
   });
 
-  it('shows requests as they are: under way, broken, repeated', () => {
+  it('shows the state of requests: in progress, broken, repeated', () => {
     const requests = [
       request(4, { status: undefined, durationMs: undefined, bytesOut: 0 }),
       request(3, { isBroken: true }),
@@ -154,7 +154,7 @@ describe('frame', () => {
     assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2\.0 KiB +again 1: \/2$/);
   });
 
-  it('shows what was imported as that, and what of it was never sent', () => {
+  it('marks imported requests, and which of them were never sent', () => {
     const requests = [
       request(2, { isImported: true }),
       request(1, { isImported: true, status: undefined, durationMs: 0, bytesOut: 0 }),
@@ -164,7 +164,7 @@ describe('frame', () => {
     assert.match(rows[1] ?? '', /GET +not sent +0 B +imported: \/1$/);
   });
 
-  it('says who came, where visitors have to say it', () => {
+  it('names the visitor if visitors have to sign in', () => {
     const requests = [request(1, { visitor: 'link:für Ann' })];
     assert.match(draw([panel({ requests })]).at(-1) ?? '', /KiB {2}link:f\\xfcr Ann {2}\/1$/);
   });
@@ -179,7 +179,7 @@ describe('frame', () => {
     assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
   });
 
-  it('keeps requests of several tunnels in order of time, as many as there is room for', () => {
+  it('sorts requests of several tunnels by time, as many as fit', () => {
     const even = [8, 6, 4, 2].map((id) => request(id));
     const odd = [9, 7, 5, 3, 1].map((id) => request(id));
     const panels = [panel({ label: 'a', requests: even }), panel({ label: 'b', requests: odd })];
@@ -190,14 +190,14 @@ describe('frame', () => {
     );
   });
 
-  it('says in 60 columns whose a request was', () => {
+  it('shows the tunnel of each request in 60 columns', () => {
     const panels = [panel({ label: 'web', requests: [request(1)] }), panel({ label: 'administration' })];
     assert.equal(draw(panels, {}, 60).at(-1), 'web         GET      200    12 ms  /1');
     assert.match(draw([panel()], {}, 60)[0] ?? '', /\? keys   q quits/);
     assert.match(draw([panel()], {}, 60)[3] ?? '', /^Address +http:\/\/my-app\./);
   });
 
-  it('shows in 40 columns which tunnel is where, and how to quit', () => {
+  it('shows the state of each tunnel and how to quit in 40 columns', () => {
     const panels = [panel({ label: 'administration-of-everything' }), panel({ label: 'web' })];
     assert.deepEqual(draw(panels, {}, 40).slice(0, 5), [
       'culvert   ? keys   q quits   Tab next  …',
@@ -209,11 +209,11 @@ describe('frame', () => {
     assert.equal(draw([panel()], {}, 40)[3], 'Address      http://my-app.demo.localho…');
   });
 
-  it('omits what matters least from a narrow line', () => {
+  it('omits the least important parts from a narrow line', () => {
     assert.equal(draw([panel({ requests: [request(1)] })], {}, 40).at(-1), 'GET      200    12 ms  /1');
   });
 
-  it('shows the QR code of a tunnel, or how much room it needs', () => {
+  it('shows the QR code of a tunnel, or the size it needs', () => {
     const lines = draw([panel({ requests: [request(1)] })], { page: 'code' }, 90, 24);
     assert.equal(lines[1], 'http://my-app.demo.localhost:8080');
     assert.match(lines[2] ?? '', /^█{29,}$/);

@@ -36,7 +36,7 @@ function setUp(targets: readonly string[]) {
 }
 
 describe('the request log of the view', () => {
-  it('lists, newest first, with a cursor that moves and stays within', () => {
+  it('lists requests, newest first, with a cursor that stays within the list', () => {
     const { press, text } = setUp(['/one', '/two', '/three']);
     assert.match(text(), /^> .*\/three\n {2}.*\/two\n {2}.*\/one$/m);
     press('down', 'j', 'down', 'page-down');
@@ -53,7 +53,7 @@ describe('the request log of the view', () => {
     assert.ok(lines.some((line) => line.startsWith('> ') && line.endsWith('/19')));
   });
 
-  it('finds by words as they are typed', () => {
+  it('searches as words are typed', () => {
     const { press, text } = setUp(['/cart', '/webhook', '/cart?x']);
     press('/', 'c', 'a', 'r', 't', '!', 'backspace');
     assert.match(text(), /^\/cart_$/m);
@@ -64,7 +64,7 @@ describe('the request log of the view', () => {
     assert.match(text(), /No request has all of these words/);
   });
 
-  it('takes as much of a search as anybody types', () => {
+  it('limits the length of a search', () => {
     const { press, text } = setUp(['/']);
     press('/', ...Array.from({ length: 300 }, () => 'x'));
     press(...Array.from({ length: LOG_SEARCH_MAX }, () => 'backspace'));
@@ -73,7 +73,7 @@ describe('the request log of the view', () => {
     assert.match(text(), /^> /m);
   });
 
-  it('shows one with both messages, without its secrets, and scrolls', () => {
+  it('shows a request with both messages, without its secrets, and scrolls', () => {
     const { press, text } = setUp(['/one', '/two']);
     press('down', 'enter');
     assert.match(
@@ -86,7 +86,7 @@ describe('the request log of the view', () => {
     assert.match(text(), /^> .*\/one$/m);
   });
 
-  it('repeats, and says what came of it', async () => {
+  it('repeats a request, and reports the result', async () => {
     const { press, text, replayed } = setUp(['/one', '/two']);
     press('r');
     assert.match(text(), /Sending 2 again/);
@@ -98,7 +98,7 @@ describe('the request log of the view', () => {
     assert.deepEqual(replayed, [2, 1]);
   });
 
-  it('is left with i, q and Escape', () => {
+  it('closes with i, q and Escape', () => {
     for (const key of ['i', 'q', 'escape']) assert.deepEqual(setUp(['/']).press(key), [false]);
     assert.match(setUp([]).text(), /No requests yet/);
     setUp([]).press('enter', 'r', 'down');

@@ -24,7 +24,7 @@ function run(wanted: Partial<OnceOnline>, screen: Omit<ErrorScreen, 'write'> = {
 }
 
 describe('doOnceOnline', () => {
-  it('does nothing that is not asked for', () => {
+  it('does nothing by default', () => {
     const { printed, written, opened } = run({});
     assert.deepEqual([printed.out, printed.err, written, opened], ['', '', [], []]);
   });
@@ -55,7 +55,7 @@ describe('doOnceOnline', () => {
     }
   });
 
-  it('opens the address, and says if nothing does', () => {
+  it('opens the address, and reports a failure', () => {
     assert.deepEqual(run({ open: true }).opened, [URL]);
     const { printed } = run({ open: true }, {}, {}, 'xdg-open is not there to open it');
     assert.equal(printed.err, '--open: xdg-open is not there to open it.\n');

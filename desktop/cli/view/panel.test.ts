@@ -79,7 +79,7 @@ describe('Panel', () => {
     assert.equal(await lookAfter(60_000), 3, 'not while the relay is away');
   });
 
-  it('keeps what it knows if the relay does not respond', async () => {
+  it('keeps its data if the relay does not respond', async () => {
     const { clock, panel, asked } = setUp({ isReachable: false });
     panel.online(TUNNEL);
     panel.state(5);
@@ -89,7 +89,7 @@ describe('Panel', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('shows a problem for 30 s after it last occurred, and none with visitors that left', () => {
+  it('shows a problem for 30 s after its last occurrence, and none with visitors that left', () => {
     const { clock, panel } = setUp();
     const refused = { code: 'local-refused', text: 'Nothing answers.' } as const;
     panel.problem(refused);
@@ -131,7 +131,7 @@ describe('Panel', () => {
     assert.equal(panel.state(5).knocks.length, 0);
   });
 
-  it('says when an answer did not arrive', async () => {
+  it('reports that an answer did not arrive', async () => {
     const { panel } = setUp({ isReachable: false });
     panel.online(TUNNEL);
     panel.approvalRequest(knock('k1'));

@@ -49,7 +49,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
 }
 
 describe('TerminalView', () => {
-  it('draws what has changed, at most 4 times a second', () => {
+  it('draws changes at most 4 times a second', () => {
     const { clock, written, view, panel } = setUp();
     view.open();
     written.length = 0;
@@ -130,7 +130,7 @@ describe('TerminalView', () => {
     view.close(record().output);
   });
 
-  it('has a key for everything, and asks before it quits', () => {
+  it('has a key for every action, and asks before it quits', () => {
     const { clock, written, stdin, answered, view, panel } = setUp();
     const press = (keys: string): string => {
       written.length = 0;
@@ -162,7 +162,7 @@ describe('TerminalView', () => {
     view.close(record().output);
   });
 
-  it('uses no colours if NO_COLOR asks for that', () => {
+  it('uses no colours with NO_COLOR', () => {
     for (const [env, hasColour] of [
       [{}, true],
       [{ NO_COLOR: '' }, true],

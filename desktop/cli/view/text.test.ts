@@ -4,7 +4,7 @@ import { escapeControls, paint, shorten, span, wrap } from './text.ts';
 const ESC = '\u{1B}';
 
 describe('escapeControls', () => {
-  it('keeps words of any language, and nothing that acts on the terminal', () => {
+  it('keeps words of any language, but no terminal control characters', () => {
     assert.equal(escapeControls(`Zürich… ${ESC}[2J\u{202E}\u{200B}`), 'Zürich… \\x1b[2J\\u{202e}\\u{200b}');
   });
 });
@@ -20,7 +20,7 @@ describe('paint', () => {
     assert.equal(paint(line, 0, false), '');
   });
 
-  it('ends every colour where its piece ends', () => {
+  it('ends every colour at the end of its piece', () => {
     assert.equal(paint([span('a', 'bad'), span('b')], 2, true), `${ESC}[31ma${ESC}[0mb`);
     assert.equal(paint([span('abc', 'bad')], 2, true), `${ESC}[31ma${ESC}[0m…`);
   });

@@ -47,7 +47,7 @@ describe('GuardedPool', () => {
     pool = new GuardedPool(raw, clock);
   });
 
-  it('does not try for 100 ms after a failure, and twice as long after each more, up to 1 s', async () => {
+  it('pauses 100 ms after a failure, and twice as long after each further one, up to 1 s', async () => {
     raw.failure = new Error('connect ECONNREFUSED');
     for (const [failures, wait] of [100, 200, 400, 800, 1000, 1000].entries()) {
       await assert.rejects(pool.connect(), /ECONNREFUSED/);
@@ -73,14 +73,14 @@ describe('GuardedPool', () => {
     await assert.doesNotReject(pool.connect());
   });
 
-  it('refuses what would wait behind 1,000 others', async () => {
+  it('rejects a call that would wait behind 1,000 others', async () => {
     raw.waitingCount = 999;
     await pool.connect();
     raw.waitingCount = 1000;
     await assert.rejects(pool.connect(), /more than 1000 operations wait/);
   });
 
-  it('keeps a connection whose server has refused a statement', async () => {
+  it('keeps a connection whose server has rejected a statement', async () => {
     raw.client.answer = () => Promise.reject(Object.assign(new Error('duplicate key'), { code: '23505' }));
     const client = await pool.connect();
     await assert.rejects(client.query('insert', []), /duplicate key/);
@@ -88,7 +88,7 @@ describe('GuardedPool', () => {
     assert.deepEqual(raw.client.released, [false]);
   });
 
-  it('closes a connection that has not answered, and sends nothing more on it', async () => {
+  it('closes a connection that has not answered, and sends nothing further on it', async () => {
     raw.client.answer = () => Promise.reject(new Error('Query read timeout'));
     const client = await pool.connect();
     await assert.rejects(client.query('insert', []), UnansweredError);
@@ -98,7 +98,7 @@ describe('GuardedPool', () => {
     assert.deepEqual(raw.client.released, [true]);
   });
 
-  it('survives connections that are lost while nobody waits for them', async () => {
+  it('survives losing idle connections', async () => {
     raw.emit('error', new Error('terminating connection'));
     const client = await pool.connect();
     raw.client.emit('error', new Error('terminating connection'));
@@ -107,7 +107,7 @@ describe('GuardedPool', () => {
     assert.equal(raw.client.listenerCount('error'), 0);
   });
 
-  it('is closed after 2 s, even if the server says nothing', async () => {
+  it('closes within 2 s, even if the server does not respond', async () => {
     const ended = pool.end();
     clock.advance(2000);
     await assert.doesNotReject(ended);

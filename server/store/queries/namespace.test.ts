@@ -23,7 +23,7 @@ describe('names of tunnels and subdomains of accounts', () => {
 
   afterEach(() => store.close());
 
-  it('refuse a tunnel the subdomain of an account, its own included', async () => {
+  it("refuse a tunnel any account's subdomain, including its own", async () => {
     for (const { id } of [owner, other])
       await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), taken('slug'));
     assert.deepEqual(await allTunnels(store), []);
@@ -40,7 +40,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertAccount(wanted);
   });
 
-  it('refuse an account a name that is held for another one', async () => {
+  it('refuse an account a name reserved for another one', async () => {
     await store.releaseTunnels([{ id: 'x', slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 4999 })),
@@ -49,7 +49,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 5000 }));
   });
 
-  it('do not take for live a tunnel left by a relay that died', async () => {
+  it('ignore an expired tunnel left by a relay that died', async () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web', expiresAt: 100_000 }));
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 159_999 })),
@@ -67,7 +67,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     );
   });
 
-  it('go to one side if both ask at the same moment', async () => {
+  it('go to one side if both request them at the same moment', async () => {
     for (let race = 0; race < RACES; race += 1) {
       const name = `race-${race}`;
       const sides = [

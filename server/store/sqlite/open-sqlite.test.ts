@@ -49,7 +49,7 @@ describe('openSqlite', () => {
     assert.ok(statSync(path).isFile());
   });
 
-  describe('files in a folder that anybody may look into', () => {
+  describe('files in a folder that anyone can read', () => {
     beforeEach(() => {
       mkdirSync(join(folder, 'data'), { mode: 0o755 });
     });
@@ -73,7 +73,7 @@ describe('openSqlite', () => {
     assert.deepEqual(await (await open()).findAccount(account.name), account);
   });
 
-  it('can be opened by several at the same moment if it does not exist yet', async () => {
+  it('can be opened by several programs at the same moment if it does not exist yet', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     const account = anAccount();
     await first.insertAccount(account);
@@ -136,13 +136,13 @@ describe('openSqlite', () => {
     );
   });
 
-  it('says what is wrong with a file that is not a database', async () => {
+  it('explains what is wrong with a file that is not a database', async () => {
     path = join(folder, 'notes.txt');
     writeFileSync(path, 'this is a text file, and a rather long one at that. '.repeat(50));
     assert.match(await refusal(), /^cannot open the database .*notes\.txt: file is not a database$/);
   });
 
-  it('says which folder cannot be created', async () => {
+  it('names the folder that cannot be created', async () => {
     writeFileSync(join(folder, 'file'), '');
     path = join(folder, 'file', 'culvert.db');
     assert.match(await refusal(), /^cannot open the database .*culvert\.db: /);

@@ -34,7 +34,7 @@ describe('a database whose files have moved', () => {
   }
 
   for (const suffix of ['', '-wal']) {
-    it(`takes no writes without culvert.db${suffix}, still reads, and recovers when it is back`, async () => {
+    it(`accepts no writes without culvert.db${suffix}, still reads, and recovers when it is back`, async () => {
       renameSync(path + suffix, join(folder, 'aside'));
       await refused(/culvert\.db\S* is missing; put the file back, or restart the relay/);
       renameSync(join(folder, 'aside'), path + suffix);

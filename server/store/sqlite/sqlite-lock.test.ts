@@ -37,7 +37,7 @@ describe('lockDatabase', () => {
     assert.doesNotThrow(() => lock('two.db'));
   });
 
-  it('lets the next one in when it is released', () => {
+  it('is acquired by the next relay when it is released', () => {
     locks.splice(locks.indexOf(lock('culvert.db')), 1)[0]?.release();
     assert.doesNotThrow(() => lock('culvert.db'));
   });
@@ -47,7 +47,7 @@ describe('lockDatabase', () => {
     assert.equal(statSync(join(folder, 'culvert.db.lock')).mode & 0o777, 0o600);
   });
 
-  it('says which folder cannot be used', () => {
+  it('names the folder that cannot be used', () => {
     writeFileSync(join(folder, 'file'), '');
     assert.throws(() => lock('file', 'culvert.db'), /^Error: cannot lock the database .*culvert\.db$/);
   });

@@ -12,7 +12,7 @@ import { ConflictError, FullError, StoreError, UnansweredError } from '../store-
 import type { Store } from '../store.ts';
 import { openThreaded } from './store-connection.ts';
 
-describe('a store on a thread of its own', () => {
+describe('a store on its own thread', () => {
   const owner = anAccount({ name: 'owner' });
   let folder: string;
   let path: string;
@@ -47,7 +47,7 @@ describe('a store on a thread of its own', () => {
     return other;
   }
 
-  it('takes and gives what the store does: records, sets, nothing', async () => {
+  it('passes and returns the same values as the store: records, sets, nothing', async () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel, { maxTunnels: 1, nameHold: 0 });
     assert.deepEqual(await store.findTunnel(tunnel.id), { tunnel, account: owner });
@@ -56,7 +56,7 @@ describe('a store on a thread of its own', () => {
     assert.deepEqual(await store.releaseTunnels([released], 1), new Set([tunnel.id]));
   });
 
-  it('fails as the store does', async () => {
+  it('fails like the store', async () => {
     await assert.rejects(
       store.insertAccount(anAccount({ name: 'owner' })),
       (error) => error instanceof ConflictError && error.field === 'name',
@@ -69,7 +69,7 @@ describe('a store on a thread of its own', () => {
     );
   });
 
-  it('says why a database cannot be opened, and leaves no thread behind', async () => {
+  it('explains why a database cannot be opened, and leaves no thread behind', async () => {
     const started = once(process, 'worker') as Promise<[Worker]>;
     const opened = openThreaded(join(folder, 'culvert.db', 'none'), clock, () => {});
     await assert.rejects(opened, /^Error: cannot open the database .*none: /);
@@ -86,13 +86,13 @@ describe('a store on a thread of its own', () => {
     assert.equal((await store.findAccount('late'))?.name, 'late');
   });
 
-  it('tells the log what the store tells it', async () => {
+  it('forwards log entries of the store', async () => {
     rmSync(path);
     await assert.rejects(store.insertAccount(anAccount()), StoreError);
     assert.deepEqual(logged, ['store failing']);
   });
 
-  it('gives up an operation after 10 s without an answer, and says that nobody knows whether it was done', async () => {
+  it('gives up an operation after 10 s without an answer, and reports that its outcome is unknown', async () => {
     const other = holdWrites();
     const written = store.insertAccount(anAccount({ name: 'late' }));
     clock.advance(STORE_ANSWER_TIMEOUT_MS);
@@ -105,7 +105,7 @@ describe('a store on a thread of its own', () => {
     await store.ping();
   });
 
-  it('refuses what would wait behind 5,000 others', async () => {
+  it('rejects a call that would wait behind 5,000 others', async () => {
     const other = holdWrites();
     const asked = Array.from({ length: STORE_CALLS_MAX }, () => store.setPlan('owner', 'team'));
     await assert.rejects(store.ping(), StoreError);
@@ -118,7 +118,7 @@ describe('a store on a thread of its own', () => {
     await assert.rejects(reached, StoreError);
   });
 
-  it('fails while its thread is lost, starts another after 1 s, and has what was stored', async () => {
+  it('fails while its thread is lost, starts another after 1 s, and still has the data', async () => {
     const other = holdWrites();
     const written = store.insertAccount(anAccount());
     // Rejected before anybody looks.
