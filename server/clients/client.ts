@@ -123,12 +123,7 @@ export class ConnectedClient {
     this.#waiting.seekAgain();
   }
 
-  /** Announces approval requests: see {@link ControlSocket.tellKnocks}. */
-  tellKnocks(waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
-    this.#control?.tellKnocks(waiting);
-  }
-
-  /** A control socket has ended, with the code; its trunks accept no further visitors. */
+  /** A control socket has ended, with the code; its trunks accept no more visitors. */
   detach(control: ControlSocket, code: number): void {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     const isCurrent = this.#control === control;
@@ -154,7 +149,7 @@ export class ConnectedClient {
     if (!this.#waiting.has(pending) && this.#isFull())
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
-    // The client may have moved to another relay, which is being checked.
+    // The client may be on another relay now, which is just being checked.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const stream = this.#openOnTrunk();
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
