@@ -166,8 +166,8 @@ export class Hub implements Dialer {
     this.#client(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);
     // The account was suspended after the key had been checked.
-    if (tunnel.account.suspended !== null) return void this.get(tunnel.id)?.suspend(tunnel.account.suspended);
-    if (this.#stage !== 'running') control.askToMove();
+    if (tunnel.account.suspended !== null) this.get(tunnel.id)?.suspend(tunnel.account.suspended);
+    else if (this.#stage !== 'running') control.askToMove();
   }
 
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
