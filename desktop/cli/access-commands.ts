@@ -174,7 +174,7 @@ export class NoSuchLink extends Error {
   }
 }
 
-/** A link is known by its id alone; its tunnel is the one that does not say that it has no such link. */
+/** A link is identified by its id alone; its tunnel is the one that does not report it as missing. */
 async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: string): Promise<void> {
   for (const { id } of tunnels) {
     try {

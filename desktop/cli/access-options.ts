@@ -56,7 +56,7 @@ export function exposureWarning({ exposed }: AccessOptions): string | undefined 
 /**
  * Asks for the passwords that are missing.
  *
- * @throws UsageError if nobody can be asked, or for what is no password
+ * @throws UsageError without a terminal to ask at, or for an invalid password
  */
 export async function completeAccess(options: WantedAccess, prompt: Prompt): Promise<Access> {
   const { allow, password, links, knock } = options;

@@ -36,7 +36,7 @@ const HELP = 'explain a command';
 
 type Commands = readonly Usage[];
 
-/** A script that the shell reads: "culvert help completion" says how. */
+/** A script for the shell to read: see "culvert help completion". */
 export function completionScript(shell: Shell, commands: Commands): string {
   return SCRIPTS[shell](commands);
 }

@@ -1,4 +1,4 @@
-/** `culvert inspect`, as it is called; inspect-run.ts has what it does. */
+/** The command line of `culvert inspect`; inspect-run.ts runs it. */
 import { UsageError } from '../client/failures.ts';
 import { defineCommand } from './command.ts';
 import type { RequestChanges } from './inspect-edit.ts';

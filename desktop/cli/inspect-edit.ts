@@ -49,7 +49,7 @@ export async function changed(
 }
 
 /**
- * The request as it comes back from an editor.
+ * The request as the editor returns it.
  *
  * @param edit shows the text, and brings it back
  * @returns `undefined` if nothing is to be sent, because nothing was changed or everything was removed
@@ -68,7 +68,7 @@ export async function editedByHand(
   return edited && { ...edited, body: isSame ? undefined : edited.body };
 }
 
-/** The editor could not be used; the message says why. */
+/** The editor could not be used; the message gives the reason. */
 export class EditorError extends Error {}
 
 /**
@@ -115,10 +115,10 @@ function runEditor(editor: string, file: string): Promise<void> {
 
 /* A request as a text that can be edited: its request line, its headers, an empty line, its body. */
 
-/** A text that is not a request; the message says where, for people. */
+/** A text that is not a request; the message points to the error, for people. */
 export class RequestTextError extends Error {}
 
-/** @param detail with or without its secrets: what is redacted is put back when it is sent */
+/** @param detail with or without its secrets: redacted parts are restored when it is sent */
 export function requestText(detail: RequestDetail): string {
   const { method, target, fields } = editable(detail);
   const body = editableText(detail.request.body);
@@ -165,7 +165,7 @@ export function parseRequestText(text: string, isText: boolean): RequestEdit | u
   };
 }
 
-/** Reads a method and a target; the version behind them may be left out, and makes no difference. */
+/** Parses a method and a target; the version after them is optional and ignored. */
 function readRequestLine(line: string): { method: string; target: string } {
   const blank = line.indexOf(' ');
   if (blank < 1 || /\s/.test(line.slice(0, blank))) return { method: '', target: '' };

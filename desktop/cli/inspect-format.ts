@@ -50,7 +50,7 @@ function statusText(request: RequestSummary): string {
   return status === undefined ? 'broken' : `${status} broken`;
 }
 
-/** Both messages of a request, as they were except that bodies are decompressed. */
+/** Both messages of a request, unchanged except that bodies are decompressed. */
 export function detailText(detail: RequestDetail): string {
   const { request, response } = detail;
   const answer = response === undefined ? 'No response yet.\n' : messageText(response);

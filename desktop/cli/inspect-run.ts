@@ -168,7 +168,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   return chosen;
 }
 
-/** An input that could not be read; the message says why. */
+/** An input that could not be read; the message gives the reason. */
 export class InputError extends Error {}
 
 /**
@@ -238,7 +238,7 @@ async function ifThere(shown: Promise<RequestDetail>): Promise<RequestDetail | u
   }
 }
 
-/** What was imported, and what to say about it. */
+/** Summary of an import. */
 export interface Imports {
   /** in order */
   readonly added: readonly RequestSummary[];

@@ -48,7 +48,7 @@ export function readOption(name: OptionName, text: string | undefined, rule: Val
   throw new UsageError(`--${name} "${text}": it takes ${rule.accepted}.`);
 }
 
-/** @throws UsageError for what is not a number, or one that the rule does not accept */
+/** @throws UsageError for something that is not a number, or is not accepted by the rule */
 export function readSeconds(name: OptionName, text: string | undefined, rule: ValueRule): number | undefined {
   const seconds = text === undefined || /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   readOption(name, text, { ...rule, accepts: () => rule.accepts(seconds) });
@@ -89,7 +89,7 @@ function translateOptions(args: readonly string[]): string[] {
   });
 }
 
-/** What to use instead of an option that does not exist here; `undefined` for one that nobody knows. */
+/** The replacement for an option that does not exist here; `undefined` for an unknown one. */
 function optionHint(name: string): string | undefined {
   return Object.hasOwn(OPTION_HINTS, name) ? OPTION_HINTS[name] : undefined;
 }
@@ -113,7 +113,7 @@ export function isTarget(word: string): boolean {
   return /^(?::?\d+|https?:\/\/.*|(?:\[.*\]|[\w.*-]+):\d+\/?)$/i.test(word);
 }
 
-/** @throws UsageError that names what is wrong, and what is accepted */
+/** @throws UsageError that names the error and the accepted values */
 export function parseTarget(text: string): Target {
   const port = parsePort(text);
   if (port !== undefined) return { port, host: 'localhost', https: false };

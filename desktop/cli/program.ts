@@ -19,7 +19,7 @@ if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(a
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
 
-/** Much of what is printed comes from relays and visitors. */
+/** Escapes output, because much of it comes from relays and visitors. */
 const printable = (text: string): string => escapeUnprintable(text, '\n\t');
 
 const output: Output = {

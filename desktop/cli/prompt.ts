@@ -18,7 +18,7 @@ export function terminalPrompt(input: NodeJS.ReadStream, screen: NodeJS.WriteStr
   };
 }
 
-/** Resolves with the first line; what was typed after it is lost with the terminal's mode. */
+/** Resolves with the first line; later input is lost with the terminal's mode. */
 function readLine(
   input: NodeJS.ReadStream,
   screen: NodeJS.WriteStream,

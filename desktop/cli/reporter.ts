@@ -22,7 +22,7 @@ export interface Reporter {
   problem(problem: ConnectionProblem): void;
   /** A visitor waits for approval. The relay may repeat this on another control connection. */
   approvalRequest(knock: KnockMessage, tunnel: Tunnel): void;
-  /** The tunnel ends soon, unless somebody extends it. @param leftMs ms until then */
+  /** The tunnel expires soon unless it is extended. @param leftMs ms until then */
   expiring(tunnel: Tunnel, leftMs: number): void;
   offline(reason: EndReason, why: string): void;
 }
@@ -101,7 +101,7 @@ export class JsonReporter implements Reporter {
   }
 }
 
-/** The same problem is repeated only after this many ms, not for every visitor. */
+/** ms after which the same problem is repeated, instead of for every visitor. */
 const REPEAT_AFTER_MS = 30_000;
 
 export class TextReporter implements Reporter {

@@ -73,7 +73,7 @@ function lastWords({ reason, why }: { reason: OfflineReason; why: string }): str
   return `${why} --ttl D lets one live longer, --idle for as long as it has traffic, and "culvert extend" prolongs it while it lives.`;
 }
 
-/** Runs the tunnel until it is offline for good, and says why it is. */
+/** Runs the tunnel until it is permanently offline, and reports why. */
 function serve(
   { access, spec, reporter, log, interrupted, inspection, clock, onReplay, onAddress }: ServeOptions,
   api: ApiClient,
@@ -192,7 +192,7 @@ export class ExpiryWatch {
     const { clock } = this.#options;
     const left = this.#left(tunnel);
     const next = WARNINGS_MS.find((mark) => mark < left && mark < warned);
-    // After the last warning somebody may extend it all the same.
+    // The tunnel may still be extended after the last warning.
     const wait = next === undefined ? EXPIRY_LOOK_MS : left - next;
     this.#timer = clock.setTimeout(() => void this.#look(tunnel, next ?? 0, warned), wait);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Files } from '../cli/command.ts';
 
-/** A machine on which nobody has signed in, in a folder without a `culvert.yml`. */
+/** A signed-out machine, in a folder without a `culvert.yml`. */
 export const NO_FILES: Files = {
   readLogin: () => undefined,
   readProject: () => assert.fail('nobody asked for culvert.yml'),

@@ -19,7 +19,7 @@ export function record(): { printed: { out: string; err: string }; output: Outpu
 const unanswered = (): never => assert.fail('nobody answers');
 const NO_PROMPT: Prompt = { isInteractive: false, ask: unanswered, askSecret: unanswered };
 
-/** A program without a terminal, on which nobody has signed in. */
+/** A signed-out program without a terminal. */
 export function contextOf(output: Output, prompt = NO_PROMPT): CommandContext {
   return {
     output,

@@ -1,4 +1,4 @@
-/** Which texts a source shows that are in no catalogue, and what it gives the messages of the catalogue. */
+/** Finds texts in a source that are in no catalogue, and the values it passes to messages of the catalogue. */
 import {
   isLiteralElement,
   isPoundElement,
@@ -32,7 +32,7 @@ const SHOWN = new Set([
 const SAYING = new Set(['say']);
 const LETTER = /\p{L}/u;
 
-/** TypeScript, with or without JSX as its name says. */
+/** TypeScript, with or without JSX depending on its name. */
 export interface Source {
   readonly path: string;
   readonly text: string;
@@ -43,11 +43,11 @@ export interface Text {
   readonly text: string;
 }
 
-/** A call that says a message. */
+/** A call that shows a message. */
 export interface Said {
   readonly line: number;
   readonly key: string;
-  /** names of the values that it is given; `undefined` if they are made elsewhere */
+  /** names of the passed values; `undefined` if they are built elsewhere */
   readonly places: readonly string[] | undefined;
 }
 

@@ -28,7 +28,7 @@ export function authenticate(
   kinds: readonly KeyScope['kind'][] = ['all'],
 ): ApiMiddleware {
   return async function requireKey(ctx, next) {
-    // The edge sets x-forwarded-for to the address that the request comes from.
+    // The edge sets x-forwarded-for to the client address of the request.
     const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
     const owner = await authenticator.authenticate(authorization, address?.toString());
     const { account, keyId, scope } = owner;
@@ -81,7 +81,8 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
 }
 
 /**
- * Hashes the passwords of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a slot.
+ * Hashes the passwords of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a
+ * slot.
  *
  * @param read gets the `access` from the request
  */
@@ -174,7 +175,8 @@ export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'mono
 }
 
 /**
- * Checks the key again after a slow step, because it may have been revoked while the body arrived or passwords were hashed.
+ * Checks the key again after a slow step, because it may have been revoked while the body arrived or passwords were
+ * hashed.
  *
  * @param slow the slow step
  * @param requireKey the guard that has checked the key before

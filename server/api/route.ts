@@ -98,7 +98,7 @@ export interface ApiDeps {
   readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<RequestScheduler, 'next'>;
   readonly writes: Writes;
-  /** makes hashes of passwords */
+  /** hashes passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
@@ -161,7 +161,7 @@ export function idOf(ctx: ApiContext): string {
   return ctx.captures?.[0] ?? '';
 }
 
-/** The id of what belongs to the tunnel, in the same way. */
+/** The id of an object of the tunnel, in the same way. */
 export function partOf(ctx: ApiContext): string {
   return ctx.captures?.[1] ?? '';
 }

@@ -29,7 +29,7 @@ interface AdminCommand extends Pick<RelayCommand, 'usage'> {
   readonly run: (given: GivenCommand, shell: Shell) => Promise<number | void>;
 }
 
-/** A command that also accepts the relay's settings. Its usage says which words, arguments and flags it has. */
+/** A command that also accepts the relay's settings. Its usage lists its words, arguments and flags. */
 export function adminCommand({ usage, run }: AdminCommand): RelayCommand {
   const [, words = '', argument] = /^([a-z-]+(?: [a-z][a-z-]*)?)( [A-Z])?/.exec(usage) ?? [];
   const forms = usage.replaceAll(/\n .*/g, '');
@@ -53,8 +53,8 @@ export function adminCommand({ usage, run }: AdminCommand): RelayCommand {
 }
 
 /**
- * Does the work of a command on the store, which must be there, and says which one that is: on a machine with several, or
- * without the settings of the relay, it may be another one than was meant.
+ * Does the work of a command on the store, which must be there, and says which one that is: on a machine with several,
+ * or without the settings of the relay, it may be another one than was meant.
  *
  * @throws CommandError when the store cannot be opened or fails; `work` may throw its own
  */
@@ -83,39 +83,39 @@ async function open(config: Config): Promise<Store> {
   // Loaded only here, so that --help does without it.
   const { openStore } = await import('../store/open-store.ts');
   try {
-    // The error with which the command fails says what the store would log.
+    // The error with which the command fails contains what the store would log.
     return await openStore(config.database, 'must-exist', () => {});
   } catch (error) {
     throw failure(describeError(error));
   }
 }
 
-/** @throws CommandError for what is not an account's name */
+/** @throws CommandError for an invalid account name */
 export function readAccountName(given: unknown, flag: string): string {
   if (isAccountName(given)) return given;
   throw usageError(`${flag} takes ${ACCOUNT_NAME_RULE}`);
 }
 
-/** The same for a flag that may be left out. */
+/** The same for an optional flag. */
 export function readOptionalName(given: unknown, flag: string): string | undefined {
   return given === undefined ? undefined : readAccountName(given, flag);
 }
 
-/** @throws CommandError for what does not say why */
+/** @throws CommandError for an invalid reason */
 export function readReason(given: unknown): string {
   const reason = rules.readReason(given);
   if (reason !== undefined) return reason;
   throw usageError(`--reason takes ${rules.REASON_RULE}; the owner of the account reads them`);
 }
 
-/** @throws CommandError for what is no whole number from 1 to `max` */
+/** @throws CommandError for anything but a whole number from 1 to `max` */
 export function readCount(given: unknown, flag: string, max: number): number {
   const count = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : 0;
   if (count >= 1 && count <= max) return count;
   throw usageError(`${flag} takes a number from 1 to ${max}`);
 }
 
-/** @throws CommandError for what is not a label; without one it is empty */
+/** @throws CommandError for an invalid label; it is empty by default */
 export function readLabel(given: unknown, flag: string): string {
   if (given === undefined) return '';
   if (rules.isLabel(given)) return given;
@@ -125,7 +125,7 @@ export function readLabel(given: unknown, flag: string): string {
 /**
  * @param max the longest, in seconds
  * @returns seconds; `undefined` when it is not given
- * @throws CommandError for what is not a duration
+ * @throws CommandError for an invalid duration
  */
 export function readTtl(given: unknown, flag: string, max: number): number | undefined {
   if (given === undefined) return undefined;

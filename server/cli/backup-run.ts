@@ -75,7 +75,7 @@ function warnOfRevived(shell: Shell, path: string): void {
   shell.err('  start the relay, end them again. See: account list, key list, invite list, tunnel list');
 }
 
-/** @returns a line for each kind of thing that was ended since the backup was made, and stays so */
+/** @returns a line for each kind of object that has ended since the backup was made, and stays so */
 function describeEnded(ended: KeptEndings): string[] {
   const kinds: readonly (readonly [count: number, noun: string, end: string])[] = [
     [ended.keysRevoked, 'key', 'revoked'],

@@ -16,13 +16,13 @@ export interface Shell {
   readonly user: string;
   /** Writes a line to stdout, which programs read. */
   out(line: string): void;
-  /** Whether stderr is a terminal, so that nothing written there is kept anywhere. */
+  /** Whether stderr is a terminal, so that its output is not stored anywhere. */
   readonly isTerminal: boolean;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
   /** Limits the memory of a program that keeps running, before anything else is loaded. */
   limitMemory(): void;
-  /** Starts the same program with these arguments as a process of its own; the exit code says whether it serves. */
+  /** Starts the same program in the background with these arguments; the exit code tells whether it serves. */
   startDetached(argv: readonly string[]): Promise<number>;
   /** Listeners that the service manager has opened, by name. */
   readonly listeners: ReadonlyMap<string, object>;
@@ -41,11 +41,11 @@ export interface Shell {
   onStopSignal(handler: () => void): void;
   /** Calls `handler` at each SIGHUP, which no longer ends the program. */
   onReloadSignal(handler: () => void): void;
-  /** Calls `handler` with an error that nobody has caught, before the program ends because of it. */
+  /** Calls `handler` with an uncaught error before the program ends because of it. */
   onCrash(handler: (error: unknown) => void): void;
 }
 
-/** A command of `culvert-relay`: the help and the choice of what runs are made from these. */
+/** A command of `culvert-relay`: help and dispatch are built from these. */
 export interface RelayCommand {
   /** such as `account create` */
   readonly words: string;

@@ -48,7 +48,7 @@ function splitCommand(argv: readonly string[]): { words: string; rest: readonly 
   return { words: argv.slice(0, count).join(' ') || 'serve', rest: argv.slice(count) };
 }
 
-/* Words that people type out of habit: accepted if they mean the same, otherwise answered with ours. */
+/* Aliases that people type out of habit: accepted if they mean the same, otherwise answered with the right command. */
 
 const SAME: ReadonlyMap<string, readonly string[]> = new Map([
   ['version', ['--version']],
@@ -66,7 +66,7 @@ const SAME: ReadonlyMap<string, readonly string[]> = new Map([
 
 const CLIENT_COMMANDS = new Set(['http', 'login', 'logout', 'inspect', 'list', 'status']);
 
-/** Replaces the first words with ours, if they mean the same. */
+/** Replaces aliases at the beginning with our words, if they mean the same. */
 export function translateWords(argv: readonly string[]): readonly string[] {
   for (const count of [2, 1]) {
     const ours = SAME.get(argv.slice(0, count).join(' '));

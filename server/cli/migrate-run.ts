@@ -34,7 +34,7 @@ export async function runMigrate({ config, flags, json }: GivenCommand, shell: S
   shell.out(`${source} has what it had, and no relay and no command uses it any more.`);
 }
 
-/** Makes a file that was moved away what it was: the way back while nothing has happened in the other database. */
+/** Restores a file that was moved away: the way back as long as the other database is unused. */
 async function undo(shell: Shell, file: SqliteAddress, json: boolean): Promise<void> {
   const wasMoved = await onLocked(file, 'changed', unmarkMoved);
   if (!wasMoved) throw failure(`the database ${file.path} was not moved to another one`);

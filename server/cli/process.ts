@@ -37,7 +37,7 @@ const NAMES: readonly ListenerName[] = ['visitors', 'http', 'metrics'];
  * Listeners that were opened before the program was started. Those without a name of ours (`FileDescriptorName=`) are,
  * in their order, those that have none.
  *
- * @param pid of this process: what is meant for another one is left alone
+ * @param pid of this process: listeners for another one are ignored
  * @returns for `server.listen`, by name
  */
 export function givenListeners(env: NodeJS.ProcessEnv, pid: number): Map<string, { readonly fd: number }> {
@@ -81,8 +81,8 @@ const BEHIND_SHELL = ['-c', '"$@" &', 'sh'];
  * Starts a relay with the environment, the standard error and the folder of this process.
  *
  * @param command of the relay, with its arguments
- * @param out told the line with which it says that it serves
- * @returns the exit code: whether it serves. If not, its log says why
+ * @param out gets the line that reports the start
+ * @returns the exit code: 0 if it serves; otherwise its log has the reason
  */
 export async function startDetached(
   command: readonly string[],

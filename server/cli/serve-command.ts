@@ -1,4 +1,4 @@
-/** `culvert-relay serve`, as it is called; serve.ts has what it does, and is loaded when it runs. */
+/** The command line of `culvert-relay serve`; serve.ts implements it, and is loaded when it runs. */
 import { configured, type Shell } from './command.ts';
 import type { StartRelay } from './serve.ts';
 

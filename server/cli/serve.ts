@@ -164,7 +164,7 @@ async function start(
 interface Place {
   readonly host: string;
   readonly port: number;
-  /** flags that say otherwise */
+  /** flags that override them */
   readonly flag: string;
   readonly hostFlag: string;
 }
@@ -241,7 +241,7 @@ export interface Gap {
 
 type Given = Pick<Config, 'publicUrl' | 'tunnelDomain' | 'tls' | 'acme' | 'trustedProxies' | 'pathForm'>;
 
-/** @returns what is missing beside `CULVERT_PUBLIC_URL`; nothing without it */
+/** @returns the settings missing beside `CULVERT_PUBLIC_URL`; empty without it */
 export function gapsOf(config: Given): Gap[] {
   const { publicUrl } = config;
   if (publicUrl === undefined) return [];

@@ -317,14 +317,14 @@ export class MissingDatabaseError extends Error {
 
 /** The database was last used by an older version, and it is not for this program to bring it up to date. */
 export class OlderSchemaError extends Error {
-  /** @param missing how many changes have not been made */
+  /** @param missing number of migrations that have not run */
   constructor(missing: number) {
     super(`the database is that of an older version, ${missing} changes behind this one`);
     this.name = 'OlderSchemaError';
   }
 }
 
-/** Whether a database that is not there is made, and whether one of an older version is brought up to date. */
+/** Whether a missing database is created, and whether one of an older version is migrated. */
 export type Creation = 'make' | 'must-exist' | 'as-it-is';
 
 /**

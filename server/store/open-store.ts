@@ -27,7 +27,7 @@ export async function openStore(address: DatabaseAddress, creation: Creation, lo
   }
 }
 
-/** The same for a relay that serves: it makes its database, and its event loop must not wait for a disk. */
+/** The same for a running relay: it creates its database, and its event loop must not wait for a disk. */
 export async function openServingStore(address: DatabaseAddress, clock: Clock, log: Log): Promise<Store> {
   if (address.kind !== 'sqlite') return await openStore(address, 'make', log);
   const { openThreaded } = await import('./thread/store-connection.ts');
@@ -41,7 +41,7 @@ export async function openServingStore(address: DatabaseAddress, clock: Clock, l
  * accounts and keys need no lock.
  *
  * @param holders `cluster`: relays that know of each other may share it, which SQLite does not offer
- * @param log told when the lock was lost
+ * @param log notified when the lock was lost
  * @throws Error with a text for the operator when another relay has it, or the database cannot be reached
  */
 export async function lockDatabase(

@@ -1,4 +1,4 @@
-/** Accounts, their keys and tunnels, as the store keeps them. */
+/** Accounts, their keys and tunnels, as stored. */
 import type { Plan } from '../../shared/tunnel.ts';
 
 export interface AccountRecord {
@@ -129,9 +129,9 @@ export interface TunnelRecord {
   readonly access: StoredAccess | null;
   /** how often that has changed: of two readings, the higher one is the later */
   readonly accessRevision: number;
-  /** links that let nobody in, though their time is not over */
+  /** revoked links whose time is not over */
   readonly revokedLinks: readonly RevokedLink[];
-  /** `null`: nobody has ever knocked */
+  /** `null`: there was never an approval request */
   readonly knocks: StoredKnocks | null;
   /** how often they have changed: of two readings, the higher one is the later */
   readonly knocksRevision: number;
@@ -188,7 +188,7 @@ export interface ChallengeRecord {
   readonly token: string;
   /** RFC 8555 section 8.1 */
   readonly keyAuthorization: string;
-  /** wall time in ms after which nobody asks for it */
+  /** wall time in ms after which it is no longer requested */
   readonly expiresAt: number;
 }
 
@@ -199,7 +199,7 @@ export interface DomainRecord {
   readonly accountId: string;
   /** in lower case, in punycode */
   readonly domain: string;
-  /** what its TXT record has to say */
+  /** expected value of its TXT record */
   readonly proof: string;
   /** wall time in ms */
   readonly createdAt: number;
@@ -229,9 +229,9 @@ export interface AuditRecord {
   readonly id: string;
   /** wall time in ms */
   readonly at: number;
-  /** who did it: `shell:ann`, `key:` or `invite:` and an id, or `relay` for what a first start makes */
+  /** the actor: `shell:ann`, `key:` or `invite:` and an id, or `relay` for actions of a first start */
   readonly actor: string;
-  /** what was done: `account.suspend` */
+  /** the action: `account.suspend` */
   readonly action: string;
   /** to what: the name of an account or a tunnel, the id of a key */
   readonly subject: string;
@@ -243,7 +243,7 @@ export interface AuditRecord {
   readonly accountId: string | null;
 }
 
-/** The address of a tunnel that ended while it was suspended. Nobody gets it until it is resumed. */
+/** The address of a tunnel that ended while suspended. It stays reserved until the tunnel is resumed. */
 export interface SuspendedName {
   readonly tunnelId: string;
   readonly slug: string;
@@ -268,7 +268,7 @@ export interface InvitationRecord {
   readonly expiresAt: number;
 }
 
-/** An invitation that nobody has taken yet, and what it is to. */
+/** An unused invitation, and what it is to. */
 export interface OpenInvitation {
   readonly id: string;
   readonly expiresAt: number;

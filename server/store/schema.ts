@@ -39,7 +39,7 @@ export interface Database {
 }
 
 interface ApiKeysTable extends ColumnsOf<Omit<KeyRecord, 'scope'>> {
-  /** A revoked key stays, so that nobody can create it again. */
+  /** A revoked key stays, so that it cannot be created again. */
   revoked_at: number | null;
   last_used_at: number | null;
   /** `all`, `admin` or `tunnel:` and its name */
@@ -129,7 +129,7 @@ export interface AcmeOrdersTable {
 export interface AcmeAttemptsTable {
   id: string;
   started_at: number;
-  /** `null`: nobody's */
+  /** `null` if none */
   account_id: string | null;
 }
 
@@ -177,7 +177,7 @@ export function reader<Fields, Prefix extends string = ''>({
 }: { readonly prefix?: Prefix | ''; readonly without?: readonly string[] } = {}): (
   row: Prefixed<Prefix, ColumnsOf<Fields>>,
 ) => Fields {
-  /** Learned from the first row: the others have the same. */
+  /** Learned from the first row: the others have the same columns. */
   let names: (readonly [column: string, field: string])[] | undefined;
   return (row) => {
     names ??= Object.keys(row)

@@ -1,4 +1,4 @@
-/** What the relay keeps beyond its own life: the same queries on every database that Kysely supports. */
+/** The relay's persistent data: the same queries on every database that Kysely supports. */
 import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
 import * as queries from './queries/all.ts';
@@ -28,7 +28,7 @@ type Methods<Queries, Name extends keyof Queries> = {
 export type ActOperation = Marked<{ readonly recorded: string }>;
 
 /**
- * Each method has stored what it was given once its promise is fulfilled, as a whole or not at all.
+ * Each method has stored its input once its promise is fulfilled, as a whole or not at all.
  * A database that fails rejects with {@link StoreError}.
  */
 export interface Store extends Methods<Table, Marked<{ readonly kind: string }>> {
@@ -56,8 +56,8 @@ export function kyselyStore(db: Kysely<Database>, log: Log): Store {
   let failing: 'read' | 'write' | undefined;
 
   /**
-   * Turns whatever a driver throws into a {@link StoreError}, and logs when failing begins and ends. While writes fail, as
-   * on a full disk, reads that work prove nothing.
+   * Turns whatever a driver throws into a {@link StoreError}, and logs when failing begins and ends. While writes fail,
+   * as on a full disk, reads that work prove nothing.
    */
   async function watch(result: Promise<unknown>, kind: 'read' | 'write'): Promise<unknown> {
     try {

@@ -1,4 +1,4 @@
-/** Moves everything that a store keeps from one database to another, whole or not at all. */
+/** Moves all data of a store from one database to another, as a whole or not at all. */
 import type { Kysely } from 'kysely';
 import { TRANSFER_BATCH } from '../limits.ts';
 import { markMoved } from './database-address.ts';

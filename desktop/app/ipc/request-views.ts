@@ -13,7 +13,7 @@ export interface EditView {
   readonly body: string | undefined;
   /** bytes of the body */
   readonly bodySize: number;
-  /** there was more of the body than is kept, so it can only be replaced */
+  /** the body was longer than the recorded part, so it can only be replaced */
   readonly isCut: boolean;
   /**
    * name of the service whose signature can be renewed; `undefined` for anything but a webhook, and without its secret
@@ -21,7 +21,7 @@ export interface EditView {
   readonly signer: string | undefined;
 }
 
-/** The same as it is to be sent. */
+/** An edited request that is to be sent. */
 export interface EditForm {
   readonly method: string;
   readonly target: string;
@@ -48,7 +48,7 @@ export type SendResult =
 
 /* What the window knows of the request log of a tunnel: changes, and what of it the user wants to see. */
 
-/** How far somebody has read a log. */
+/** A reader's position in a log. */
 export interface LogPoint {
   /** changes when requests are hidden, shown again or re-sent to the window; earlier parts no longer apply then */
   readonly epoch: number;
@@ -59,7 +59,7 @@ export interface LogPoint {
 /** Where nothing is read yet. */
 export const LOG_START: LogPoint = { epoch: 0, revision: 0 };
 
-/** What has changed since somebody read. */
+/** Changes to a log since the reader's last position. */
 export interface LogUpdate {
   /** how far it goes */
   readonly at: LogPoint;
@@ -69,7 +69,7 @@ export interface LogUpdate {
   readonly isMore: boolean;
   /** number of the oldest request there is: those before it are gone */
   readonly oldest: number;
-  /** as they are now, in no order to rely on */
+  /** current state, in no particular order */
   readonly requests: readonly RequestSummary[];
 }
 
@@ -77,7 +77,7 @@ export interface LogUpdate {
 export interface LogView {
   /** id of a chip */
   readonly part: string;
-  /** what is typed in the search */
+  /** text in the search field */
   readonly search: string;
 }
 
@@ -100,7 +100,7 @@ export interface WrittenHar {
   readonly path: string;
   /** how many requests are in it */
   readonly count: number;
-  /** how many are not, because what was recorded of them is no longer kept */
+  /** number of requests left out because their recording is no longer available */
   readonly missing: number;
   /** secrets were left out */
   readonly hidesSecrets: boolean;
@@ -115,7 +115,7 @@ export interface Imported {
   readonly hasRedacted: boolean;
 }
 
-/** Requests that are kept by name, as the window shows them. Their secrets stay in main. */
+/** Collections of saved requests, as the window shows them. Their secrets stay in main. */
 
 export interface CollectionsView {
   /** in order of creation */
@@ -154,14 +154,14 @@ export interface SecretView {
   readonly addedAt: number;
 }
 
-/** What a signature says, and with which secrets it was checked. */
+/** Result of a signature check, and the secrets it was checked with. */
 export interface SignatureCheck {
   readonly signature: SignatureView;
   /** of the service */
   readonly name: string;
   /** of the service, newest first */
   readonly secrets: readonly SecretView[];
-  /** whether secrets are kept when the app quits */
+  /** whether secrets survive a quit of the app */
   readonly isKept: boolean;
 }
 

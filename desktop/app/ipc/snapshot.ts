@@ -21,11 +21,11 @@ export interface Snapshot {
   readonly tunnels: readonly TunnelView[];
   /** tunnels of the account that this app does not serve, newest first */
   readonly others: readonly OtherTunnelView[];
-  /** what is found out about the way to the relay, once somebody wants to know */
+  /** diagnostics of the way to the relay, once requested */
   readonly diagnostics: DiagnosticsView | undefined;
   /** an invitation that was opened, about which the user has not decided */
   readonly invitation: InvitationView | undefined;
-  /** what was dropped on the app, about which the user has not decided */
+  /** a drop on the app that the user has not decided on */
   readonly drop: DropView | undefined;
   /** a project that was opened, about which the user has not decided */
   readonly project: ProjectView | undefined;
@@ -38,7 +38,7 @@ export interface Snapshot {
   readonly locale: Locale;
   /** what the user has just done and can still take back, in that order */
   readonly undos: readonly UndoView[];
-  /** grows whenever a set of requests changes */
+  /** grows with every change of a collection */
   readonly setsRevision: number;
   /** a newer version of the app */
   readonly update: UpdateView | undefined;
@@ -56,7 +56,7 @@ export interface UpdateView {
 
 export interface UndoView {
   readonly id: string;
-  /** what was done, as a sentence */
+  /** the action, as a sentence */
   readonly text: string;
 }
 
@@ -93,7 +93,7 @@ export type InvitationView = {
   | { readonly state: 'looking' }
   | {
       readonly state: 'open';
-      /** name of the account that it is for, as the relay says */
+      /** account name, as reported by the relay */
       readonly account: string;
       readonly endsAt: number;
       /** how the key can be stored on this machine, best first */
@@ -145,7 +145,7 @@ export type TunnelStatus =
   | { readonly name: 'ended'; readonly reason: string; readonly why: string };
 
 export interface TunnelView {
-  /** of this app, the same when the tunnel is started again */
+  /** id in this app; stays the same when the tunnel is restarted */
   readonly key: string;
   readonly status: TunnelStatus;
   /** the address to hand out, with its scheme; of an ended tunnel, the last one */
@@ -156,7 +156,7 @@ export interface TunnelView {
   readonly localPort: number;
   /** name of the shared folder, if the target is not a port */
   readonly folder: string | undefined;
-  /** what was found there, such as `Vite` */
+  /** framework detected there, such as `Vite` */
   readonly framework: string | undefined;
   /** nothing answers on the local port, or it refuses the host name: what to do */
   readonly localProblem: Problem | undefined;

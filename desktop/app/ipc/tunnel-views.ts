@@ -6,13 +6,13 @@ export interface DomainView {
   readonly id: string;
   readonly domain: string;
   readonly status: DomainStatus;
-  /** what has to be entered where its DNS is kept */
+  /** DNS records to create */
   readonly records: readonly Readonly<DnsRecord>[];
 }
 
 /** A domain that the relay has just looked at. */
 export interface CheckedDomainView extends DomainView {
-  /** what is still missing; none if it is as it should be */
+  /** missing and wrong records; empty if all are correct */
   readonly problems: readonly { readonly text: string; readonly found: readonly string[] }[];
 }
 
@@ -28,7 +28,7 @@ export type TunnelAccess =
 
 export type AccessKind = TunnelAccess['kind'];
 
-/** A part of what is asked of visitors; `users` are names with passwords, in the browser's own dialog. */
+/** One requirement for visitors; `users` are names with passwords, in the browser's own dialog. */
 export type AccessPart = 'addresses' | 'users' | 'password' | 'links' | 'knock';
 
 /** What a tunnel asks of its visitors. */
@@ -38,7 +38,7 @@ export type TunnelAccessView =
   | { readonly kind: 'knock' }
   | {
       readonly kind: 'password';
-      /** `undefined` if it was not set here, or this app no longer knows it: the relay shows it to nobody */
+      /** `undefined` if it was not set here or this app no longer knows it: the relay never reveals it */
       readonly password: string | undefined;
     }
   | { readonly kind: 'addresses'; readonly allow: readonly string[] }
@@ -50,10 +50,10 @@ export type TunnelAccessView =
       readonly password: string | undefined;
     };
 
-/** A link that lets its visitors in. Its address is shown once, when it is made. */
+/** A link that gives its visitors access. Its address is shown once, on creation. */
 export interface LinkView {
   readonly id: string;
-  /** what it is for, or whom; may be empty */
+  /** the user's note; may be empty */
   readonly note: string;
   /** wall-clock ms */
   readonly expiresAt: number;

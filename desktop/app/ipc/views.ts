@@ -1,4 +1,4 @@
-/** What a visitor uses, in words: for an owner who decides whether to let somebody in. */
+/** A visitor's browser and system in words, for an owner who decides on an approval request. */
 import { t } from '../messages/translate.ts';
 import type { TunnelView } from './snapshot.ts';
 

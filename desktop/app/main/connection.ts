@@ -31,7 +31,7 @@ export interface Connection {
   readonly api: RelayApi;
 }
 
-/** @throws CallFailure if nobody is signed in */
+/** @throws CallFailure while signed out */
 export function signedIn(connection: Connection | undefined): Connection {
   if (connection !== undefined) return connection;
   throw new CallFailure({ code: 'signed-out', text: t('session.signedOutFirst') });

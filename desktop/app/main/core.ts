@@ -45,7 +45,7 @@ export async function createCore(platform: Platform) {
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
-  /** The tunnels, and what was known of their local services, when the latest port scan began. */
+  /** The tunnels, and the known state of their local services, when the latest port scan began. */
   let asked: ReadonlySet<object | undefined> = new Set();
   /** The same for `scan`, which does not reflect later changes. */
   let judged: ReadonlySet<object | undefined> = new Set();
@@ -307,7 +307,7 @@ export async function createCore(platform: Platform) {
     openInvitation(address: string): void {
       inBackground('opening an invitation', invitations.open(address));
     },
-    /** Shows what was dropped on the tray, and asks the user whether to share it. */
+    /** Shows files dropped on the tray icon, and asks the user whether to share them. */
     drop(paths: readonly string[]): void {
       inBackground('looking at what was dropped', drops.show(paths));
     },
@@ -334,7 +334,7 @@ export async function createCore(platform: Platform) {
       isInFront = value;
     },
     notify,
-    /** This machine is going to sleep: the app tells relays, so that they do not have to wait until it is silent. */
+    /** This machine is going to sleep: the app notifies relays, so that they do not have to wait for a timeout. */
     suspend(): void {
       tunnelList.suspend();
     },

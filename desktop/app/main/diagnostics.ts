@@ -12,7 +12,7 @@ import { Signal } from './signals.ts';
  * Checks the way from this machine through the relay to a local port.
  *
  * @param local the local service; `undefined` for none
- * @param tell called with every result as it comes
+ * @param tell called with every result as it arrives
  * @returns whether everything works
  */
 export type Diagnose = (
@@ -46,7 +46,10 @@ export class Diagnostics {
     return this.#view;
   }
 
-  /** Starts a check instead of a running one. @param of the tunnel that fails, and its local service; without it, the relay alone */
+  /**
+   * Starts a check instead of a running one. @param of the tunnel that fails, and its local service; without it, the
+   * relay alone
+   */
   start(of: { readonly slug: string; readonly local: LocalService | undefined } | undefined): void {
     const connection = signedIn(this.#options.connection());
     this.stop();

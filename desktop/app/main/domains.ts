@@ -6,7 +6,7 @@ import { type Connection, signedIn } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import type { Pending, UndoList } from './undo-list.ts';
 
-/** All methods throw what the engine throws, and {@link CallFailure} if nobody is signed in. */
+/** All methods throw the engine's errors, and {@link CallFailure} while signed out. */
 export class Domains {
   readonly #connection: () => Connection | undefined;
   readonly #undos: Pick<UndoList, 'offer'>;

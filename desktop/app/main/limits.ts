@@ -15,7 +15,7 @@ export const TTL_MAX_CHARS = 32;
 export const SEARCH_MAX_CHARS = 200;
 /** The longest path on Windows; other systems have shorter ones. */
 export const PATH_MAX_CHARS = 32_767;
-/** Ids that a relay gives to links and to who knocks. */
+/** Ids that a relay assigns to links and approval requests. */
 export const RELAY_ID_MAX_CHARS = 64;
 
 /** A person can follow only a few changes in a second, and each costs the page a rendering. */

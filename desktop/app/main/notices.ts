@@ -76,7 +76,7 @@ function firstVisitor(tunnel: Watched, memory: Memory): Notice | undefined {
   };
 }
 
-/** The relay's count comes later than the request. */
+/** The relay's count arrives after the request. */
 function hasVisitors({ requests, pulse }: Watched): boolean {
   return requests > 0 || pulse.some((second) => second.requests > 0);
 }
@@ -141,7 +141,7 @@ function together(
   return [...others, { kind, key: undefined, ...words(same.length) }];
 }
 
-/* What a user is told outside the window. */
+/* Notifications outside the window. */
 
 export interface Notice {
   readonly kind:
@@ -162,7 +162,7 @@ export interface Notice {
   readonly knock?: string;
 }
 
-/** Somebody waits to be let into a tunnel. */
+/** A visitor asks for approval. */
 export function knockNotice(key: string, slug: string, { id, address, agent }: ApprovalRequestView): Notice {
   return {
     kind: 'knock',
@@ -208,7 +208,7 @@ export class Outage {
   readonly #lostSince = new Map<string, number>();
   /** keys of those that the user knows of */
   readonly #known = new Set<string>();
-  /** whether the user was told by a notice, and so is told of the end */
+  /** whether a notice was shown, so that its end is shown as well */
   #wasTold = false;
 
   /**

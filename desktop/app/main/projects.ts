@@ -1,4 +1,4 @@
-/** Projects that are opened: their tunnels are shown first, and started once the user says which. */
+/** Opened projects: their tunnels are shown first, and started once the user has chosen. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -53,7 +53,7 @@ export class Projects {
   readonly #options: ProjectsOptions;
   #shown: Shown | undefined;
   #isStarting = false;
-  /** counts what was opened: the last one is shown, however long another takes to be read */
+  /** counts opened projects: the latest one is shown, even if an earlier one takes longer to read */
   #count = 0;
 
   constructor(options: ProjectsOptions) {
@@ -126,12 +126,12 @@ export class Projects {
     return result;
   }
 
-  /** The user does not want it; what is being started is, and nothing after it. */
+  /** The user dismissed it: starts in progress complete, and no further tunnel is started. */
   dismiss(id: string): void {
     if (this.#shown?.id === id) this.#show(undefined);
   }
 
-  /** Nobody is signed in, or somebody else. */
+  /** The user has signed out, or another one has signed in. */
   clear(): void {
     if (this.#shown !== undefined) this.#show(undefined);
   }
@@ -243,7 +243,7 @@ export async function hasProject(folder: string): Promise<boolean> {
  * @param relay the one that the user is signed in to
  * @returns the tunnels in the order of the file, but for those that cannot be started for want of a variable, which
  *   come last
- * @throws ProjectFileError for what is wrong with the file, or a folder without one
+ * @throws ProjectFileError for an invalid file, or a folder without one
  */
 export async function readTunnels(folder: string, relay: RelayAddress): Promise<readonly FoundTunnel[]> {
   if (!(await hasProject(folder))) throw new ProjectFileError(t('project.none'));

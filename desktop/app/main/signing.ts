@@ -1,4 +1,7 @@
-/** Secrets with which services sign their webhooks; with them, signatures are checked and created. No secret leaves main. */
+/**
+ * Secrets with which services sign their webhooks; with them, signatures are checked and created. No secret leaves
+ * main.
+ */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
 import type { RequestEdit } from '../../client/inspector/edit.ts';
@@ -77,7 +80,7 @@ export class SigningSecrets {
     return this.#revision;
   }
 
-  /** Whether they are kept when the app quits. */
+  /** Whether they survive a quit of the app. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -92,7 +95,9 @@ export class SigningSecrets {
     return this.#find(tunnel, provider).map(({ id, addedAt }) => ({ id, addedAt }));
   }
 
-  /** Takes effect immediately; resolves when it is on disk. A secret that exists becomes the newest. @throws CallFailure */
+  /**
+   * Takes effect immediately; resolves when it is on disk. A secret that exists becomes the newest. @throws CallFailure
+   */
   async add(tunnel: SecretOwner, provider: WebhookProvider, secret: string): Promise<void> {
     const owner = ownerOf(tunnel);
     const isSame = (other: Kept): boolean =>

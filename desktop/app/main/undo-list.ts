@@ -9,7 +9,7 @@ import { Signal } from './signals.ts';
 
 /** An action that is done here but not final yet. Exactly one of the two functions is called. */
 export interface Undoable {
-  /** what was done, as a sentence */
+  /** the action, as a sentence */
   readonly text: string;
   /** Takes it back. @throws if that fails: then it can be tried again */
   undo(): Promise<void>;
@@ -37,7 +37,7 @@ export class UndoList {
   /** by id, in the order of the actions */
   readonly #entries = new Map<string, Entry>();
 
-  /** @param onError told when something could not be made final */
+  /** @param onError gets the error when an action could not be made final */
   constructor(clock: Clock, onError: (error: unknown) => void) {
     this.#clock = clock;
     this.#onError = onError;

@@ -291,7 +291,7 @@ export const DROP_DE: Translation<typeof DROP> = {
   'drop.sharing': 'Wird geteilt …',
 };
 
-/** What the engine says. */
+/** Messages of the engine. */
 export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'folder.none': '„{folder}“ ist kein Ordner.',
   'folder.silent':

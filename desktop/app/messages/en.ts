@@ -132,7 +132,7 @@ export const CHECKUP = {
   'checkup.hop.local': 'Your server',
 } as const;
 
-/** What several parts of the window say. */
+/** Texts that several parts of the window use. */
 export const COMMON = {
   'common.stillStarting': 'Still starting. This takes longer than it should.',
   'common.openAgain': '{problem} Close this window and open it again.',

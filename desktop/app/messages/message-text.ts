@@ -25,7 +25,7 @@ export function translateMessage(said: MessageValue): string {
   return t(said.code, Object.fromEntries(values));
 }
 
-/* What a relay says of a refusal, in the user's language. */
+/* A relay's refusal in the user's language. */
 
 type RefusalCode = keyof typeof REFUSALS extends `refusal.${infer Code}` ? Code : never;
 
@@ -78,8 +78,8 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
 const KEYS: ReadonlyMap<string, TextKey> = new Map(RULES.map(([{ accepted }, key]) => [accepted, key]));
 
 /**
- * @param accepted what a rule says that it accepts, in English
- * @returns the same text for one that no rule of the app says
+ * @param accepted a rule's description of accepted values, in English
+ * @returns the same text if no rule of the app has it
  */
 export function acceptedText(accepted: string): string {
   const key = KEYS.get(accepted);

@@ -51,8 +51,8 @@ export function t(key: TextKey, values?: TextValues): string {
 /**
  * A text with tags in it, such as `<b>…</b>`.
  *
- * @param tags what becomes of what is in each tag
- * @returns the text in pieces, which are strings or what `tags` have made
+ * @param tags functions that convert the content of each tag
+ * @returns the text in pieces: strings and the results of `tags`
  * @throws if a place or a tag has no value
  */
 export function tagged<Part>(
@@ -77,7 +77,7 @@ function formatOf(key: TextKey): IntlMessageFormat {
   return format;
 }
 
-/** Begins what is written from right to left, whatever it is made of (Unicode Standard Annex #9, RLO), and ends it. */
+/** Starts and ends right-to-left text, whatever its characters (Unicode Standard Annex #9, RLO). */
 export const PSEUDO_MARK = '\u202e';
 const PSEUDO_END = '\u202c';
 /** Isolates text from other sources, which has its own direction (Unicode Standard Annex #9, FSI and PDI). */

@@ -50,7 +50,7 @@ export function doOnceOnline(
 
 /** The clipboard of the person at the terminal, also over SSH: OSC 52 of xterm, which most terminals support. */
 
-/** @returns what is written to the terminal */
+/** @returns the output for the terminal */
 export function copySequence(text: string): string {
   return `\u{1B}]52;c;${Buffer.from(text).toString('base64')}\u{7}`;
 }
@@ -58,7 +58,7 @@ export function copySequence(text: string): string {
 /** Light modules around the code: readers ask for 4, and 2 are enough in practice. */
 const BORDER = 2;
 
-/** The address as a QR code, or a line that says how much room it needs. */
+/** The address as a QR code, or a line with the size it needs. */
 export function codeLines(url: string, { columns, rows }: Size): Line[] {
   const lines = renderUnicodeCompact(url, { border: BORDER }).split('\n');
   const width = lines[0]?.length ?? 0;

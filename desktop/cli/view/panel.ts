@@ -103,7 +103,7 @@ export class Panel implements Reporter {
     };
   }
 
-  /** Extends the tunnel, and says if that fails. */
+  /** Extends the tunnel, and reports a failure. */
   extend(): void {
     const tunnel = this.#tunnel;
     if (tunnel === undefined) return;

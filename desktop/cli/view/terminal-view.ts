@@ -44,7 +44,7 @@ export class TerminalView {
     this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '');
   }
 
-  /** What is reported while the view has the terminal comes after it. */
+  /** Messages held back while the view occupies the terminal. */
   readonly output: Output = {
     out: (text) => void this.#unsaid.push(text),
     err: (text) => void this.#unsaid.push(text),
@@ -70,7 +70,7 @@ export class TerminalView {
     this.#tick();
   }
 
-  /** Restores the terminal, and then says how every tunnel ended. */
+  /** Restores the terminal, then reports how every tunnel ended. */
   close(output: Output): void {
     this.#timer?.cancel();
     this.#stdout.off('resize', this.#redraw);
@@ -199,7 +199,7 @@ export class TerminalView {
     this.#draw();
   }
 
-  /** The next one is shown with the next frame, so that one key too many answers nobody. */
+  /** The next request is shown with the next frame, so that an extra key press answers none. */
   #answerKnock(admit: boolean): void {
     const shown = this.#shownKnock;
     this.#shownKnock = undefined;
@@ -282,7 +282,7 @@ export class Screen {
   }
 
   get size(): Size {
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     return { columns: this.#stream.columns || 80, rows: this.#stream.rows || 24 };
   }
 

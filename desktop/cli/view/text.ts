@@ -28,7 +28,7 @@ const STYLE_CODES: Readonly<Record<Style, string>> = {
   inverse: '40;97',
 };
 
-/** What a relay or this program says: escapes only what controls a terminal or cannot be seen, and emoji. */
+/** Text of a relay or this program: escapes only control and invisible characters, and emoji. */
 export function escapeControls(text: string): string {
   return escapeUnprintable(text).replace(/\p{Cs}|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** Something of Electron that emits events; what else a test needs of it comes with `members`. */
+/** An Electron object that emits events; `members` adds whatever else a test needs. */
 export function fakeEmitter<T extends object>(members: T): EventEmitter & T {
   return Object.assign(new EventEmitter(), members);
 }

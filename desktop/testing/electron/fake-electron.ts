@@ -1,4 +1,4 @@
-/** As much of the `electron` module as the main process uses; a test sees what was done with it. */
+/** The part of the `electron` module that the main process uses; it records its calls for tests. */
 import type * as Electron from 'electron';
 import type { IpcMain, IpcMainInvokeEvent, IpcRenderer, WebFrameMain } from 'electron';
 import { fakeEmitter } from './emitter.ts';

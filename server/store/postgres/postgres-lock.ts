@@ -15,8 +15,9 @@ export type LockHolders = 'one' | 'cluster';
 const LOCK_ID = 4_019_573_121;
 
 /**
- * Locks the database for one relay, or for the relays of one cluster. The lock belongs to a session: the server drops it with
- * the connection. A connection that is lost is made again, and the lock taken again, for as long as the relay lives.
+ * Locks the database for one relay, or for the relays of one cluster. The lock belongs to a session: the server drops
+ * it with the connection. A connection that is lost is made again, and the lock taken again, for as long as the relay
+ * lives.
  *
  * @param holders who may hold it at the same time
  * @param log told when another relay was faster after a connection was lost
@@ -68,7 +69,7 @@ class PostgresLock implements RelayLock {
     this.#log = log;
   }
 
-  /** @returns whether the lock is this relay's now */
+  /** @returns whether this relay holds the lock now */
   async take(): Promise<boolean> {
     const client = await this.#connected();
     const { rows } = await client.query<{ taken: boolean }>(`select ${this.#lock}($1) as taken`, [LOCK_ID]);
@@ -95,7 +96,7 @@ class PostgresLock implements RelayLock {
     return client;
   }
 
-  /** @param told whether the operator has been told that another relay has the lock */
+  /** @param told whether the operator has been notified that another relay has the lock */
   #takeAgain(told: boolean): void {
     this.#timer?.cancel();
     this.#timer = this.#clock.setTimeout(() => void this.#tryAgain(told), POSTGRES_RELAY_LOCK_RETRY_MS);

@@ -107,7 +107,7 @@ export interface OrderBegin {
   readonly heldUntil: number;
   /** orders in an hour, of all names and relays */
   readonly perHour: number;
-  /** whose it is; `null`: nobody's */
+  /** owning account; `null` if none */
   readonly account: string | null;
   /** orders of all accounts in an hour; beyond it only an account's first order starts */
   readonly beyondFirst: number;
@@ -276,7 +276,7 @@ export const listChallenges = read(
   },
 );
 
-/** Relays that begin orders at the same time do so one after the other. */
+/** Serializes relays that begin orders at the same time. */
 async function takeTurns(transaction: Kysely<Database>): Promise<void> {
   await transaction
     .selectFrom('acme_accounts')

@@ -16,7 +16,7 @@ const ownerOf = reader<DomainOwner>();
  * Stores a new claim of an account.
  *
  * @param maxDomains limit of the account, including this claim; `null`: unlimited
- * @returns the claim that the account now has: this one, or an earlier one to the same domain
+ * @returns the claim that the account now has: this one, or an earlier one for the same domain
  * @throws FullError
  */
 export const insertDomain = write(
@@ -173,7 +173,7 @@ export const removeDomain = write(
     }),
 );
 
-/** Removes claims that were made until this wall time in ms and never verified. */
+/** Removes claims that were created until this wall time in ms and never verified. */
 export const forgetClaims = write(async (db, until: number): Promise<void> => {
   await db.deleteFrom('domains').where('verified_at', 'is', null).where('created_at', '<=', until).execute();
 });

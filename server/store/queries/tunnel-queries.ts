@@ -64,7 +64,7 @@ async function conflictOf(db: Kysely<Database>, { slug }: TunnelRecord): Promise
   return other === undefined ? 'domain' : 'slug';
 }
 
-/** Nobody takes the domain away from the account before the transaction ends. */
+/** Keeps the domain with the account until the transaction ends. */
 async function mustBeVerified(db: Kysely<Database>, accountId: string, domain: string): Promise<void> {
   const claim = await db
     .selectFrom('domains')
@@ -259,7 +259,7 @@ export const releaseOverdue = write(async (db, { until, now, nameHold, limit }: 
   });
 });
 
-/** What comes with the end of a domain's tunnels. */
+/** Side effects of the end of a domain's tunnels. */
 export interface DomainRelease {
   /** wall time in ms */
   readonly now: number;

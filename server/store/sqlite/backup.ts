@@ -1,4 +1,4 @@
-/** Copies of a SQLite database: made while a relay uses it, and put back while none does. */
+/** Backups of a SQLite database: made while a relay uses it, and restored while none does. */
 import {
   closeSync,
   copyFileSync,
@@ -81,7 +81,7 @@ function note(path: string, file: string): void {
     writeFileSync(part, `${resolve(file)}\n`);
     renameSync(part, noteOf(path));
   } catch {
-    // The copy is there all the same; that it is not known when it was made, the doctor says.
+    // The copy exists even so; `doctor` reports that the time of the backup is unknown.
     if (part !== undefined) rmSync(part, { force: true });
   }
 }
@@ -94,7 +94,7 @@ function noteOf(path: string): string {
 export interface Restored {
   /** where the previous database is now; `undefined` if there was none, and so no record of what was ended in it */
   readonly kept: string | undefined;
-  /** what was ended since the copy was made, and stays so */
+  /** what has ended since the copy was made, and stays ended */
   readonly ended: KeptEndings;
   /** signed links whose keys are neither in the copy nor in the previous database */
   readonly endedLinks: number;
@@ -192,7 +192,7 @@ async function hasLinkKeys(copy: Kysely<Database>): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Brings what is in the log of a database into its file. */
+/** Writes the log of a database into its file. */
 function settle(path: string): void {
   const database = new (loadSqlite().DatabaseSync)(path);
   try {

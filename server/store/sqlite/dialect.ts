@@ -122,7 +122,7 @@ class NodeSqliteDriver implements Driver {
 /** https://www.sqlite.org/rescode.html#busy; the low byte, the others tell the kind */
 const SQLITE_BUSY = 5;
 
-/** A transaction that reads first and writes later could not get the lock in between without starting again. */
+/** A transaction that first reads and then writes could not get the lock in between without a restart. */
 export const BEGIN = 'begin immediate';
 
 export class SqliteConnection implements DatabaseConnection {
@@ -183,7 +183,7 @@ function isWrite({ query: { kind } }: CompiledQuery): boolean {
   return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
 }
 
-/** Whether a statement failed because somebody else has the file locked. */
+/** Whether a statement failed because another program has locked the file. */
 export function isBusy(error: unknown): boolean {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
   return (code & 0xff) === SQLITE_BUSY;

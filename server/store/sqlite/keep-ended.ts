@@ -1,6 +1,6 @@
 /**
- * What was ended since a backup was made stays ended when that is restored: read from the database that it replaces. Additions
- * since then are not taken over.
+ * What was ended since a backup was made stays ended when that is restored: read from the database that it replaces.
+ * Additions since then are not taken over.
  */
 import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
@@ -37,7 +37,7 @@ export const NOTHING_KEPT: Readonly<KeptEndings> = {
 };
 
 /**
- * Ends in the copy what was ended in the database that it replaces, and adds the entries of its audit log.
+ * Ends in the copy what has ended in the database that it replaces, and adds the entries of its audit log.
  *
  * @param replaced both with the schema of this version
  * @param now wall time in ms
@@ -268,7 +268,7 @@ function unionOf(before: readonly RevokedLink[], present: readonly RevokedLink[]
   return [...new Map([...before, ...present])];
 }
 
-/** Names that are held for an account or for nobody. */
+/** Names that are reserved for an account or for nobody. */
 async function keepNames(replaced: Kysely<Database>, copy: Kysely<Database>, now: number): Promise<void> {
   const held = await replaced
     .selectFrom('released_names')

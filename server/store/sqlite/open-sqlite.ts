@@ -16,7 +16,7 @@ import { FileGuard, loadSqlite, makeFolder, makePrivate } from './sqlite-files.t
  *
  * @param path of the file, or `:memory:`
  * @param log told when the database begins to fail and when it works again
- * @param creation whether file and folder are made if missing
+ * @param creation whether missing files and folders are created
  * @throws Error with a text for the operator, also for a database that was moved away
  */
 export async function openSqlite(path: string, log: Log, creation: Creation = 'make'): Promise<Store> {
@@ -30,7 +30,7 @@ export async function openSqlite(path: string, log: Log, creation: Creation = 'm
   return kyselyStore(db, log);
 }
 
-/** The same without the store around it, moved away or not. */
+/** The same without the store around it, even if it was moved. */
 export async function openSqliteDatabase(
   path: string,
   creation: Creation = 'make',

@@ -59,7 +59,7 @@ function identityOf(path: string): string | undefined {
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
 }
 
-/* The folder a database file is kept in. */
+/* The folder of a database file. */
 
 /**
  * Creates a folder and those above it, if missing, for the relay's own user only. Node's own recursive `mkdir` never

@@ -3,7 +3,7 @@ import { describeError, type LogEvent, type LogFields } from '../../log.ts';
 import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 
-/** A request to the thread; its answer has the same number. */
+/** A request to the thread; its response has the same number. */
 export interface Call {
   readonly call: number;
   readonly operation: keyof Store;

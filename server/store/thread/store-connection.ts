@@ -43,7 +43,7 @@ export class StoreConnection {
    * Starts the thread, which opens the database and brings it up to date.
    *
    * @param path of a SQLite file
-   * @param log told what the store has to say, and when the thread was lost
+   * @param log gets the store's log entries, and one when the thread was lost
    * @throws Error with a text for the operator
    */
   static async open(path: string, clock: Clock, log: Log): Promise<StoreConnection> {

@@ -211,7 +211,7 @@ function without(set: RequestSet, id: string): RequestSet {
   return { ...set, requests: set.requests.filter((other) => other.id !== id) };
 }
 
-/** The name as it is kept. @param others the sets that must not have it */
+/** Normalizes a name. @param others the collections that must not have it */
 function nameFor(others: readonly RequestSet[], written: string): string {
   const name = written.trim();
   if (name === '') throw badName(t('problem.setNoName'));

@@ -1,4 +1,4 @@
-/** A request of a log as it is kept in a set, with its secrets, and how it comes back into a log to be sent. */
+/** Conversion of a logged request to a saved one, with its secrets, and back into a log to be sent. */
 import { editable } from '../../../client/inspector/edit.ts';
 import type { ImportedRequest } from '../../../client/inspector/imported.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
@@ -49,7 +49,7 @@ function isWhole({ request: { fields, body }, durationMs, isBroken }: RequestDet
   return value('transfer-encoding') === undefined || (durationMs !== undefined && !isBroken);
 }
 
-/** The same as it goes into a log. */
+/** Converts a saved request for a log. */
 export function importedOf({ method, target, fields, body }: SavedRequest): ImportedRequest {
   return {
     method,
@@ -66,7 +66,7 @@ export function importedOf({ method, target, fields, body }: SavedRequest): Impo
 type Receiving = Pick<TunnelItem, 'key' | 'form' | 'log' | 'tunnel'>;
 
 /**
- * Brings a kept request into the log of a tunnel, to be looked at, edited and sent. Nothing is sent.
+ * Adds a saved request to the log of a tunnel for viewing and editing. Nothing is sent.
  *
  * @returns its number
  * @throws CallFailure for a tunnel to a folder

@@ -1,4 +1,4 @@
-/** The one wrapper around every channel: who calls, and what they send, is checked here and nowhere else. */
+/** The one wrapper around every channel: sender and payload are checked here and nowhere else. */
 import type { IpcMain, IpcMainInvokeEvent, WebFrameMain } from 'electron';
 import * as yup from 'yup';
 import type { Answer, CallError } from '../../ipc/ipc.ts';

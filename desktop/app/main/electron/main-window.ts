@@ -61,7 +61,7 @@ export interface MainWindowOptions {
   readonly hasOwnPlace: boolean;
   /** The window goes out of sight. */
   readonly onPlace: (place: WindowPlace) => void;
-  /** bounds of the tray's icon, and of the screen it is on; `undefined` if the system does not say */
+  /** bounds of the tray's icon, and of the screen it is on; `undefined` if the system does not report them */
   readonly trayPlace: () => { tray: Rectangle; area: Rectangle } | undefined;
 }
 

@@ -24,7 +24,7 @@ const WITH_BUTTONS: ReadonlySet<NodeJS.Platform> = new Set(['darwin', 'win32']);
 /** Notifications that can still be clicked. */
 const SHOWN_MAX = 100;
 
-/** What a notice is about: of notices about the same, one is shown. */
+/** Subject of a notice: a new notice replaces the previous one on the same subject. */
 const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
   'first-visitor': 'visitor',
   'expires-soon': 'time',
@@ -105,7 +105,7 @@ export class Notifier {
     return { buttons: [], click, instead: text };
   }
 
-  /** A notice replaces an earlier one about the same. */
+  /** A notice replaces an earlier one on the same subject. */
   #keep(subject: string, notification: ShownNotification): void {
     this.#shown.get(subject)?.close();
     this.#shown.delete(subject);

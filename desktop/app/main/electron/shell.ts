@@ -161,7 +161,7 @@ export class Shell {
     });
   }
 
-  /** Runs the same channels as the window, so that both do the same. */
+  /** Runs the same channels as the window, so that both behave alike. */
   async #do(action: TrayAction): Promise<void> {
     const { core } = this.#options;
     switch (action.do) {

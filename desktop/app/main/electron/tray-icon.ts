@@ -31,7 +31,7 @@ export class TrayIconView {
   }
 
   show(model: TrayModel): void {
-    // An open menu closes when it is replaced, so it is replaced only if it would say something else.
+    // An open menu closes when it is replaced, so it is replaced only if its contents differ.
     const now = JSON.stringify(model);
     if (now === this.#shown) return;
     this.#shown = now;
@@ -104,7 +104,7 @@ const BAR_LIKE_WINDOWS: ReadonlySet<string> = new Set(['KDE', 'LXQt']);
 export function barColour(theme: Theme, platform: NodeJS.Platform, desktops: string): () => boolean {
   if (platform !== 'linux') return () => theme.shouldUseDarkColorsForSystemIntegratedUI;
   if (!desktops.split(':').some((desktop) => BAR_LIKE_WINDOWS.has(desktop))) return () => true;
-  // While the app has a theme of its own, Electron does not say what the desktop's is.
+  // While the app has its own theme, Electron does not report the desktop's.
   let isDark = theme.shouldUseDarkColors;
   return () => {
     if (theme.themeSource === 'system') isDark = theme.shouldUseDarkColors;

@@ -59,7 +59,7 @@ export function updateWay({ isPackaged, platform, env, updateConfig }: Installat
   return platform === 'darwin' || PUBLISHER.test(updateConfig) ? 'install' : 'tell';
 }
 
-/** Looks for new versions where electron-builder.yml publishes them, and acts as {@link updateWay} says. */
+/** Looks for new versions where electron-builder.yml publishes them, and acts according to {@link updateWay}. */
 export function keepUpToDate(options: UpdaterOptions): void {
   const { way, clock, isInUse, onInstall, onNewVersion, onReady } = options;
   if (way === 'leave') return;

@@ -15,7 +15,9 @@ import { ttlSchema } from '../tunnels/create-form-schema.ts';
 /** What the page sends is only read. */
 type Sent<T> = T extends object ? { readonly [K in keyof T]: Sent<T[K]> } : T;
 
-/** What the page may send, and what main does with it. `run` may throw {@link CallFailure} or what the client throws. */
+/**
+ * What the page may send, and what main does with it. `run` may throw {@link CallFailure} or what the client throws.
+ */
 export interface Channel<Payload, Result> {
   /** Throws for a value that does not fit. */
   readonly payload: yup.Schema<Payload>;
@@ -30,7 +32,7 @@ export function channel<T, Result>(
   return { payload: payload as unknown as yup.Schema<Sent<T>>, run };
 }
 
-/** Channel → what the page sends and what it gets, derived from a table. */
+/** Channel → the page's payload and the result, derived from a table. */
 export type ChannelsOf<Table> = {
   [C in keyof Table]: Table[C] extends Channel<infer Payload, infer Result>
     ? { payload: Payload; result: Result }
@@ -70,7 +72,7 @@ export const collectionName = yup
   .defined()
   .max(SET_NAME_MAX_CHARS, () => t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
 
-/** Only kept from being something else, or endless: the client says what is wrong with each part. */
+/** Checks only type and length: the client reports errors in each part. */
 const editText = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);
 export const editForm = exact({
   method: editText,

@@ -102,7 +102,7 @@ const ROWS = {
   ),
   'invitation:dismiss': channel(exact({ id: ownId }), ({ id }, { invitations }) => invitations.dismiss(id)),
 
-  /** something was dropped on the window: shows what it is, and shares nothing. Only the preload sends this */
+  /** shows what was dropped on the window, and shares nothing. Only the preload sends this */
   'folder:drop': channel(
     exact({ paths: yup.array(yup.string().defined().max(PATH_MAX_CHARS)).max(DROPPED_PATHS_MAX).required() }),
     ({ paths }, { drops }) => drops.show(paths),
@@ -418,7 +418,7 @@ const ROWS = {
   'app:quit': channel(nothing, (_, { quitRequested }) => quitRequested.emit()),
 };
 
-/** Channel → what the page sends and what it gets. */
+/** Channel → the page's payload and the result. */
 export type Channels = ChannelsOf<typeof ROWS>;
 
 export const CHANNELS: {
@@ -440,7 +440,7 @@ function tunnelOf({ others, tunnelList }: Core, key: string): Tunnel {
   return others.find(key) ?? tunnelList.find(key).tunnel;
 }
 
-/** The address comes from the relay, which must not make this machine start anything but a browser. */
+/** The address comes from the relay, so it must not be able to start anything but a browser on this machine. */
 function webAddress(text: string): string {
   if (isWebAddress(text)) return text;
   throw new CallFailure({ code: 'bad-address', text: t('problem.notWebAddress') });
@@ -476,7 +476,7 @@ function collectionsView({ sets, isKept }: Core['collections']): CollectionsView
   };
 }
 
-/** Secrets of a tunnel have changed, and with them what the log says of its webhooks. */
+/** Updates the signatures shown in the log after the secrets of a tunnel have changed. */
 function checkAnew({ tunnelList, snapshots }: Core, key: string): void {
   tunnelList.find(key).log.tellAnew();
   snapshots.changed();

@@ -70,7 +70,7 @@ async function readProgram(root: string, pid: number): Promise<Omit<Listener, 'p
     link(join(directory, 'cwd')),
   ]);
   const words = command.split('\0').filter(Boolean);
-  // Node names its first thread; the executable says more.
+  // Node names its first thread; the executable is more informative.
   const process = words[0] === undefined ? name.trim() : basename(words[0]);
   const manifest = cwd === '' ? undefined : await readManifest(cwd);
   return { pid, process, command: words.join(' '), manifest };
@@ -100,8 +100,8 @@ async function read(path: string): Promise<string> {
 /* The processes of listening sockets, on Linux. */
 
 /**
- * Remembers the process of each socket. A search reads every open file of this user, so there is one only when a socket is new or
- * its process is gone.
+ * Remembers the process of each socket. A search reads every open file of this user, so there is one only when a socket
+ * is new or its process is gone.
  */
 export class SocketOwners {
   readonly #root: string;
@@ -146,8 +146,8 @@ export class SocketOwners {
 }
 
 /**
- * The processes among the names in `/proc`, or only the latest if there are too many: a server under development is not one of
- * the first.
+ * The processes among the names in `/proc`, or only the latest if there are too many: a server under development is not
+ * one of the first.
  */
 export function latestProcesses(entries: readonly string[]): number[] {
   const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);

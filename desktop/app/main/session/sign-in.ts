@@ -18,7 +18,7 @@ export interface SignInOptions {
   readonly connect: (relay: RelayAddress, key: string) => RelayApi;
 }
 
-/** Somebody has signed in, or was signed in at the start. */
+/** The user has signed in, or was signed in at the start. */
 export interface SignedIn {
   readonly connection: Connection;
   /** whether the remembered tunnels are this account's */
@@ -56,8 +56,8 @@ export class SignIn {
   }
 
   /**
-   * Continues with the stored key, if there is one; {@link SignIn.verify} asks the relay about it. A relay that cannot be
-   * reached is not a reason to sign out.
+   * Continues with the stored key, if there is one; {@link SignIn.verify} asks the relay about it. A relay that cannot
+   * be reached is not a reason to sign out.
    */
   async restore(): Promise<void> {
     const { store, vault, connect } = this.#options;
@@ -99,7 +99,7 @@ export class SignIn {
     }
   }
 
-  /** @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: then nobody is signed in */
+  /** @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: the app is signed out then */
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
     const { connect } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
@@ -172,8 +172,8 @@ export class SignIn {
   }
 
   /**
-   * The relay has refused the key of a tunnel that was online, or of a call. The key stays stored, and the next start tries
-   * it again: a key is shown only once, and a relay may be wrong, or not be the relay.
+   * The relay has refused the key of a tunnel that was online, or of a call. The key stays stored, and the next start
+   * tries it again: a key is shown only once, and a relay may be wrong, or not be the relay.
    */
   async keyRefused(): Promise<void> {
     if (this.#connection === undefined) return;
@@ -183,7 +183,7 @@ export class SignIn {
   }
 
   /**
-   * The result of a call to the relay that nobody waits for.
+   * The result of a call to the relay in the background.
    *
    * @param error `undefined` if it went well
    */

@@ -37,7 +37,7 @@ export interface AppData {
   readonly projects: readonly string[];
 }
 
-/** In px; without a place of its own, the system or the tray says where. */
+/** In px; without a stored position, the system or the tray determines it. */
 export interface WindowPlace {
   readonly x?: number | undefined;
   readonly y?: number | undefined;

@@ -100,14 +100,14 @@ export class KeyVault {
   }
 }
 
-/* The passwords of this app's tunnels, which the relay shows to nobody: kept the way the API key is. */
+/* The passwords of this app's tunnels, which the relay never reveals. They are stored the way the API key is. */
 
 const passwordsSchema = yup.array(yup.array(yup.string().required()).length(2).required()).required();
 
 export class PasswordStore {
   readonly #vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>;
   #kept: KeyKept;
-  /** what is stored, as text */
+  /** the stored data, as text */
   #text: string;
 
   private constructor(vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>, kept: KeyKept, text: string) {
@@ -116,7 +116,7 @@ export class PasswordStore {
     this.#text = text;
   }
 
-  /** @returns the store, and what it has kept; nothing of what cannot be read */
+  /** @returns the store with its passwords; without those that cannot be read */
   static async open(
     vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>,
   ): Promise<{ store: PasswordStore; passwords: TunnelPasswords }> {

@@ -4,7 +4,7 @@ import type { AccessPart, TunnelAccess, TunnelAccessView } from '../../ipc/tunne
 import { t } from '../../messages/translate.ts';
 import { CallFailure } from '../failure.ts';
 
-/** What is asked of the relay for a lock. */
+/** The access policy to request from the relay for a choice in the app. */
 export function accessOf(lock: TunnelAccess): Access {
   switch (lock.kind) {
     case 'anyone':
@@ -31,7 +31,7 @@ export function shownAccess({ allow, basic, password, links, knock }: Access): A
   };
 }
 
-/** The password of a lock that has one. */
+/** The password of an access policy that has one. */
 export function passwordOf(lock: TunnelAccess): string | undefined {
   return lock.kind === 'password' ? lock.password : undefined;
 }

@@ -19,7 +19,7 @@ import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
 
-/* What a lock may contain, by the same rules as the relay's. */
+/* Valid access policies, by the same rules as the relay's. */
 
 const kinds = {
   anyone: exact('anyone', {}),
@@ -66,7 +66,7 @@ function exact<K extends AccessKind, S extends yup.ObjectShape>(kind: K, shape: 
     .required();
 }
 
-/** The kind whose fields a value should have; of what is no lock, any. */
+/** The kind whose fields a value should have; for an unknown kind, any. */
 function kindOf(value: unknown): AccessKind {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as AccessKind) : 'anyone';
@@ -111,7 +111,7 @@ export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
   .noUnknown()
   .required();
 
-/** `required` refuses what is missing or empty. */
+/** `required` rejects missing and empty values. */
 function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   return schema.test(
     'rule',

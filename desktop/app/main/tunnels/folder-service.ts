@@ -84,7 +84,7 @@ export interface ServeOptions {
 export interface Served {
   /** Disconnects for good, without any state after `offline`. */
   stop(): void;
-  /** This machine is going to sleep: the relay is told, and {@link Served.wake} connects again. */
+  /** This machine is going to sleep: notifies the relay; {@link Served.wake} connects again. */
   suspend(): void;
   /** The network is back or this machine is awake: connects immediately if not connected. */
   wake(): void;

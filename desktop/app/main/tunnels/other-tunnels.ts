@@ -82,7 +82,7 @@ export class OtherTunnels {
     if (before.length > 0 || this.#tunnels.length > 0) this.changed.emit();
   }
 
-  /** Somebody else has signed in. */
+  /** Another user has signed in. */
   clear(): void {
     this.#tunnels = [];
     this.#stopping.clear();

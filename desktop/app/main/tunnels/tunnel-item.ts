@@ -83,7 +83,7 @@ export class TunnelItem {
     return this.#localProblem;
   }
 
-  /** the password that was set here last; whether visitors have to give it says {@link TunnelItem.lock} */
+  /** the password that was set here last; {@link TunnelItem.lock} tells whether visitors need it */
   get password(): string | undefined {
     return this.#password;
   }
@@ -161,7 +161,7 @@ export class TunnelItem {
     this.#options.onChange();
   }
 
-  /** What the relay now says about it: counters and time left. */
+  /** Updates the counters and the remaining time from the relay. */
   update(tunnel: Tunnel): void {
     this.#tunnel = tunnel;
     this.#options.onChange();

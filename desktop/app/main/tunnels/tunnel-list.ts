@@ -37,7 +37,7 @@ export interface TunnelListOptions {
   readonly onKnock: (tunnel: TunnelItem, knock: ApprovalRequestView) => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
-  /** The list could not be saved, while nobody waited for it. */
+  /** The list could not be saved in the background. */
   readonly onSaveFailed: (error: unknown) => void;
 }
 
@@ -59,7 +59,7 @@ export class TunnelList {
 
   /**
    * @param saved tunnels of the last run, newest first; none is served before {@link TunnelList.resume}
-   * @param passwords theirs, as far as they are known
+   * @param passwords the known passwords of the tunnels
    */
   constructor(
     options: TunnelListOptions,
@@ -343,7 +343,7 @@ export class TunnelList {
     }
   }
 
-  /** The app may have ended before it could tell the relay that somebody stopped a tunnel. */
+  /** The app may have ended before it could tell the relay that the user stopped a tunnel. */
   async #closeStopped(connection: Connection, live: ReadonlyMap<string, Tunnel>): Promise<void> {
     for (const { key, status, tunnel } of this.#tunnels) {
       const wasStopped = status.name === 'ended' && status.reason === 'stopped';

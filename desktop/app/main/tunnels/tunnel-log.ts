@@ -32,7 +32,7 @@ export function createTunnelLog(target: LocalTarget) {
     get pulse(): readonly TrafficSecond[] {
       return log.pulse;
     },
-    /** newest first; all that are kept, or at most this many */
+    /** newest first; all recorded ones, or at most this many */
     list: (count?: number): readonly RequestSummary[] => log.list(undefined, count),
     /** grows with every change */
     get revision(): number {
@@ -65,7 +65,7 @@ export function createTunnelLog(target: LocalTarget) {
      * @throws ReplayRefused
      */
     replay: (id: number, prepare?: PrepareReplay): Promise<number> => replayer.replay(id, prepare),
-    /** The same as it was edited. @throws ReplayRefused, EditRefused */
+    /** Sends an edited request. @throws ReplayRefused, EditRefused */
     replayEdited: (id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number> =>
       replayer.replayEdited(id, edit, prepare),
     /**
