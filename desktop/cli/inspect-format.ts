@@ -1,7 +1,8 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { decodeBody, indentJson, isUnsent } from '../client/inspector/readable.ts';
+import { decodeBody } from '../client/inspector/decode-body.ts';
+import { indentJson, isUnsent } from '../client/inspector/readable.ts';
 import type { RecordedMessage, RequestDetail, RequestSummary } from '../client/inspector/records.ts';
 import { byteSize, escapeVisitorText, table } from './format.ts';
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
-import { decodeBody } from '../../client/inspector/readable.ts';
+import { decodeBody } from '../../client/inspector/decode-body.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';

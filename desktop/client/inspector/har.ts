@@ -5,7 +5,7 @@ import { REDACTED, VERSION } from '../../../shared/version.ts';
 import { toMessage } from '../messages.ts';
 import { isOwnField, percentEncoded } from './edit.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused, targetOf } from './imported.ts';
-import { decodeBody } from './readable.ts';
+import { decodeBody } from './decode-body.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';

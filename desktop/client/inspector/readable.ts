@@ -1,6 +1,4 @@
-import zlib, { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
-import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
-import type { DecodedBody, RecordedMessage, RequestSummary } from './records.ts';
+import type { RequestSummary } from './records.ts';
 
 /** Addresses and fields in readable form. Recorded ones have one character per byte. */
 
@@ -156,78 +154,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The largest window of a conforming zstd decoder (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
-const ZSTD_WINDOW_LOG_MAX = 23;
-
-/**
- * Decodes the content coding of a body (RFC 9110 section 8.4) to show it, as far as it was recorded. A body that
- * decodes to more than {@link DECODED_BODY_MAX_BYTES}, or has more than {@link DECODED_CODINGS_MAX} codings, is left
- * unchanged.
- */
-export function decodeBody({ fields, body, isTruncated }: RecordedMessage): DecodedBody {
-  const codings = fields
-    .filter(([name]) => name.toLowerCase() === 'content-encoding')
-    .flatMap(([, value]) => value.toLowerCase().split(','))
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  const left = (problem: DecodedBody['problem']): DecodedBody => ({ bytes, removed, codings, problem });
-  const removed: string[] = [];
-  let bytes = body;
-  if (codings.length > DECODED_CODINGS_MAX) return left('too-many');
-  for (;;) {
-    const coding = codings.at(-1);
-    if (coding === undefined) return left(undefined);
-    const decoder = DECODERS.get(coding);
-    if (decoder === undefined) return left('unknown');
-    try {
-      const decoded = decoder(bytes);
-      // The recorded part of a cut body may be too short to decode.
-      if (decoded.length === 0 && bytes.length > 0 && isTruncated) return left('damaged');
-      bytes = decoded;
-    } catch (error) {
-      return left((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'damaged');
-    }
-    codings.pop();
-    removed.push(coding);
-  }
-}
-
-type Decoder = (bytes: Uint8Array) => Uint8Array;
-
-const maxOutputLength = DECODED_BODY_MAX_BYTES;
-// The recorded data may be incomplete.
-const FLUSH = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
-const gunzip: Decoder = (bytes) => gunzipSync(bytes, FLUSH);
-
-/** The low half of a zlib stream's first byte is the method, deflate (RFC 1950 section 2.2). */
-const METHOD = 0x0f;
-const DEFLATE = 8;
-
-const DECODERS: ReadonlyMap<string, Decoder> = new Map([
-  ['gzip', gunzip],
-  ['x-gzip', gunzip],
-  [
-    'deflate',
-    // Some servers omit the zlib wrapper (RFC 9110 section 8.4.1.2).
-    (bytes) => (((bytes[0] ?? 0) & METHOD) === DEFLATE ? inflateSync : inflateRawSync)(bytes, FLUSH),
-  ],
-  [
-    'br',
-    (bytes) =>
-      brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }),
-  ],
-  ...zstd(),
-]);
-
-/** Node supports zstd since 22.15. */
-function zstd(): [string, Decoder][] {
-  if (!('zstdDecompressSync' in zlib)) return [];
-  const options = {
-    finishFlush: constants.ZSTD_e_continue,
-    maxOutputLength,
-    params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-  };
-  return [['zstd', (bytes) => zlib.zstdDecompressSync(bytes, options)]];
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
+import { decodeBody } from './decode-body.ts';
+import type { DecodedBody } from './records.ts';
+
+const TEXT = Buffer.from('hello '.repeat(1000));
+
+function decode(body: Uint8Array, ...codings: string[]): DecodedBody {
+  const fields = codings.map((coding) => ['Content-Encoding', coding] as const);
+  return decodeBody({ startLine: '', fields, body, isTruncated: false });
+}
+
+function gzipTimes(times: number): string {
+  return Array.from({ length: times }, () => 'gzip').join();
+}
+
+/** Magic number, a window of 2^(10 + n) bytes, one raw block of one byte (RFC 8878 section 3.1.1). */
+function zstdFrame(n: number): Buffer {
+  return Buffer.concat([
+    Buffer.from('28b52ffd00', 'hex'),
+    Buffer.from([n << 3]),
+    Buffer.from('09000078', 'hex'),
+  ]);
+}
+
+describe('a compressed body', () => {
+  it('is decoded, starting with the last coding', () => {
+    for (const [coding, body] of [
+      ['gzip', gzipSync(TEXT)],
+      ['BR', brotliCompressSync(TEXT)],
+      ['deflate', deflateSync(TEXT)],
+      ['deflate', deflateRawSync(TEXT)],
+      ['zstd', zstdCompressSync(TEXT)],
+      ['br, x-gzip', gzipSync(brotliCompressSync(TEXT))],
+      ['identity', TEXT],
+    ] as const) {
+      const { bytes, codings, problem } = decode(body, coding);
+      assert.ok(TEXT.equals(bytes), coding);
+      assert.deepEqual([codings, problem], [[], undefined]);
+    }
+  });
+
+  it('lists the codings that were removed', () => {
+    assert.deepEqual(decode(gzipSync(brotliCompressSync(TEXT)), 'br, gzip').removed, ['gzip', 'br']);
+    assert.deepEqual(decode(gzipSync(TEXT), 'aes128gcm, gzip'), {
+      bytes: TEXT,
+      removed: ['gzip'],
+      codings: ['aes128gcm'],
+      problem: 'unknown',
+    });
+  });
+
+  it('is decoded as far as it was recorded', () => {
+    const text = Buffer.from(Array.from({ length: 10_000 }, (_, n) => `${n} `).join(''));
+    const gzip = gzipSync(text);
+    const { bytes } = decode(gzip.subarray(0, gzip.length / 2), 'gzip');
+    assert.ok(bytes.length > 1000);
+    assert.ok(text.subarray(0, bytes.length).equals(bytes));
+  });
+
+  it('stays encoded if it decodes to more than the limit, or is damaged', () => {
+    const bomb = gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1));
+    const asItIs = (bytes: Uint8Array, coding: string, problem: DecodedBody['problem']) =>
+      assert.deepEqual(decode(bytes, coding), { bytes, removed: [], codings: [coding], problem });
+    asItIs(bomb, 'gzip', 'too-large');
+    for (const [coding, pack] of Object.entries({ br: brotliCompressSync, zstd: zstdCompressSync }))
+      asItIs(pack(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1)), coding, 'too-large');
+    assert.equal(decode(gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES)), 'gzip').codings.length, 0);
+    asItIs(TEXT, 'compress', 'unknown');
+    for (const coding of ['gzip', 'br', 'zstd']) asItIs(TEXT, coding, 'damaged');
+  });
+
+  it('stays encoded if it has more than 4 codings', () => {
+    const packed = (times: number): Uint8Array =>
+      Array.from({ length: times }).reduce<Uint8Array>((body) => gzipSync(body), TEXT);
+    const most = decode(packed(DECODED_CODINGS_MAX), gzipTimes(DECODED_CODINGS_MAX));
+    assert.ok(TEXT.equals(most.bytes));
+    const over = decode(packed(DECODED_CODINGS_MAX + 1), gzipTimes(DECODED_CODINGS_MAX + 1));
+    assert.deepEqual([over.problem, over.codings.length], ['too-many', DECODED_CODINGS_MAX + 1]);
+  });
+
+  it('must not need a zstd window larger than 8 MiB', () => {
+    assert.deepEqual(Buffer.from(decode(zstdFrame(13), 'zstd').bytes).toString(), 'x');
+    assert.equal(decode(zstdFrame(14), 'zstd').problem, 'damaged');
+  });
+});
