@@ -108,7 +108,7 @@ async function startParts(
   const alone = config.cluster === undefined && takeover === undefined;
   const { names, verified } = domains;
   const certificates = await openCertificates(config, { store, log, names, verified, listeners, alone });
-  const census = {
+  const gauges = {
     tunnels: () => registry.size,
     links: () => hub.gauges(),
     visitors: () => inside.edge?.visitors ?? 0,
@@ -119,7 +119,7 @@ async function startParts(
     }),
   };
   // Before the edge: after that, a relay that takes over from another must not fail.
-  const metrics = config.metrics && (await startMetrics(config.metrics, census, log, listeners));
+  const metrics = config.metrics && (await startMetrics(config.metrics, gauges, log, listeners));
   const entrance = await setUpEdge(
     config,
     {

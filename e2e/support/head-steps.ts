@@ -39,7 +39,7 @@ const { LocalExchange } = await import('../../desktop/client/local/local-exchang
 const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
 const { FakeSocket } = await import('../../server/testing/edge-fixture.ts');
 
-const { context } = new EdgeFixture().origins;
+const { context } = new EdgeFixture().upstreams;
 const UNLIMITED = 1024 * 1024;
 
 /** As many units as fit. */
@@ -130,7 +130,7 @@ function visitor(): Take {
   const enter = (entering: Entering) =>
     new ConnectionLimiter(new Slot(place, entering), new AddressCount(fixture.addresses, peer, entering));
   const socket = new FakeSocket(UNLIMITED);
-  void new Visitor(socket as never, peer, fixture.origins, { enter, gone() {} });
+  void new Visitor(socket as never, peer, fixture.upstreams, { enter, gone() {} });
   return (piece) => void socket.emit('data', piece);
 }
 

@@ -49,7 +49,7 @@ export class RequestScheduler {
    */
   take(group: string, begin: () => void): () => void {
     const leave = this.#queue.push(group, begin);
-    if (!this.#running) this.#goOn();
+    if (!this.#running) this.#beginNext();
     return leave;
   }
 
@@ -60,7 +60,7 @@ export class RequestScheduler {
     });
   }
 
-  #goOn(): void {
+  #beginNext(): void {
     this.#running = this.#queue.size > 0;
     if (!this.#running) return;
     const now = this.#clock.monotonic();
@@ -69,7 +69,7 @@ export class RequestScheduler {
     else this.#nextTurn(this.#begin, this.#end);
   }
 
-  readonly #look = (): void => this.#goOn();
+  readonly #look = (): void => this.#beginNext();
 
   readonly #begin = (): void => {
     this.#began = this.#clock.monotonic();
@@ -78,7 +78,7 @@ export class RequestScheduler {
 
   readonly #end = (): void => {
     this.#share.spend((this.#clock.monotonic() - this.#began) * API_COST_FACTOR);
-    this.#goOn();
+    this.#beginNext();
   };
 
   #isContended(now: number): boolean {

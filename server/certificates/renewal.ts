@@ -43,7 +43,7 @@ export class CertificateRenewal {
   /** @returns fulfilled after the first check; orders that it has started continue */
   async start(): Promise<void> {
     await this.#look(true);
-    this.#goOn();
+    this.#scheduleNext();
   }
 
   stop(): void {
@@ -51,10 +51,10 @@ export class CertificateRenewal {
     this.#timer?.cancel();
   }
 
-  #goOn(): void {
+  #scheduleNext(): void {
     if (this.#stopped) return;
     this.#timer = this.#deps.clock.setTimeout(
-      () => void this.#look(false).then(() => this.#goOn()),
+      () => void this.#look(false).then(() => this.#scheduleNext()),
       CERTIFICATE_LOOK_MS,
     );
   }

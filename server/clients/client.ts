@@ -26,7 +26,7 @@ export interface ConnectedClientOptions {
   /** since when the client is away, monotonic ms */
   readonly leftAt: number;
   /** which other relay may have the client */
-  readonly presence: Ownership;
+  readonly ownership: Ownership;
   readonly owner: ConnectedClientOwner;
 }
 
@@ -41,7 +41,7 @@ export interface ConnectedClientOwner extends ConnectionIds {
 export class ConnectedClient {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
-  readonly #presence: Ownership;
+  readonly #ownership: Ownership;
   readonly #owner: ConnectedClientOwner;
   #control: ControlSocket | undefined;
   /** The control socket as published to other relays. */
@@ -54,16 +54,16 @@ export class ConnectedClient {
   /** `undefined` before there is one: most tunnels are idle */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: ConnectedClientOptions) {
+  constructor(tunnel: LiveTunnel, { clock, leftAt, ownership, owner }: ConnectedClientOptions) {
     this.tunnel = tunnel;
     this.#clock = clock;
-    this.#presence = presence;
+    this.#ownership = ownership;
     this.#owner = owner;
     this.#waiting = new WaitingVisitors({
       clock,
       leftAt,
       tunnelId: tunnel.id,
-      presence,
+      ownership,
       link: this,
       ids: owner,
     });
@@ -132,7 +132,7 @@ export class ConnectedClient {
     if (!isCurrent) return;
     this.#control = undefined;
     this.#streams.retireAllIdle();
-    this.#letGo(wasLost ? CloseCode.goingAway : code);
+    this.#releaseControl(wasLost ? CloseCode.goingAway : code);
     this.#waiting.clientLeft();
     this.#trunks?.retire();
   }
@@ -150,7 +150,7 @@ export class ConnectedClient {
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
     // The client may be on another relay now, which is just being checked.
-    if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    if (!this.#ownership.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const stream = this.#openOnTrunk();
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
@@ -195,7 +195,7 @@ export class ConnectedClient {
 
   /** Announces a connection that waits on another relay. */
   announceFor(connectionId: string): void {
-    if (this.#presence.isSure) this.#control?.announce(connectionId);
+    if (this.#ownership.isSure) this.#control?.announce(connectionId);
   }
 
   /** The inbound connection no longer waits. */
@@ -266,7 +266,7 @@ export class ConnectedClient {
   /** The tunnel has ended: all of its connections are cut. */
   end(code: number, reason?: string): void {
     this.#control?.close(code, reason);
-    this.#letGo(code);
+    this.#releaseControl(code);
     this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
     this.#trunks?.close(code);
@@ -337,11 +337,11 @@ export class ConnectedClient {
   #hold(control: ControlSocket): void {
     const replaced = () => this.#moved(control);
     this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
-    this.#presence.claim(this.#held);
+    this.#ownership.claim(this.#held);
   }
 
-  #letGo(code: number): void {
-    if (this.#held !== undefined) this.#presence.release(this.#held, code);
+  #releaseControl(code: number): void {
+    if (this.#held !== undefined) this.#ownership.release(this.#held, code);
     this.#held = undefined;
   }
 

@@ -56,7 +56,7 @@ describe('Hub, in its metrics', () => {
   beforeEach(() => {
     time = new HeldTime();
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, ownership: ALONE });
     announced = [];
     attach();
     before = counted();

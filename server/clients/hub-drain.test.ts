@@ -55,7 +55,7 @@ describe('Hub, when the relay shuts down', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, ownership: ALONE });
   });
 
   function attach(tunnel: LiveTunnel, takesEvents: boolean): FakeControl {
@@ -124,7 +124,7 @@ describe('Hub, when the relay shuts down', () => {
 
 /** A stream to a tunnel that was forwarded by a relay, and how its client sees it end. */
 function streamVia(via: string | undefined) {
-  const hub = new Hub({ clock: new FakeClock(), maxTrunks: 2, presence: ALONE });
+  const hub = new Hub({ clock: new FakeClock(), maxTrunks: 2, ownership: ALONE });
   const control = new FakeControl(false);
   const tunnel = aTunnel('one');
   hub.attach(tunnel, control.socket);

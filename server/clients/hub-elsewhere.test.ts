@@ -27,13 +27,13 @@ describe('Hub, for visitors whose client is on another relay', () => {
 
   beforeEach(() => {
     asked = [];
-    const presence: Ownership = {
+    const ownership: Ownership = {
       ...ALONE,
       hasOthers: true,
       announce: (_tunnel, announcement) => asked.push(announcement),
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence });
+    hub = new Hub({ clock, maxTrunks: 2, ownership });
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
@@ -106,7 +106,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
       return Promise.resolve(found);
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence: { ...ALONE, hasOthers: true, find } });
+    hub = new Hub({ clock, maxTrunks: 2, ownership: { ...ALONE, hasOthers: true, find } });
     assert.equal(await hub.findClient(tunnel, key), true);
   });
 

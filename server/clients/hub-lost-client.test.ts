@@ -66,7 +66,7 @@ describe('A client whose control socket was lost', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, ownership: ALONE });
   });
 
   function attach(): ControlSocket {

@@ -47,7 +47,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     tunnel.account = anAccount();
     time = new HeldTime();
     clock = new FakeClock();
-    hub = new Hub({ clock, maxTrunks: 2, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 2, ownership: ALONE });
     const control = { key: { keyId: 'one', hash: '' }, announce: () => assert.fail(), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();

@@ -23,7 +23,7 @@ const tunnel = {
   countOut() {},
 } as unknown as LiveTunnel;
 
-const OPTIONS = { maxTrunks: 2, presence: ALONE };
+const OPTIONS = { maxTrunks: 2, ownership: ALONE };
 
 class FakeControl {
   readonly key: SocketKey;

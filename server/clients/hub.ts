@@ -20,7 +20,7 @@ export interface HubOptions {
   /** how many trunks a client may have per tunnel */
   readonly maxTrunks: number;
   /** which other relays have the clients of tunnels */
-  readonly presence: Ownership;
+  readonly ownership: Ownership;
   /** called when a tunnel has got a control socket */
   readonly onOnline?: (tunnel: LiveTunnel) => void;
   /** called when a control socket of a tunnel has ended, with its close code */
@@ -39,7 +39,7 @@ export interface SocketEnd {
 export class Hub implements Dialer {
   readonly #options: HubOptions;
   readonly #clock: Clock;
-  readonly #presence: Ownership;
+  readonly #ownership: Ownership;
   readonly #clients = new Map<string, ConnectedClient>();
   /** visitors who wait for a data socket, by its id */
   readonly #pending = new Map<string, Pending>();
@@ -58,7 +58,7 @@ export class Hub implements Dialer {
   constructor(options: HubOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#presence = options.presence;
+    this.#ownership = options.ownership;
   }
 
   /** Starts the keepalive of control sockets (docs/protocol.md section 5.2). */
@@ -195,11 +195,11 @@ export class Hub implements Dialer {
    * @returns whether other relays could be asked
    */
   async findClient(tunnel: LiveTunnel, key: SocketKey): Promise<boolean> {
-    let found = await this.#presence.find(tunnel.id);
-    if (found.kind === 'nowhere' && this.#presence.hasOthers) {
+    let found = await this.#ownership.find(tunnel.id);
+    if (found.kind === 'nowhere' && this.#ownership.hasOthers) {
       // A client may arrive before the report of its control socket.
       await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
-      found = await this.#presence.find(tunnel.id);
+      found = await this.#ownership.find(tunnel.id);
     }
     if (found.kind === 'there') this.#client(tunnel).foundElsewhere(found.fence, key);
     return found.kind !== 'apart';
@@ -209,9 +209,9 @@ export class Hub implements Dialer {
   async online(tunnels: readonly LiveTunnel[]): Promise<ReadonlySet<string>> {
     const isHere = ({ id }: LiveTunnel): boolean => this.#clients.get(id)?.isOnline === true;
     const here = tunnels.filter(isHere).map(({ id }) => id);
-    if (!this.#presence.hasOthers || here.length === tunnels.length) return new Set(here);
+    if (!this.#ownership.hasOthers || here.length === tunnels.length) return new Set(here);
     const away = tunnels.filter((tunnel) => !isHere(tunnel)).map(({ id }) => id);
-    return new Set([...here, ...(await this.#presence.online(away))]);
+    return new Set([...here, ...(await this.#ownership.online(away))]);
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
@@ -270,13 +270,13 @@ export class Hub implements Dialer {
 
   #name(pending: Pending): string {
     // At least 106 random bits: the id alone authorizes the data socket (docs/protocol.md section 6.1).
-    const id = this.#presence.connectionId();
+    const id = this.#ownership.connectionId();
     this.#pending.set(id, pending);
     return id;
   }
 
   #move(tunnel: LiveTunnel, stream: LargeStream): void {
-    const id = this.#presence.connectionId();
+    const id = this.#ownership.connectionId();
     const over = (): void => void this.#moves.delete(id);
     this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
   }
@@ -287,7 +287,7 @@ export class Hub implements Dialer {
       client = new ConnectedClient(tunnel, {
         clock: this.#clock,
         leftAt,
-        presence: this.#presence,
+        ownership: this.#ownership,
         owner: this.#clientOwner,
       });
       this.#clients.set(tunnel.id, client);

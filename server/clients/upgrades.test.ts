@@ -46,7 +46,7 @@ describe('Upgrades', () => {
     tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
     registry.add(tunnel);
-    hub = new Hub({ clock, maxTrunks: 8, presence: ALONE });
+    hub = new Hub({ clock, maxTrunks: 8, ownership: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock, { note() {} });

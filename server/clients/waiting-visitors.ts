@@ -34,7 +34,7 @@ export interface WaitingVisitorsOptions {
   readonly leftAt: number;
   readonly tunnelId: string;
   /** which other relay may have the client */
-  readonly presence: Ownership;
+  readonly ownership: Ownership;
   /** with the client's control socket, if it is here */
   readonly link: { readonly control: ControlSocket | undefined };
   readonly ids: ConnectionIds;
@@ -57,18 +57,18 @@ const APART_TEXT =
 export class WaitingVisitors {
   readonly #clock: Clock;
   readonly #tunnelId: string;
-  readonly #presence: Ownership;
+  readonly #ownership: Ownership;
   readonly #link: WaitingVisitorsOptions['link'];
   readonly #ids: ConnectionIds;
   #pending = NONE;
   /** When the client was last seen to leave, monotonic ms; -Infinity for one that never connected. */
   #leftAt: number;
 
-  constructor({ clock, leftAt, tunnelId, presence, link, ids }: WaitingVisitorsOptions) {
+  constructor({ clock, leftAt, tunnelId, ownership, link, ids }: WaitingVisitorsOptions) {
     this.#clock = clock;
     this.#leftAt = leftAt;
     this.#tunnelId = tunnelId;
-    this.#presence = presence;
+    this.#ownership = ownership;
     this.#link = link;
     this.#ids = ids;
   }
@@ -99,12 +99,12 @@ export class WaitingVisitors {
   seek(pending: Pending): void {
     const control = this.#link.control;
     if (control !== undefined) return this.#announce(pending, control);
-    if (!this.#presence.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
+    if (!this.#ownership.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
     this.#expectData(pending);
     pending.asking = true;
     pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    this.#presence.announce(this.#tunnelId, { id: (pending.id ??= this.#ids.name(pending)), announced });
+    this.#ownership.announce(this.#tunnelId, { id: (pending.id ??= this.#ids.name(pending)), announced });
   }
 
   /** Announces all of them to the client on whichever relay has it now. */

@@ -53,7 +53,7 @@ interface ClusterDeps {
 }
 
 export class Cluster implements Peering {
-  readonly presence: RedisOwnership;
+  readonly ownership: RedisOwnership;
   /** notifies them through Redis */
   readonly peers: Peers<TunnelNews | DomainNews>;
   readonly #redis: RedisLink;
@@ -61,7 +61,7 @@ export class Cluster implements Peering {
   readonly #hops: HopDialer;
   readonly #membership: Membership;
   readonly #pulse: ChangeNotifier;
-  readonly #upkeep: OwnershipRenewal;
+  readonly #renewal: OwnershipRenewal;
   readonly #seal: NewsSeal;
   readonly #log: Log;
   /** The parts that are notified about other relays, once they exist. */
@@ -82,9 +82,9 @@ export class Cluster implements Peering {
     const membership = this.#membership;
     const seal = new NewsSeal(incarnation, secret);
     this.#seal = seal;
-    this.presence = new RedisOwnership({ redis, membership, pulse: this.#pulse, secret, seal, clock });
+    this.ownership = new RedisOwnership({ redis, membership, pulse: this.#pulse, secret, seal, clock });
     const onDown = (): void => this.#parts?.tunnels.review();
-    this.#upkeep = new OwnershipRenewal({ redis, membership, presence: this.presence, clock, onDown });
+    this.#renewal = new OwnershipRenewal({ redis, membership, ownership: this.ownership, clock, onDown });
     this.#hops = new HopDialer(membership, incarnation, secret);
     this.peers = { tell: (news) => this.#tellAll(writeNews(news)) };
     this.#log = log;
@@ -135,7 +135,7 @@ export class Cluster implements Peering {
     await Promise.race([this.#joined.promise, sleep(CLUSTER_START_TIMEOUT_MS, undefined, { ref: false })]);
     if (this.#membership.refusal !== undefined) throw this.#membership.refusal;
     this.#pulse.start();
-    this.#upkeep.start();
+    this.#renewal.start();
   }
 
   get hasOthers(): boolean {
@@ -155,7 +155,7 @@ export class Cluster implements Peering {
   }
 
   async stop(): Promise<void> {
-    this.#upkeep.stop();
+    this.#renewal.stop();
     this.#pulse.stop();
     await forgiving(this.#membership.leave());
     this.#redis.close();
@@ -188,7 +188,7 @@ export class Cluster implements Peering {
       case 'announce':
         return hub.get(news.tunnelId)?.announceFor(news.connectionId);
       case 'replaced':
-        return this.presence.replaced(news.tunnelId, news.fence);
+        return this.ownership.replaced(news.tunnelId, news.fence);
       case 'online':
         return hub.get(news.tunnelId)?.cameElsewhere(news.fence);
       case 'offline':
@@ -215,7 +215,7 @@ export class Cluster implements Peering {
   async #cameUp(): Promise<void> {
     if (this.#parts === undefined) return;
     const { tunnels, domains, hub } = this.#parts;
-    await this.#upkeep.tellAll();
+    await this.#renewal.tellAll();
     hub.resume();
     domains.review();
     tunnels.review();
@@ -228,7 +228,7 @@ export class Cluster implements Peering {
   /** Other relays may have taken over tunnels of this relay. */
   async #checkLeap(ms: number): Promise<void> {
     this.#log('relay was paused', { ms: Math.round(ms) });
-    await this.#upkeep.checkLeap();
+    await this.#renewal.checkLeap();
   }
 }
 

@@ -22,7 +22,7 @@ async function settled(): Promise<void> {
 describe('RedisOwnership', () => {
   let replies: Map<Script, unknown>;
   let calls: (readonly (string | number)[])[];
-  let presence: RedisOwnership;
+  let ownership: RedisOwnership;
   let replaced: string[];
   const seal = new NewsSeal('me', 's'.repeat(32));
 
@@ -50,7 +50,7 @@ describe('RedisOwnership', () => {
       () => {},
     );
     await membership.renew();
-    presence = new RedisOwnership({
+    ownership = new RedisOwnership({
       redis,
       membership,
       pulse: { isSteady: true },
@@ -66,53 +66,53 @@ describe('RedisOwnership', () => {
   }
 
   async function announced(): Promise<Announced> {
-    return await new Promise((resolve) => presence.announce('t', { id: 'c', announced: resolve }));
+    return await new Promise((resolve) => ownership.announce('t', { id: 'c', announced: resolve }));
   }
 
   it('finds a control socket on another relay, or none, or reports that no relay can be asked', async () => {
     replies.set(FIND, '7');
-    assert.deepEqual(await presence.find('t'), { kind: 'there', fence: 7 });
+    assert.deepEqual(await ownership.find('t'), { kind: 'there', fence: 7 });
     assert.deepEqual(calls, [['culvertFind', 't', 'me']]);
     replies.set(FIND, null);
-    assert.deepEqual(await presence.find('t'), { kind: 'nowhere' });
+    assert.deepEqual(await ownership.find('t'), { kind: 'nowhere' });
     replies.delete(FIND);
-    assert.deepEqual(await presence.find('t'), { kind: 'apart' });
+    assert.deepEqual(await ownership.find('t'), { kind: 'apart' });
   });
 
   it('drops a control socket if another relay has a newer one, and no other', async () => {
-    presence.claim(held('one'));
+    ownership.claim(held('one'));
     await settled();
-    presence.replaced('one', 4);
-    presence.replaced('two', 9);
+    ownership.replaced('one', 4);
+    ownership.replaced('two', 9);
     assert.deepEqual(replaced, []);
-    presence.replaced('one', 6);
+    ownership.replaced('one', 6);
     assert.deepEqual(replaced, ['one']);
   });
 
   it('knows which of two is newer even if it learns of the other before it has its own number', async () => {
-    presence.claim(held('older'));
-    presence.replaced('older', 6);
-    presence.claim(held('newer'));
-    presence.replaced('newer', 4);
+    ownership.claim(held('older'));
+    ownership.replaced('older', 6);
+    ownership.claim(held('newer'));
+    ownership.replaced('newer', 4);
     await settled();
     assert.deepEqual(replaced, ['older']);
   });
 
   it('publishes everything again in batches, and drops control sockets that other relays have taken over', async () => {
-    for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
+    for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) ownership.claim(held(`t${tunnel}`));
     await settled();
     calls = [];
     replies.set(ASSERT, ['t1']);
-    await presence.tellAll();
+    await ownership.tellAll();
     assert.equal(calls.length, 2);
     assert.deepEqual(replaced, ['t1']);
   });
 
   it('makes Redis keep entries for 15 min, three times the interval between publications', async () => {
-    presence.claim(held('one'));
+    ownership.claim(held('one'));
     await settled();
-    await presence.tellAll();
-    presence.release(held('one'), 1000);
+    await ownership.tellAll();
+    ownership.release(held('one'), 1000);
     const [claimed, asserted] = calls;
     assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
     assert.equal(OWNERSHIP_KEEP_MS, 3 * OWNERSHIP_REPEAT_MS);
@@ -120,21 +120,21 @@ describe('RedisOwnership', () => {
 
   it('publishes that a client has left, once, and not for one that was replaced here', async () => {
     const [first, second] = [held('one'), held('one')];
-    presence.claim(first);
-    presence.claim(second);
+    ownership.claim(first);
+    ownership.claim(second);
     await settled();
     calls = [];
-    presence.release(first, 1000);
+    ownership.release(first, 1000);
     assert.deepEqual(calls, []);
-    presence.release(second, 1000);
-    presence.release(second, 1000);
+    ownership.release(second, 1000);
+    ownership.release(second, 1000);
     assert.equal(calls.length, 1);
   });
 
   it('reveals no id of a connection to Redis, except to the relay that is to announce it', async () => {
     const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
     const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
-    await new Promise((resolve) => presence.announce(tunnelId, { id: connectionId, announced: resolve }));
+    await new Promise((resolve) => ownership.announce(tunnelId, { id: connectionId, announced: resolve }));
     const [, tunnel, sealed] = calls[0] ?? [];
     assert.deepEqual(
       [tunnel, readNews(String(sealed), seal)],
@@ -158,7 +158,7 @@ describe('OwnershipRenewal', () => {
   let found: (boolean | 'fails')[];
   /** actions and their times, in ms since the start */
   let done: string[];
-  let upkeep: OwnershipRenewal;
+  let renewal: OwnershipRenewal;
 
   beforeEach(() => {
     clock = new FakeClock();
@@ -175,17 +175,17 @@ describe('OwnershipRenewal', () => {
         return await Promise.resolve(next);
       },
     };
-    const presence = {
+    const ownership = {
       async tellAll() {
         note('tell');
         await Promise.resolve();
       },
     };
-    upkeep = new OwnershipRenewal({ redis, membership, presence, clock, onDown: () => note('down') });
-    upkeep.start();
+    renewal = new OwnershipRenewal({ redis, membership, ownership, clock, onDown: () => note('down') });
+    renewal.start();
   });
 
-  afterEach(() => upkeep.stop());
+  afterEach(() => renewal.stop());
 
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 100) {
@@ -224,10 +224,10 @@ describe('OwnershipRenewal', () => {
   });
 
   it('tries for 5 s, every 100 ms, to find out what has moved during a pause', async () => {
-    upkeep.stop();
+    renewal.stop();
     found = Array.from({ length: 1000 }, () => 'fails');
     let isOver = false;
-    void upkeep.checkLeap().then(() => (isOver = true));
+    void renewal.checkLeap().then(() => (isOver = true));
     await settled();
     await pass(LEAP_CHECK_MS - LEAP_RETRY_MS);
     assert.equal(isOver, false);
@@ -236,7 +236,7 @@ describe('OwnershipRenewal', () => {
     assert.deepEqual([done.length, done[1]], [LEAP_CHECK_MS / LEAP_RETRY_MS + 1, 'renew 100']);
     found = ['fails', false];
     done = [];
-    const checked = upkeep.checkLeap();
+    const checked = renewal.checkLeap();
     await settled();
     await pass(LEAP_RETRY_MS);
     await checked;
@@ -244,7 +244,7 @@ describe('OwnershipRenewal', () => {
   });
 
   it('stops on request', async () => {
-    upkeep.stop();
+    renewal.stop();
     await pass(10_000);
     assert.deepEqual([done, clock.pending], [[], 0]);
   });

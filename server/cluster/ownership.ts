@@ -180,7 +180,7 @@ export function readAnnounced(reply: unknown): Announced {
 export interface OwnershipRenewalDeps {
   readonly redis: { readonly isUp: boolean };
   readonly membership: Pick<Membership, 'renew'>;
-  readonly presence: Pick<RedisOwnership, 'tellAll'>;
+  readonly ownership: Pick<RedisOwnership, 'tellAll'>;
   readonly clock: Clock;
   /** called repeatedly while Redis is down */
   readonly onDown: () => void;
@@ -189,7 +189,7 @@ export interface OwnershipRenewalDeps {
 export class OwnershipRenewal {
   readonly #redis: { readonly isUp: boolean };
   readonly #membership: Pick<Membership, 'renew'>;
-  readonly #presence: Pick<RedisOwnership, 'tellAll'>;
+  readonly #ownership: Pick<RedisOwnership, 'tellAll'>;
   readonly #clock: Clock;
   readonly #onDown: () => void;
   #timer: Timer | undefined;
@@ -198,10 +198,10 @@ export class OwnershipRenewal {
   #renewAt = 0;
   #tellAt = 0;
 
-  constructor({ redis, membership, presence, clock, onDown }: OwnershipRenewalDeps) {
+  constructor({ redis, membership, ownership, clock, onDown }: OwnershipRenewalDeps) {
     this.#redis = redis;
     this.#membership = membership;
-    this.#presence = presence;
+    this.#ownership = ownership;
     this.#clock = clock;
     this.#onDown = onDown;
   }
@@ -241,12 +241,12 @@ export class OwnershipRenewal {
   async #renew(): Promise<void> {
     const wasDead = await this.#membership.renew();
     this.#renewAt = this.#clock.monotonic() + LEASE_RENEW_MS;
-    if (wasDead) await this.#presence.tellAll();
+    if (wasDead) await this.#ownership.tellAll();
   }
 
   async #tellAll(): Promise<void> {
     await this.#membership.renew();
-    await this.#presence.tellAll();
+    await this.#ownership.tellAll();
     const now = this.#clock.monotonic();
     this.#renewAt = now + LEASE_RENEW_MS;
     this.#tellAt = now + OWNERSHIP_REPEAT_MS;

@@ -23,7 +23,7 @@ export interface PeeredParts {
 }
 
 export interface Peering extends Pick<OtherRelays, 'dial'> {
-  readonly presence: Ownership;
+  readonly ownership: Ownership;
   /** those that share the tunnels; `undefined` if there are none */
   readonly peers: Peers<TunnelNews | DomainNews> | undefined;
   /** Extends the limit of `local` across all relays. */
@@ -46,7 +46,7 @@ export interface Peering extends Pick<OtherRelays, 'dial'> {
 /* A relay with exclusive use of its database. */
 
 export const STANDALONE: Peering = {
-  presence: ALONE,
+  ownership: ALONE,
   peers: undefined,
   dial: (request) => NO_OTHER_RELAYS.dial(request),
   limit: (local) => local,

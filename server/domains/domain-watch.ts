@@ -45,7 +45,7 @@ export class DomainWatch {
   /** Checks every {@link DOMAIN_SWEEP_MS} from now on, until {@link stop}. */
   start(): void {
     this.#isStopped = false;
-    this.#goOn();
+    this.#scheduleNext();
   }
 
   /**
@@ -58,7 +58,7 @@ export class DomainWatch {
     await this.#running;
   }
 
-  #goOn(): void {
+  #scheduleNext(): void {
     this.#timer = this.#deps.clock.setTimeout(() => {
       this.#running = this.#sweepAndGoOn();
     }, DOMAIN_SWEEP_MS);
@@ -71,7 +71,7 @@ export class DomainWatch {
       // Retried the next time: reserved domains become due again by themselves.
       if (!(error instanceof StoreError) && !(error instanceof ApiError)) throw error;
     }
-    if (!this.#isStopped) this.#goOn();
+    if (!this.#isStopped) this.#scheduleNext();
   }
 
   async #sweep(): Promise<void> {

@@ -29,12 +29,12 @@ export function guardHandshakes(server: Server, guide: HandshakeGuide): void {
     socket.on('error', () => socket.destroy());
     void new Hello(socket).read().then((hello) => {
       if (hello === 'gone') return;
-      return goOn(socket, hello, guide, () => handshake.forEach((begin) => begin.call(server, socket)));
+      return resume(socket, hello, guide, () => handshake.forEach((begin) => begin.call(server, socket)));
     });
   });
 }
 
-async function goOn(
+async function resume(
   socket: Socket,
   hello: ClientHello | undefined,
   guide: HandshakeGuide,

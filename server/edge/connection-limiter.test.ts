@@ -21,17 +21,17 @@ describe('ConnectionLimiter', () => {
   const proxies = new BlockList();
   proxies.addAddress(PROXY.address);
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
-  let seats: ConnectionSlots;
+  let slots: ConnectionSlots;
   let addresses: AddressLimits;
 
   beforeEach(() => {
-    seats = new ConnectionSlots({ visitors: 10, newcomers: 10 });
+    slots = new ConnectionSlots({ visitors: 10, newcomers: 10 });
     addresses = new AddressLimits({ connections: 2, requests: 0 }, proxies, new FakeClock());
   });
 
   function connect(): ConnectionLimiter {
     const occupant = { isWaiting: true, giveWay() {}, destroy() {} };
-    return new ConnectionLimiter(new Slot(seats, occupant), new AddressCount(addresses, PROXY, occupant));
+    return new ConnectionLimiter(new Slot(slots, occupant), new AddressCount(addresses, PROXY, occupant));
   }
 
   function plan(host = 'abc.localhost'): ParsedRequest {
@@ -71,9 +71,9 @@ describe('ConnectionLimiter', () => {
 
   it('assigns no slot if the relay responds instead of the tunnel', () => {
     assert.equal(connect().begin(plan(), true), undefined);
-    assert.equal(seats.busy, 0);
+    assert.equal(slots.busy, 0);
     assert.equal(connect().begin(plan(), false), undefined);
-    assert.equal(seats.busy, 1);
+    assert.equal(slots.busy, 1);
   });
 });
 
@@ -82,8 +82,8 @@ class Connection implements SlotHolder {
   readonly place: Slot;
   fate: 'stays' | 'gave way' | 'cut' = 'stays';
 
-  constructor(seats: ConnectionSlots) {
-    this.place = new Slot(seats, this);
+  constructor(slots: ConnectionSlots) {
+    this.place = new Slot(slots, this);
   }
 
   giveWay(): void {
@@ -96,16 +96,16 @@ class Connection implements SlotHolder {
 }
 
 describe('ConnectionSlots', () => {
-  let seats: ConnectionSlots;
+  let slots: ConnectionSlots;
 
   beforeEach(() => {
-    seats = new ConnectionSlots({ visitors: 8, newcomers: 3 });
+    slots = new ConnectionSlots({ visitors: 8, newcomers: 3 });
   });
 
   /** Connections with a request to a tunnel in progress. */
   function busy(count: number, account?: string): Connection[] {
     return Array.from({ length: count }, () => {
-      const connection = new Connection(seats);
+      const connection = new Connection(slots);
       assert.equal(connection.place.take(account), undefined);
       return connection;
     });
@@ -124,28 +124,28 @@ describe('ConnectionSlots', () => {
 
   it('assigns no slot while requests are in progress on all of them', () => {
     busy(8);
-    assert.equal(new Connection(seats).place.take(undefined), 'full');
+    assert.equal(new Connection(slots).place.take(undefined), 'full');
   });
 
   it('gives an account at most three quarters of the slots, whatever its plan, and the next one three quarters of the rest', () => {
     const [one] = busy(6, 'one');
-    assert.equal(new Connection(seats).place.take('one'), 'share');
+    assert.equal(new Connection(slots).place.take('one'), 'share');
     busy(2, 'two');
     one?.place.rest();
     assert.equal(one?.place.take('one'), 'share');
     assert.equal(one?.place.take('three'), undefined);
-    seats = new ConnectionSlots({ visitors: 16, newcomers: 3 });
+    slots = new ConnectionSlots({ visitors: 16, newcomers: 3 });
     busy(12, 'one');
     busy(3, 'two');
-    assert.equal(new Connection(seats).place.take('two'), 'share');
+    assert.equal(new Connection(slots).place.take('two'), 'share');
     busy(1, 'three');
   });
 
   it('cuts the connection that has been inactive longest if too many have no slot', () => {
-    const first = new Connection(seats);
-    const others = [new Connection(seats), new Connection(seats)];
+    const first = new Connection(slots);
+    const others = [new Connection(slots), new Connection(slots)];
     first.place.stand();
-    others.push(new Connection(seats));
+    others.push(new Connection(slots));
     assert.deepEqual(
       [first, ...others].map(({ fate }) => fate),
       ['stays', 'cut', 'stays', 'stays'],
@@ -153,7 +153,7 @@ describe('ConnectionSlots', () => {
     // A connection that gives its slot back is one of them.
     const [seated] = busy(1);
     seated?.place.stand();
-    others.push(new Connection(seats));
+    others.push(new Connection(slots));
     assert.deepEqual(
       [first, seated, ...others].map((one) => one?.fate),
       ['cut', 'stays', 'cut', 'cut', 'stays', 'stays'],
@@ -161,13 +161,13 @@ describe('ConnectionSlots', () => {
   });
 
   it('forgets connections that have closed', () => {
-    const [waits, resting, standing] = [new Connection(seats), ...busy(2, 'one')];
+    const [waits, resting, standing] = [new Connection(slots), ...busy(2, 'one')];
     resting?.place.rest();
     standing?.place.stand();
     const gone = [...busy(3, 'one'), waits, resting, standing];
     for (const connection of gone) connection?.place.leave();
     for (const connection of gone) connection?.place.leave();
-    assert.deepEqual([seats.busy, seats.idle.size, seats.newcomers.size, seats.byAccount.size], [0, 0, 0, 0]);
+    assert.deepEqual([slots.busy, slots.idle.size, slots.newcomers.size, slots.byAccount.size], [0, 0, 0, 0]);
   });
 });
 

@@ -125,13 +125,13 @@ export class ConnectionSlots {
 
 /** The state of one connection: with a slot or without. */
 export class Slot {
-  readonly #seats: ConnectionSlots;
+  readonly #slots: ConnectionSlots;
   readonly #occupant: SlotHolder;
   #state: 'newcomer' | 'busy' | 'idle' | 'left' = 'newcomer';
   #account: string | undefined;
 
-  constructor(seats: ConnectionSlots, occupant: SlotHolder) {
-    this.#seats = seats;
+  constructor(slots: ConnectionSlots, occupant: SlotHolder) {
+    this.#slots = slots;
     this.#occupant = occupant;
     this.#enter();
   }
@@ -143,7 +143,7 @@ export class Slot {
    * @returns why there is none; nothing has changed then
    */
   take(account: string | undefined): NoSlot | undefined {
-    const { limits, idle, newcomers, busy, byAccount } = this.#seats;
+    const { limits, idle, newcomers, busy, byAccount } = this.#slots;
     const hasRoom = this.#state === 'idle' || busy + idle.size < limits.visitors;
     if (!hasRoom && idle.size === 0) return 'full';
     const held = account === undefined ? 0 : (byAccount.get(account) ?? 0);
@@ -153,7 +153,7 @@ export class Slot {
     if (this.#state === 'idle') idle.delete(this);
     else newcomers.delete(this);
     this.#state = 'busy';
-    this.#seats.busy += 1;
+    this.#slots.busy += 1;
     this.#account = account;
     if (account !== undefined) byAccount.set(account, held + 1);
     return undefined;
@@ -164,7 +164,7 @@ export class Slot {
     if (this.#state !== 'busy') return;
     this.#release();
     this.#state = 'idle';
-    this.#seats.idle.add(this);
+    this.#slots.idle.add(this);
   }
 
   /** The relay itself responds, which needs no slot: a slot that the connection has is released. */
@@ -180,7 +180,7 @@ export class Slot {
   }
 
   #enter(): void {
-    const { limits, newcomers } = this.#seats;
+    const { limits, newcomers } = this.#slots;
     this.#state = 'newcomer';
     newcomers.add(this);
     if (newcomers.size <= limits.newcomers) return;
@@ -191,21 +191,21 @@ export class Slot {
   }
 
   #displace(): void {
-    const [longest] = this.#seats.idle;
+    const [longest] = this.#slots.idle;
     if (longest === undefined) return;
     longest.stand();
     longest.#occupant.giveWay();
   }
 
   #leave(): void {
-    if (this.#state === 'newcomer') this.#seats.newcomers.delete(this);
-    else if (this.#state === 'idle') this.#seats.idle.delete(this);
+    if (this.#state === 'newcomer') this.#slots.newcomers.delete(this);
+    else if (this.#state === 'idle') this.#slots.idle.delete(this);
     else if (this.#state === 'busy') this.#release();
   }
 
   #release(): void {
-    const { byAccount } = this.#seats;
-    this.#seats.busy -= 1;
+    const { byAccount } = this.#slots;
+    this.#slots.busy -= 1;
     if (this.#account === undefined) return;
     const left = (byAccount.get(this.#account) ?? 0) - 1;
     if (left > 0) byAccount.set(this.#account, left);

@@ -27,7 +27,7 @@ describe('Edge', () => {
     visitors = [];
     streams = [];
     server.on('connection', (socket: Socket) => accepted.push(socket));
-    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 5 }, fixture.addresses);
+    edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 5 }, fixture.addresses);
   });
 
   afterEach(() => {
@@ -196,7 +196,7 @@ describe('Edge', () => {
     newcomer.get('abc.localhost');
     await until(() => accepted.length === 3 && accepted.every(({ bytesRead }) => bytesRead > 0));
     assert.equal(fixture.dials.length, 0);
-    edge.goOn();
+    edge.resume();
     await until(() => fixture.dials.length === 2);
   });
 
@@ -210,7 +210,7 @@ describe('Edge', () => {
     assert.equal(await edge.hold(), true);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(visitor.text, '');
-    edge.goOn();
+    edge.resume();
     await visitor.receives('api');
   });
 
@@ -243,7 +243,7 @@ describe('Edge', () => {
     for (const { turnMs, earliest, latest } of handOvers) {
       edge.destroy();
       server = await bind('127.0.0.1', 0);
-      edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 }, fixture.addresses);
+      edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses);
       fixture.now = 0;
       fixture.step = turnMs;
       await edge.handOver();
@@ -257,7 +257,7 @@ describe('Edge', () => {
     server = await bind('127.0.0.1', 0);
     edge = new Edge(
       server,
-      fixture.origins,
+      fixture.upstreams,
       { visitors: 2 * LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG },
       fixture.addresses,
     );

@@ -28,10 +28,10 @@ import { type Onward, Visitor } from './visitor.ts';
 
 export class Edge {
   readonly #server: Server;
-  readonly #origins: Upstreams;
-  readonly #seats: ConnectionSlots;
+  readonly #upstreams: Upstreams;
+  readonly #slots: ConnectionSlots;
   /** for connections that arrive during shutdown */
-  readonly #noSeats: ConnectionSlots;
+  readonly #noSlots: ConnectionSlots;
   readonly #addresses: AddressLimits;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
@@ -57,13 +57,13 @@ export class Edge {
   #onEmpty: (() => void) | undefined;
 
   /** @param server bound, without a listener for its connections so far */
-  constructor(server: Server, origins: Upstreams, limits: SlotLimits, addresses: AddressLimits) {
+  constructor(server: Server, upstreams: Upstreams, limits: SlotLimits, addresses: AddressLimits) {
     this.#server = server;
-    this.#origins = origins;
+    this.#upstreams = upstreams;
     this.#addresses = addresses;
-    this.#trustsAny = origins.context.trustedProxies.rules.length > 0;
-    this.#seats = new ConnectionSlots(limits);
-    this.#noSeats = new ConnectionSlots({ ...limits, visitors: 0 });
+    this.#trustsAny = upstreams.context.trustedProxies.rules.length > 0;
+    this.#slots = new ConnectionSlots(limits);
+    this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
       this.#proto = 'https';
       this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
@@ -74,9 +74,9 @@ export class Edge {
     }
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
-    server.on('error', (error) => origins.unexpected(error));
+    server.on('error', (error) => upstreams.unexpected(error));
     this.#ticker = setInterval(() => {
-      const now = origins.now();
+      const now = upstreams.now();
       for (const visitor of this.#visitors) visitor.tick(now);
     }, DEADLINE_TICK_MS);
   }
@@ -95,10 +95,10 @@ export class Edge {
   async hold(): Promise<boolean> {
     this.#isHolding = true;
     for (const visitor of this.#visitors) visitor.hold();
-    const begin = this.#origins.now();
+    const begin = this.#upstreams.now();
     for (;;) {
       const working = [...this.#visitors].filter((visitor) => visitor.ownWork !== 'none');
-      const ms = this.#origins.now() - begin;
+      const ms = this.#upstreams.now() - begin;
       if (working.length === 0) return true;
       if (ms > HANDOFF_STEP_MS) return false;
       if (ms > HANDOFF_SETTLE_MS)
@@ -108,9 +108,9 @@ export class Edge {
   }
 
   /** Serves requests again, including those that have waited. */
-  goOn(): void {
+  resume(): void {
     this.#isHolding = false;
-    for (const visitor of this.#visitors) visitor.goOn();
+    for (const visitor of this.#visitors) visitor.resume();
   }
 
   /** Another relay listens instead of this one: from here on, requests are passed to it. */
@@ -167,13 +167,13 @@ export class Edge {
    * check is lost when the listener closes: so it should be an iteration with almost no work, if there is one.
    */
   async #backlogTaken(): Promise<void> {
-    const begin = this.#origins.now();
+    const begin = this.#upstreams.now();
     await nextTurn();
     for (;;) {
       const taken = this.#taken;
-      const turn = this.#origins.now();
+      const turn = this.#upstreams.now();
       await nextTurn();
-      const now = this.#origins.now();
+      const now = this.#upstreams.now();
       const waited = now - begin;
       const isQuiet = now - turn < QUIET_TURN_MS * 2 ** (waited / QUIET_DOUBLING_MS);
       if (waited > DRAIN_BACKLOG_MS || (isQuiet && taken === this.#taken)) return;
@@ -224,18 +224,18 @@ export class Edge {
     const owner = {
       enter: (entering: Visitor) =>
         new ConnectionLimiter(
-          new Slot(isLate ? this.#noSeats : this.#seats, entering),
+          new Slot(isLate ? this.#noSlots : this.#slots, entering),
           new AddressCount(this.#addresses, peer, entering),
         ),
       gone: (gone: Visitor) => this.#forget(gone),
     };
-    const visitor = new Visitor(socket, peer, this.#origins, owner, isPassed);
+    const visitor = new Visitor(socket, peer, this.#upstreams, owner, isPassed);
     this.#visitors.add(visitor);
     return visitor;
   }
 
   #isTrusted(address: string): boolean {
-    return this.#trustsAny && address !== '' && isTrusted(address, this.#origins.context.trustedProxies);
+    return this.#trustsAny && address !== '' && isTrusted(address, this.#upstreams.context.trustedProxies);
   }
 
   #forget(visitor: Visitor): void {

@@ -50,7 +50,7 @@ export class Notice {
     const isKnown = this.#isKnown(head, visit);
     // A link from elsewhere may also have the parameter, and then nobody has read the notice.
     const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';
-    if (address !== path && isTold) return this.#goOn(visit, address);
+    if (address !== path && isTold) return this.#redirect(visit, address);
     return isKnown ? undefined : this.#tell(head, visit, address);
   }
 
@@ -62,7 +62,7 @@ export class Notice {
     });
   }
 
-  #goOn(visit: Visit, address: string): OwnResponse {
+  #redirect(visit: Visit, address: string): OwnResponse {
     const { now, secure } = this.#options;
     const expires = String(Math.floor(now() / 1000) + NOTICE_COOKIE_SECONDS);
     const cookie =

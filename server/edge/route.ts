@@ -414,7 +414,7 @@ export class TunnelLookup {
   ): Dial {
     let cancelled = false;
     let dial: Dial | undefined;
-    const goOn = async (): Promise<void> => {
+    const proceed = async (): Promise<void> => {
       const tunnel = await this.#find().catch(() => null);
       if (cancelled) return;
       if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
@@ -425,7 +425,7 @@ export class TunnelLookup {
       if (response === undefined) dial = dialer.dial(tunnel, handler);
       else handler.intercepted(response);
     };
-    void goOn();
+    void proceed();
     return {
       cancel() {
         cancelled = true;

@@ -73,7 +73,7 @@ export class TunnelRequest implements UpstreamRequest {
   entrant: AllowedVisitor | undefined;
   readonly #rules: ResponseRules;
   readonly #dialer: Dialer;
-  readonly #letIn: TunnelRequestOptions['authorize'];
+  readonly #authorize: TunnelRequestOptions['authorize'];
 
   constructor({ plan, route, peer, rules, dialer, entry, authorize }: TunnelRequestOptions) {
     const { head, framing } = plan;
@@ -91,7 +91,7 @@ export class TunnelRequest implements UpstreamRequest {
     this.entrant = waits ? undefined : entry;
     this.#rules = rules;
     this.#dialer = dialer;
-    this.#letIn = authorize;
+    this.#authorize = authorize;
   }
 
   get tunnel(): LiveTunnel | undefined {
@@ -139,7 +139,7 @@ export class TunnelRequest implements UpstreamRequest {
   }
 
   async #enter(found: LiveTunnel): Promise<OwnResponse | undefined> {
-    const decided = await this.#letIn(this, found);
+    const decided = await this.#authorize(this, found);
     if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
     this.entrant = decided;
     return undefined;

@@ -26,7 +26,7 @@ describe('Upstreams', () => {
   /** @param head without the empty line */
   function request(head: string, address = '192.0.2.1', trusted = false): UpstreamRequest {
     const dial = { cancel() {} };
-    const origins = new Upstreams({
+    const upstreams = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
@@ -43,7 +43,7 @@ describe('Upstreams', () => {
       endpoints: { handles: () => false, upgrade: () => Promise.resolve() },
       indexed,
       secureOnly: false,
-      door: {
+      visitorAccess: {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
@@ -54,9 +54,9 @@ describe('Upstreams', () => {
       unexpected: () => new ApiError(API_ERRORS.internal),
       accessLog: undefined,
     });
-    const plan = parseRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
+    const plan = parseRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), upstreams.context);
     assert.ok(typeof plan === 'object' && (plan.route.kind === 'tunnel' || plan.route.kind === 'relay'));
-    return origins.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
+    return upstreams.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
   }
 
   it('never sends a request twice, or on a stream that may be about to end, if that could repeat its effect', () => {

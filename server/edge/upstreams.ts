@@ -67,7 +67,7 @@ export interface UpstreamsOptions {
   /** Whether browsers are told to use https only for the relay's own host. */
   readonly secureOnly: boolean;
   /** Decides who has access to tunnels with an access policy. */
-  readonly door: Pick<VisitorAccess, 'enter' | 'submit' | 'askAgain' | 'standing'>;
+  readonly visitorAccess: Pick<VisitorAccess, 'enter' | 'submit' | 'askAgain' | 'standing'>;
   /** The warning before a visitor sees a tunnel, if there is one. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines permit. */
@@ -93,7 +93,7 @@ export class Upstreams {
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
   readonly #relayEnding: ResponseEnding;
-  readonly #door: UpstreamsOptions['door'];
+  readonly #visitorAccess: UpstreamsOptions['visitorAccess'];
   readonly #notice: Notice | undefined;
 
   constructor({
@@ -103,7 +103,7 @@ export class Upstreams {
     endpoints,
     indexed,
     secureOnly,
-    door,
+    visitorAccess,
     notice,
     now,
     unexpected,
@@ -116,7 +116,7 @@ export class Upstreams {
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
-    this.#door = door;
+    this.#visitorAccess = visitorAccess;
     this.#notice = notice;
     const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
     this.#ownHost = { ending, mapField: ownCookies };
@@ -157,7 +157,11 @@ export class Upstreams {
     const { tunnel, link, target } = visit;
     if (tunnel.access === undefined && link === undefined && !mayBeAccessPage(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
-    return this.#door.enter(head, visit, { address, network: networkOf(address), trusted: peer.trusted });
+    return this.#visitorAccess.enter(head, visit, {
+      address,
+      network: networkOf(address),
+      trusted: peer.trusted,
+    });
   }
 
   /** Whether the visitor of a request still has access. */
@@ -165,7 +169,7 @@ export class Upstreams {
     if (tunnel?.isSuspended === true) return 'revoked';
     if (tunnel?.access === undefined) return 'allowed';
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
-    return this.#door.standing(tunnel, address, entrant);
+    return this.#visitorAccess.standing(tunnel, address, entrant);
   }
 
   /** The address whose limits apply, if any. */
@@ -232,7 +236,7 @@ export class Upstreams {
     const from = { address, network: networkOf(address), trusted: peer.trusted };
     const { tunnel } = entry.form;
     const respond = async (body: string): Promise<OwnResponse> =>
-      tunnel.isSuspended ? this.suspended(head) : await this.#door.submit(head, entry, from, body);
+      tunnel.isSuspended ? this.suspended(head) : await this.#visitorAccess.submit(head, entry, from, body);
     const length = framing.kind === 'length' ? framing.length : 0;
     return {
       target: entry,
@@ -278,7 +282,7 @@ export class Upstreams {
     const visit = { tunnel, prefix, target, link, upgrade, hasBody };
     const decided = await (entry ?? this.#enter(head, visit, peer));
     // The tunnel was not known when the form could still be read; the page is returned for it now.
-    if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
+    if (decided !== undefined && isFormEntry(decided)) return this.#visitorAccess.askAgain(head, decided);
     if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
     // The tunnel may have been suspended while the password was checked.
     if (tunnel.isSuspended) return this.suspended(head);

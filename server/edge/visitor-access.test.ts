@@ -16,7 +16,7 @@ const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 
 describe('VisitorAccess', () => {
   let clock: FakeClock;
-  let door: VisitorAccess;
+  let visitorAccess: VisitorAccess;
   let tunnel: { id: string; createdAt: number; account: { id: string }; access: AccessPolicy | undefined };
   /** whether too many passwords wait */
   let isBusy: boolean;
@@ -34,7 +34,7 @@ describe('VisitorAccess', () => {
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
     const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
     const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
-    door = new VisitorAccess({
+    visitorAccess = new VisitorAccess({
       gate: new AccessCheck({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
       passes,
       lastingPasses,
@@ -79,7 +79,9 @@ describe('VisitorAccess', () => {
   async function visit(password: string, address = '192.0.2.1', user = 'ann'): Promise<number | string> {
     const credentials = Buffer.from(`${user}:${password}`).toString('base64');
     const head = headOf(`GET / HTTP/1.1\r\nHost: a.test\r\nAuthorization: Basic ${credentials}\r\n\r\n`);
-    return outcome(await door.enter(head, visitTo('/'), { address, network: address, trusted: false }));
+    return outcome(
+      await visitorAccess.enter(head, visitTo('/'), { address, network: address, trusted: false }),
+    );
   }
 
   /** Submits the page's form, whose head arrives before `meanwhile` runs. */
@@ -90,10 +92,10 @@ describe('VisitorAccess', () => {
   ): Promise<number> {
     const head = headOf('POST /?culvert_gate HTTP/1.1\r\nHost: a.test\r\n\r\n');
     const from = { address, network: address, trusted: false };
-    const entry = await door.enter(head, visitTo('/?culvert_gate'), from);
+    const entry = await visitorAccess.enter(head, visitTo('/?culvert_gate'), from);
     assert.ok(entry !== undefined && isFormEntry(entry));
     meanwhile();
-    return (await door.submit(head, entry, from, `culvert_password=${password}`)).status;
+    return (await visitorAccess.submit(head, entry, from, `culvert_password=${password}`)).status;
   }
 
   /** Tries as many wrong passwords, each from another address. */

@@ -42,7 +42,7 @@ export interface RequestsOwner {
 export class VisitorRequests implements ExchangeOwner {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Upstreams;
+  readonly #upstreams: Upstreams;
   readonly #admission: ConnectionLimiter;
   readonly #owner: RequestsOwner;
   readonly #outcomes: RequestStats;
@@ -65,16 +65,16 @@ export class VisitorRequests implements ExchangeOwner {
   constructor(
     socket: VisitorSocket,
     peer: Peer,
-    origins: Upstreams,
+    upstreams: Upstreams,
     admission: ConnectionLimiter,
     owner: RequestsOwner,
   ) {
     this.#socket = socket;
     this.#peer = peer;
-    this.#origins = origins;
+    this.#upstreams = upstreams;
     this.#admission = admission;
     this.#owner = owner;
-    this.#outcomes = new RequestStats(socket, peer, origins);
+    this.#outcomes = new RequestStats(socket, peer, upstreams);
   }
 
   /** The current request, if it has been passed on. */
@@ -98,11 +98,11 @@ export class VisitorRequests implements ExchangeOwner {
     this.#plan = plan;
     this.#outcomes.begin(plan, plan.head.bytes.length);
     const { route } = plan;
-    const entry = this.#origins.enter(plan, this.#peer);
+    const entry = this.#upstreams.enter(plan, this.#peer);
     const isRefused =
       entry !== undefined && !(entry instanceof Promise) && !isAllowedVisitor(entry) && !isFormEntry(entry);
     // Visitors who have to wait for access do not get the notice before.
-    const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
+    const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#upstreams.noticeFor(plan);
     const refusal = this.#admission.begin(plan, own !== undefined);
     if (refusal?.ends === true) return this.refuse(refusal.code);
     if (refusal !== undefined) return this.failed(refusal.code, refusal.text);
@@ -110,7 +110,7 @@ export class VisitorRequests implements ExchangeOwner {
     if (route.kind === 'refuse') return this.failed(route.code);
     if (route.kind === 'options' || route.kind === 'redirect')
       return this.#standIn(routeResponse(route), requests.relay);
-    if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
+    if (route.kind === 'relay' && plan.upgrade && this.#upstreams.handlesUpgrade(route.target)) {
       this.#outcomes.countIn(requests.relay);
       return this.#owner.upgradeAsked(plan, route.target);
     }
@@ -118,7 +118,7 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   #passOn(plan: ParsedRequest, route: Destination, entry: AllowedRequest): void {
-    const request = this.#origins.request(plan, route, this.#peer, entry);
+    const request = this.#upstreams.request(plan, route, this.#peer, entry);
     this.#request = request;
     this.#staysOpen = false;
     this.#cutAt = undefined;
@@ -164,7 +164,7 @@ export class VisitorRequests implements ExchangeOwner {
   #suspend(): void {
     if (this.#plan === undefined || this.#exchange?.committed !== false) return this.#cut();
     this.#exchange.abort();
-    this.intercepted(this.#origins.suspended(this.#plan.head));
+    this.intercepted(this.#upstreams.suspended(this.#plan.head));
   }
 
   /** Ends what is in progress when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
@@ -177,9 +177,9 @@ export class VisitorRequests implements ExchangeOwner {
    * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response
    * has {@link BARRED_RESPONSE_MS} to end.
    */
-  #endIfBarred(now = this.#origins.now()): void {
+  #endIfBarred(now = this.#upstreams.now()): void {
     if (this.#plan === undefined || this.#request === undefined) return;
-    const standing = this.#origins.standing(this.#plan, this.#peer, this.#request);
+    const standing = this.#upstreams.standing(this.#plan, this.#peer, this.#request);
     if (standing === 'allowed') this.#cutAt = undefined;
     else if (standing === 'revoked' || this.#staysOpen) this.#cut();
     else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
@@ -213,7 +213,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange?.abort();
     if (this.#plan === undefined) this.#outcomes.begin(undefined, head?.length ?? 0);
     const facts = head === undefined ? requestFacts(this.#plan) : factsOfHead(head);
-    this.#respond(errorResponse(code, facts, this.#origins.context.abuseContact), true);
+    this.#respond(errorResponse(code, facts, this.#upstreams.context.abuseContact), true);
   }
 
   /** Responds to a refused upgrade to one of the relay's own WebSockets. */
@@ -276,7 +276,7 @@ export class VisitorRequests implements ExchangeOwner {
   }
 
   failed(code: VisitorErrorCode, text?: string): void {
-    const { abuseContact } = this.#origins.context;
+    const { abuseContact } = this.#upstreams.context;
     this.#standIn(errorResponse(code, requestFacts(this.#plan), abuseContact, text));
   }
 
@@ -329,16 +329,16 @@ export class VisitorRequests implements ExchangeOwner {
 export class RequestStats {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Upstreams;
+  readonly #upstreams: Upstreams;
   /** Counts how the current request ends. */
   #outcomes: RequestCounts = requests.nowhere;
   /** The entry of the current request in the access log. */
   #access: AccessRecord | undefined;
 
-  constructor(socket: VisitorSocket, peer: Peer, origins: Upstreams) {
+  constructor(socket: VisitorSocket, peer: Peer, upstreams: Upstreams) {
     this.#socket = socket;
     this.#peer = peer;
-    this.#origins = origins;
+    this.#upstreams = upstreams;
   }
 
   /**
@@ -348,7 +348,7 @@ export class RequestStats {
    * @param headLength bytes of the head
    */
   begin(plan: ParsedRequest | undefined, headLength: number): void {
-    const { accessLog, context } = this.#origins;
+    const { accessLog, context } = this.#upstreams;
     if (accessLog === undefined) return;
     const { now, taken, sent } = this.#progress;
     const address = visitorAddress(plan?.head.fields ?? [], this.#peer, context.trustedProxies);
@@ -399,7 +399,7 @@ export class RequestStats {
   }
 
   get #progress(): Progress {
-    return { now: this.#origins.now(), taken: this.#socket.bytesTaken, sent: this.#socket.bytesSent };
+    return { now: this.#upstreams.now(), taken: this.#socket.bytesTaken, sent: this.#socket.bytesSent };
   }
 }
 

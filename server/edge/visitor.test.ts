@@ -26,7 +26,7 @@ describe('Visitor', () => {
   let socket: Socket;
   let visitor: Visitor;
   let peer: TestVisitor;
-  let seats: ConnectionSlots;
+  let slots: ConnectionSlots;
   /** number of times that its owner was notified that it is gone */
   let gone: number;
   let from: { address: string; proto: 'http'; trusted: boolean };
@@ -39,13 +39,13 @@ describe('Visitor', () => {
     const accepted = new Promise<void>((resolve) => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
-        seats = new ConnectionSlots({ visitors: 1, newcomers: 1 });
+        slots = new ConnectionSlots({ visitors: 1, newcomers: 1 });
         const enter = (entering: Visitor) =>
           new ConnectionLimiter(
-            new Slot(seats, entering),
+            new Slot(slots, entering),
             new AddressCount(fixture.addresses, from, entering),
           );
-        visitor = new Visitor(connection, from, fixture.origins, { enter, gone: () => (gone += 1) });
+        visitor = new Visitor(connection, from, fixture.upstreams, { enter, gone: () => (gone += 1) });
         resolve();
       });
     });
@@ -251,7 +251,7 @@ describe('Visitor', () => {
       visitor.hold();
       await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       assert.equal(fixture.dials.length, 0);
-      visitor.goOn();
+      visitor.resume();
       assert.equal(fixture.dials.length, 1);
     });
 
@@ -391,10 +391,10 @@ describe('Visitor', () => {
       const stream = fixture.openStream();
       await halfClose();
       advance(LEAVE_TIMEOUT_MS - 1);
-      assert.deepEqual([seats.busy, stream.ended], [1, undefined]);
+      assert.deepEqual([slots.busy, stream.ended], [1, undefined]);
       advance(1);
       await once(socket, 'close');
-      assert.deepEqual([seats.busy, seats.idle.size, stream.ended, gone], [0, 0, 'abort', 1]);
+      assert.deepEqual([slots.busy, slots.idle.size, stream.ended, gone], [0, 0, 'abort', 1]);
       assert.deepEqual(
         fixture.accesses.map(({ outcome }) => outcome),
         ['abandoned'],
@@ -440,7 +440,7 @@ describe('Visitor', () => {
       assert.equal(fixture.cancelled, 0);
       advance(1);
       await once(socket, 'close');
-      assert.deepEqual([fixture.cancelled, seats.busy, gone], [1, 0, 1]);
+      assert.deepEqual([fixture.cancelled, slots.busy, gone], [1, 0, 1]);
     });
 
     it('gets the responses to all requests that it has sent, each within 10 s', async () => {

@@ -47,7 +47,7 @@ export interface VisitorOwner {
 export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
-  readonly #origins: Upstreams;
+  readonly #upstreams: Upstreams;
   readonly #owner: VisitorOwner;
   readonly #requests: VisitorRequests;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
@@ -64,14 +64,14 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   /** Monotonic ms when its current time limit ends. */
   #deadline: number;
 
-  constructor(socket: Socket, peer: Peer, origins: Upstreams, owner: VisitorOwner, isPassed = false) {
+  constructor(socket: Socket, peer: Peer, upstreams: Upstreams, owner: VisitorOwner, isPassed = false) {
     this.#isPassed = isPassed;
     this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
     this.#peer = peer;
-    this.#origins = origins;
+    this.#upstreams = upstreams;
     this.#owner = owner;
-    this.#requests = new VisitorRequests(this.#socket, peer, origins, owner.enter(this), this);
-    this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
+    this.#requests = new VisitorRequests(this.#socket, peer, upstreams, owner.enter(this), this);
+    this.#deadline = upstreams.now() + IDLE_TIMEOUT_MS;
   }
 
   // For the edge
@@ -97,7 +97,8 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   drain(): void {
     this.#draining = true;
     this.#requests.closeAfter();
-    if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
+    if (this.#state === 'head' && !this.#reader.partial)
+      this.#deadline = this.#upstreams.now() + DRAIN_IDLE_MS;
   }
 
   /** New requests wait, as do those to the relay itself that are not yet scheduled. */
@@ -107,7 +108,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   /** Requests are served again. */
-  goOn(): void {
+  resume(): void {
     this.#isHeld = false;
     this.#process();
   }
@@ -119,7 +120,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#requests.closeAfter();
     if (this.#state !== 'head') return;
     if (this.#socket.hasInput || this.#reader.partial) this.#passOn(onward);
-    else this.#deadline = this.#origins.now() + REPLACED_IDLE_MS;
+    else this.#deadline = this.#upstreams.now() + REPLACED_IDLE_MS;
   }
 
   /** Cancels a request that was not sent anywhere yet. */
@@ -200,7 +201,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   #readHead(bytes: Buffer): void {
-    if (!this.#reader.partial) this.#deadline = this.#origins.now() + HEAD_TIMEOUT_MS;
+    if (!this.#reader.partial) this.#deadline = this.#upstreams.now() + HEAD_TIMEOUT_MS;
     const end = this.#reader.push(bytes);
     if (end === undefined) return;
     if (end === 'malformed') return this.#requests.refuse('bad-request', this.#reader.text);
@@ -208,7 +209,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
       return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
     if (end.rest.length > 0) this.#socket.returnInput(end.rest);
     this.#deadline = this.#inputEnded ? this.#leaveBy : Infinity;
-    const plan = parseRequest(end.head, this.#origins.context);
+    const plan = parseRequest(end.head, this.#upstreams.context);
     if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
     this.#state = 'exchange';
     this.#requests.begin(plan);
@@ -226,7 +227,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     const { exchange } = this.#requests;
     if (exchange === undefined || this.#inputEnded) return;
     if (exchange.requestDone || exchange.isBlocked) this.#deadline = Infinity;
-    else if (this.#deadline === Infinity) this.#deadline = this.#origins.now() + BODY_TIMEOUT_MS;
+    else if (this.#deadline === Infinity) this.#deadline = this.#upstreams.now() + BODY_TIMEOUT_MS;
   }
 
   onInputEnd(): void {
@@ -247,7 +248,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
 
   /** When such a visitor counts as gone unless it is sent something. A full socket has its own time limit. */
   get #leaveBy(): number {
-    return this.#socket.isFull ? Infinity : this.#origins.now() + LEAVE_TIMEOUT_MS;
+    return this.#socket.isFull ? Infinity : this.#upstreams.now() + LEAVE_TIMEOUT_MS;
   }
 
   /** The visitor has half-closed and everything it sent has been read. */
@@ -276,7 +277,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   requestOver(close: boolean): void {
     if (close) return this.#end();
     this.#state = 'head';
-    this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
+    this.#deadline = this.#upstreams.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
     this.#process();
   }
 
@@ -292,10 +293,10 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
 
   async #upgrade(plan: ParsedRequest, target: string): Promise<void> {
     try {
-      await this.#origins.upgrade(plan, target, this.#peer, () => this.#giveAway());
+      await this.#upstreams.upgrade(plan, target, this.#peer, () => this.#giveAway());
     } catch (error) {
       if (this.#state !== 'upgrading') return;
-      const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
+      const refusal = error instanceof ApiError ? error : this.#upstreams.unexpected(error);
       countApiRefusal(refusal);
       this.#requests.refuseUpgrade(upgradeRefusal(refusal));
     }
@@ -340,7 +341,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#requests.finish();
     this.#deadline = Infinity;
     this.#socket.end(() => {
-      this.#deadline = this.#origins.now() + LINGER_TIMEOUT_MS;
+      this.#deadline = this.#upstreams.now() + LINGER_TIMEOUT_MS;
     });
   }
 

@@ -26,13 +26,13 @@ class FakeRelay implements Replaceable {
   successor: Successor | undefined;
   hasDatabase = true;
 
-  letGo() {
-    this.calls.push('letGo');
+  release() {
+    this.calls.push('release');
     return Promise.resolve([{ tunnelId: 'one', awayMs: 0 }]);
   }
 
-  goOn() {
-    this.calls.push('goOn');
+  resume() {
+    this.calls.push('resume');
     return Promise.resolve(this.hasDatabase);
   }
 
@@ -100,7 +100,7 @@ describeOnPosix('the relay that is replaced', () => {
     talk.send({ kind: 'ended', tunnelId: 'one', reason: 'closed' });
     talk.send({ kind: 'access', tunnelId: 'two' });
     await until(() => relay.calls.length === 4);
-    assert.deepEqual(relay.calls, ['letGo', 'leave', 'ended one closed', 'access two']);
+    assert.deepEqual(relay.calls, ['release', 'leave', 'ended one closed', 'access two']);
     const deltas = [{ id: 'one', bytesIn: 1, bytesOut: 2, requests: 1, expiresAt: 5, termsRevision: 0 }];
     relay.successor?.tellCounted(deltas);
     await says({ kind: 'counted', deltas });
@@ -144,7 +144,7 @@ describeOnPosix('the relay that is replaced', () => {
     assert.equal((await talk.next(2 * HANDOFF_STEP_MS))?.kind, 'moved');
     mock.timers.tick(HANDOFF_STEP_MS);
     assert.equal((await talk.next(2 * HANDOFF_STEP_MS))?.kind, 'refused');
-    assert.deepEqual(relay.calls, ['letGo', 'goOn']);
+    assert.deepEqual(relay.calls, ['release', 'resume']);
   });
 
   it('leaves if the other dies after it has taken the database', async () => {
@@ -154,6 +154,6 @@ describeOnPosix('the relay that is replaced', () => {
     assert.equal((await talk.next(60_000))?.kind, 'moved');
     talk.destroy();
     await until(() => relay.calls.length === 3);
-    assert.deepEqual(relay.calls, ['letGo', 'goOn', 'leave']);
+    assert.deepEqual(relay.calls, ['release', 'resume', 'leave']);
   });
 });

@@ -17,7 +17,7 @@ import {
 import { meet, HandoffSocket } from './handoff-socket.ts';
 import { sendListeners } from './listener-transfer.ts';
 
-/** Steps of a handoff for the old relay, in this order; `goOn` reverts `letGo`. */
+/** Steps of a handoff for the old relay, in this order; `resume` reverts `release`. */
 export interface Replaceable {
   /** address of the listener for visitors */
   readonly address: string;
@@ -28,9 +28,9 @@ export interface Replaceable {
    *
    * @throws Error with the reason if it cannot
    */
-  letGo(): Promise<readonly MissedClient[]>;
+  release(): Promise<readonly MissedClient[]>;
   /** Continues to serve. @returns false if another relay has the database by now */
-  goOn(): Promise<boolean>;
+  resume(): Promise<boolean>;
   /** It has been replaced: it passes new connections on, and exits when the rest has ended. */
   leave(successor: Successor): void;
   /** A tunnel has ended on the other relay. */
@@ -139,14 +139,14 @@ export class HandoffSender implements Successor {
     this.#log('replacement begun');
     // The new relay loads its state during this time, with its own time limit.
     await heard(talk, 'move', HANDOFF_READY_MS);
-    const clients = await this.#relay.letGo();
+    const clients = await this.#relay.release();
     try {
       talk.send({ kind: 'moved', clients });
       await heard(talk, 'ready', HANDOFF_STEP_MS);
       talk.send({ kind: 'go' });
       await heard(talk, 'serving', HANDOFF_STEP_MS);
     } catch (error) {
-      if (await this.#relay.goOn()) throw error;
+      if (await this.#relay.resume()) throw error;
     }
     this.#leave(talk);
   }

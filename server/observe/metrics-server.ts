@@ -84,12 +84,12 @@ export class MetricsServer {
 /** The metrics library takes about 20 MB, so it is loaded only if metrics are enabled. */
 export async function startMetrics(
   address: MetricsAddress,
-  census: Gauges,
+  gauges: Gauges,
   log: Log,
   listeners: Listeners,
 ): Promise<MetricsServer> {
   const { createMetrics } = await import('./metrics.ts');
-  return await MetricsServer.start(address, createMetrics(census), log, listeners);
+  return await MetricsServer.start(address, createMetrics(gauges), log, listeners);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {

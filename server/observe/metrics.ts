@@ -20,7 +20,7 @@ import {
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** @returns all metrics of the relay and of its process */
-export function createMetrics(census: Gauges): Registry {
+export function createMetrics(gauges: Gauges): Registry {
   const registry = new Registry();
   const registers = [registry];
 
@@ -97,18 +97,18 @@ export function createMetrics(census: Gauges): Registry {
     ['outcome'],
     () => Object.entries(moves).map(([outcome, value]) => [{ outcome }, value]),
   );
-  gauge('culvert_tunnels', 'Live tunnels.', census.tunnels);
-  gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => census.links().online);
-  gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', census.visitors);
+  gauge('culvert_tunnels', 'Live tunnels.', gauges.tunnels);
+  gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => gauges.links().online);
+  gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', gauges.visitors);
   gauge(
     'culvert_data_streams',
     'Data sockets, and streams of trunks, that serve a visitor.',
-    () => census.links().streams,
+    () => gauges.links().streams,
   );
   // The name is guaranteed until 1.0.
   gauge('culvert_warm_sockets', 'Always 0: data sockets are no longer offered ahead.', () => 0);
-  gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
-  gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => census.links().trunkStreams);
+  gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => gauges.links().trunks);
+  gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => gauges.links().trunkStreams);
   counter(
     'culvert_certificate_orders_total',
     'Orders of certificates, by how they have ended.',
@@ -118,17 +118,17 @@ export function createMetrics(census: Gauges): Registry {
   gauge(
     'culvert_certificates',
     'Certificates that were ordered and have not ended.',
-    () => census.certificates().stored,
+    () => gauges.certificates().stored,
   );
   gauge(
     'culvert_certificate_waits',
     'Handshakes that wait for a certificate to be issued.',
-    () => census.certificates().waiting,
+    () => gauges.certificates().waiting,
   );
   gauge(
     'culvert_certificate_seconds_left',
     "Time until the certificate of the relay's own name ends; 0 without one.",
-    () => census.certificates().ownSecondsLeft ?? 0,
+    () => gauges.certificates().ownSecondsLeft ?? 0,
   );
   counter(
     'culvert_dns_questions_total',
@@ -136,7 +136,7 @@ export function createMetrics(census: Gauges): Registry {
     ['outcome'],
     () => Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
   );
-  gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => census.links().pending);
+  gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => gauges.links().pending);
   registry.registerMetric(
     histogram(
       'culvert_rendezvous_wait_seconds',

@@ -32,7 +32,7 @@ export interface AccessSetupOptions {
 }
 
 export interface AccessSetup {
-  readonly door: VisitorAccess;
+  readonly visitorAccess: VisitorAccess;
   /** of passes, and of signed links */
   readonly keys: readonly KeyRing[];
   /** of signed links */
@@ -89,7 +89,7 @@ export async function setUpAccess({
   const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
   const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
   return {
-    door: new VisitorAccess({
+    visitorAccess: new VisitorAccess({
       gate,
       passes,
       lastingPasses,

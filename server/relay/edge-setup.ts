@@ -166,7 +166,7 @@ export async function setUpEdge(
     });
     return createApi({ ...resources, domains: domainService }, log);
   });
-  const origins = new Upstreams({
+  const upstreams = new Upstreams({
     context: {
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
       tunnels: {
@@ -190,7 +190,7 @@ export async function setUpEdge(
     indexed: config.indexed,
     // The operator's own certificates may only be trusted in the operator's tests.
     secureOnly: guide !== undefined,
-    door: doorway.door,
+    visitorAccess: doorway.visitorAccess,
     notice,
     now: () => clock.monotonic(),
     unexpected,
@@ -201,7 +201,7 @@ export async function setUpEdge(
     port,
     edge: new Edge(
       server,
-      origins,
+      upstreams,
       { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX },
       new AddressLimits(config.address, trustedProxies, clock),
     ),

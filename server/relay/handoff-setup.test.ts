@@ -26,7 +26,7 @@ describe('replaceable', () => {
           await soon('edge held')();
           return isIdle;
         },
-        goOn: noted('edge goes on'),
+        resume: noted('edge goes on'),
         leave: noted('edge leaves'),
       },
       hub: { missed: [] },
@@ -49,27 +49,27 @@ describe('replaceable', () => {
   });
 
   it('stores no changes of domains or tunnels once another relay may have the database', async () => {
-    await relay.letGo();
+    await relay.release();
     assert.deepEqual(calls, ['edge held', 'domains paused', 'service paused', 'unlocked']);
   });
 
   it('resumes everything', async () => {
-    await relay.letGo();
+    await relay.release();
     calls = [];
-    assert.equal(await relay.goOn(), true);
+    assert.equal(await relay.resume(), true);
     assert.deepEqual(calls, ['locked', 'service resumed', 'domains resumed', 'edge goes on']);
   });
 
   it('resumes nothing if another relay has the database', async () => {
-    await relay.letGo();
+    await relay.release();
     [calls, isLocked] = [[], true];
-    assert.equal(await relay.goOn(), false);
+    assert.equal(await relay.resume(), false);
     assert.deepEqual(calls, []);
   });
 
   it('keeps the database if it cannot release it', async () => {
     isIdle = false;
-    await assert.rejects(relay.letGo(), /does not answer/);
+    await assert.rejects(relay.release(), /does not answer/);
     assert.deepEqual(calls, ['edge held', 'domains paused', 'domains resumed', 'edge goes on']);
   });
 });

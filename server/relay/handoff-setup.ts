@@ -16,7 +16,7 @@ export interface ReplaceableParts {
   /** address of the listener for visitors */
   readonly address: string;
   readonly listeners: Pick<Listeners, 'descriptors'>;
-  readonly edge: Pick<Edge, 'hold' | 'goOn' | 'leave'>;
+  readonly edge: Pick<Edge, 'hold' | 'resume' | 'leave'>;
   readonly hub: Pick<Hub, 'missed'>;
   readonly service: Pick<TunnelService, 'pause' | 'resume' | 'leave' | 'endElsewhere' | 'followStored'>;
   readonly domains: Pick<Domains, 'pause' | 'resume'>;
@@ -37,18 +37,18 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
     get descriptors() {
       return listeners.descriptors;
     },
-    async letGo() {
+    async release() {
       const [isIdle] = await Promise.all([edge.hold(), domains.pause()]);
       if (!isIdle) {
         domains.resume();
-        edge.goOn();
+        edge.resume();
         throw new Error('its database does not answer');
       }
       await service.pause();
       state.unlock();
       return hub.missed;
     },
-    async goOn() {
+    async resume() {
       try {
         await state.lock();
       } catch {
@@ -56,7 +56,7 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
       }
       service.resume();
       domains.resume();
-      edge.goOn();
+      edge.resume();
       return true;
     },
     leave(successor) {

@@ -50,13 +50,13 @@ export async function startTunnels(
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
-  const { peers, presence } = peering;
+  const { peers, ownership } = peering;
   const waits = new ApprovalWaits(clock);
   const ends = new ApprovalExpiry(clock, onAccess);
   const hub = new Hub({
     clock,
     maxTrunks: trunks,
-    presence,
+    ownership,
     onOnline: (tunnel) => {
       log('client online', tunnelFields(tunnel));
       tellKnocks(tunnel);

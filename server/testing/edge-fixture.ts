@@ -74,7 +74,7 @@ export class EdgeFixture {
   readonly given: Socket[] = [];
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
-  readonly origins: Upstreams;
+  readonly upstreams: Upstreams;
   /** `abc`; one with `access` requires access */
   readonly tunnel: LiveTunnel;
   /** the result of the access check, for new visitors to that tunnel and for those with access */
@@ -98,7 +98,7 @@ export class EdgeFixture {
       isSuspended: false,
       countRequest() {},
     } as unknown as LiveTunnel);
-    this.origins = new Upstreams({
+    this.upstreams = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: {
@@ -122,7 +122,7 @@ export class EdgeFixture {
       },
       indexed: true,
       secureOnly: false,
-      door: {
+      visitorAccess: {
         enter: () => this.entry,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
