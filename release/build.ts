@@ -10,7 +10,7 @@ import { ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
 const DIST = join(ROOT, 'dist');
-/** The library that other programs import (docs/library.md). */
+/** The library that other programs import (docs/reference/library.md). */
 const LIBRARY = 'desktop/library';
 const LINE_LENGTH = 120;
 

@@ -1,5 +1,5 @@
 /**
- * Addresses that count as one (docs/protocol.md section 4.6), and whether a list of networks covers a large part of
+ * Addresses that count as one (protocol.md section 4.6), and whether a list of networks covers a large part of
  * the internet.
  */
 import { type BlockList, isIPv6 } from 'node:net';

@@ -6,7 +6,7 @@
 
 // ## API
 
-/** Bytes of a request body (docs/protocol.md section 2.2: 413 above). A create request needs a few hundred. */
+/** Bytes of a request body (protocol.md section 2.2: 413 above). A create request needs a few hundred. */
 export const BODY_MAX_BYTES = 16 * 1024;
 
 /**
@@ -19,9 +19,9 @@ export const WRONG_KEYS_PER_MINUTE = 30;
  * again.
  */
 export const KNOWN_KEYS_MAX = 10_000;
-/** Create requests an account may make per minute in the long run (docs/protocol.md section 3.2). */
+/** Create requests an account may make per minute in the long run (protocol.md section 3.2). */
 export const CREATES_PER_MINUTE = 10;
-/** Create requests an account may make in one burst (docs/protocol.md section 3.2). */
+/** Create requests an account may make in one burst (protocol.md section 3.2). */
 export const CREATE_BURST = 5;
 
 /** Share of the event loop that the API may use while visitors need it; visitors keep three quarters. */
@@ -48,7 +48,7 @@ export const LIST_BATCH = 50;
 
 /**
  * ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
- * (docs/protocol.md section 3.3).
+ * (protocol.md section 3.3).
  */
 export const FLUSH_INTERVAL_MS = 900;
 /**
@@ -143,7 +143,7 @@ export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 // ## Start, shutdown and handoff
 
-/** ms open connections get to finish after the first SIGTERM (docs/protocol.md section 7). */
+/** ms open connections get to finish after the first SIGTERM (protocol.md section 7). */
 export const STOP_DEADLINE_MS = 30_000;
 /** ms for a request that was on its way at SIGTERM to arrive on an idle connection: more than a round trip. */
 export const DRAIN_IDLE_MS = 1000;
@@ -235,7 +235,7 @@ export const ACCOUNT_SHARE = 3;
  */
 export const ADDRESS_CONNECTIONS_MAX = 256;
 /**
- * Seconds' worth of requests that an address may make in one burst if its rate is limited (docs/protocol.md section
+ * Seconds' worth of requests that an address may make in one burst if its rate is limited (protocol.md section
  * 4.6).
  */
 export const ADDRESS_BURST_SECONDS = 10;
@@ -249,14 +249,14 @@ export const CLIENT_SOCKETS_MAX = 100_000;
 /** Visitors of one tunnel that wait for its client, announced or not yet. The client accepts at most as many. */
 export const WAITING_MAX = 4096;
 
-/** ms visitors wait for a client that has just disconnected (docs/protocol.md section 4.2). */
+/** ms visitors wait for a client that has just disconnected (protocol.md section 4.2). */
 export const HOLD_OVER_MS = 10_000;
 /**
  * ms for a client that seems to be gone to show a sign of life on each of its data sockets. Long, because a ping waits
  * behind what was sent before; including the second until the relay checks, visitors still get a response within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;
-/** Trunks a client may have per tunnel (docs/protocol.md section 10); the default of a setting. */
+/** Trunks a client may have per tunnel (protocol.md section 10); the default of a setting. */
 export const TRUNKS_MAX = 2;
 /** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 export const TRUNKS_CEILING = 16;
@@ -292,7 +292,7 @@ export const LARGE_FROM_FAR_BYTES = 128 * 1024;
 export const LARGE_BYTES = 8 * 1024 * 1024;
 /**
  * Minimum time in ms for a client to answer the end of a stream, which waits behind what was sent before
- * (docs/protocol.md section 10.2).
+ * (protocol.md section 10.2).
  */
 export const TRUNK_ANSWER_MS = 60_000;
 /**
@@ -318,11 +318,11 @@ export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
  */
 export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
-/** Bytes of a request head (docs/protocol.md section 4.5: 431 above). */
+/** Bytes of a request head (protocol.md section 4.5: 431 above). */
 export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
-/** Field lines of a request head (docs/protocol.md section 4.5: 431 above). */
+/** Field lines of a request head (protocol.md section 4.5: 431 above). */
 export const REQUEST_FIELDS_MAX = 200;
-/** Bytes of a request target (docs/protocol.md section 4.5: 414 above). */
+/** Bytes of a request target (protocol.md section 4.5: 414 above). */
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 /**
  * Bytes of a response head of a local service. Generous, because cookies and policies of development servers grow
@@ -343,14 +343,14 @@ export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor that wait for the scheduler before its connection is paused. */
 export const BACKLOG_MAX_BYTES = 64 * 1024;
 
-/** ms a request head may take from its first byte (docs/protocol.md section 4.5: 408 after). */
+/** ms a request head may take from its first byte (protocol.md section 4.5: 408 after). */
 export const HEAD_TIMEOUT_MS = 15_000;
-/** ms of silence within an unfinished request body (docs/protocol.md section 4.5: 408 after). */
+/** ms of silence within an unfinished request body (protocol.md section 4.5: 408 after). */
 export const BODY_TIMEOUT_MS = 60_000;
-/** ms a visitor may accept no byte while bytes wait for it (docs/protocol.md section 4.5). */
+/** ms a visitor may accept no byte while bytes wait for it (protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
 /**
- * ms without a byte sent after which a visitor that has closed its side counts as gone (docs/protocol.md section 4.5).
+ * ms without a byte sent after which a visitor that has closed its side counts as gone (protocol.md section 4.5).
  * Long enough for a slow response: until something is sent, a half-closed connection looks the same as one that was
  * closed.
  */

@@ -1,4 +1,4 @@
-/** Token buckets, one for each account (docs/protocol.md section 3.2) or address. */
+/** Token buckets, one for each account (protocol.md section 3.2) or address. */
 import type { Clock } from './clock.ts';
 import { RATE_BUCKETS_MAX } from './limits.ts';
 

@@ -232,7 +232,7 @@ async function startParts(
   return { url, isNew: state.isNew, replaced: replaced.promise, stop, abort: () => edge.destroy(), reload };
 }
 
-/* How a relay that is stopped ends all connections (docs/protocol.md section 7). */
+/* How a relay that is stopped ends all connections (protocol.md section 7). */
 
 /**
  * Clients are dropped only once no visitor needs an announcement, or another relay has them: until then they are

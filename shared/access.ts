@@ -4,7 +4,7 @@ import { described, type Field, listOf, MARK, object, optional, TEXT, type TypeO
 import { parseNetwork } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** The access policy of a tunnel in the REST interface (docs/protocol.md section 11). */
+/** The access policy of a tunnel in the REST interface (protocol.md section 11). */
 
 /** @limit Addresses and networks in `allow`. */
 export const ALLOW_MAX = 64;
@@ -53,7 +53,7 @@ function shown(max: number): Field<readonly string[]> {
 /** A tunnel that is open to everybody. */
 export const OPEN: Access = { allow: [], basic: [], password: undefined, links: false, knock: false };
 
-/* What the values of a tunnel's `access` may be, wherever they come from (docs/protocol.md section 11.1). */
+/* What the values of a tunnel's `access` may be, wherever they come from (protocol.md section 11.1). */
 
 /** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
 const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
@@ -90,7 +90,7 @@ function isText(value: unknown, pattern: RegExp, min: number, max: number): bool
   return length >= min && length <= max;
 }
 
-/* The `access` of a create or access request, as the REST interface takes it (docs/protocol.md section 11.1). */
+/* The `access` of a create or access request, as the REST interface takes it (protocol.md section 11.1). */
 
 const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
 const BASIC_TEXT =

@@ -1,4 +1,4 @@
-/** The control channel: its messages, timing and close codes (docs/protocol.md sections 5 and 7). */
+/** The control channel: its messages, timing and close codes (protocol.md sections 5 and 7). */
 
 /** Announces a pending inbound connection; `id` opens its data WebSocket within {@link PENDING_TIMEOUT_MS}. */
 export interface ConnectionMessage {
@@ -9,14 +9,14 @@ export interface ConnectionMessage {
 /**
  * The relay is shutting down, and other relays accept the tunnel's client. The client should open another control
  * WebSocket, and keep this one, which still works, until the other is open. Sent only on a socket that was opened with
- * `events=1` (docs/protocol.md section 5.1).
+ * `events=1` (protocol.md section 5.1).
  */
 export interface DrainMessage {
   readonly type: 'drain';
 }
 
 /**
- * A visitor requests approval, and waits for the owner's answer (docs/protocol.md section 11). Sent only on a socket
+ * A visitor requests approval, and waits for the owner's answer (protocol.md section 11). Sent only on a socket
  * that was opened with `events=1`.
  */
 export interface KnockMessage {
@@ -124,7 +124,7 @@ export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'typ
 export const UUID_PATTERN = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
- * Parses a message of the relay. Every field of the result is validated according to docs/protocol.md section 5,
+ * Parses a message of the relay. Every field of the result is validated according to protocol.md section 5,
  * because ids become parts of addresses.
  *
  * @returns the message, or `undefined` for one that this client must ignore: its type is unknown, or a field is

@@ -18,7 +18,7 @@ import {
 import { isIPv6 } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** Domains that users bring to their tunnels, as the REST interface has them (docs/protocol.md section 12). */
+/** Domains that users bring to their tunnels, as the REST interface has them (protocol.md section 12). */
 
 /** The label before the domain in the name of the TXT record that proves ownership. */
 export const PROOF_LABEL = '_culvert';
@@ -75,7 +75,7 @@ export type DomainCheck = TypeOf<typeof CHECK>;
 export const CHECKED_DOMAIN = object({ ...DOMAIN.fields, checks: listOf(CHECK) }, 'CheckedDomain');
 export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 
-/* What domains are accepted (docs/protocol.md section 12.1). */
+/* What domains are accepted (protocol.md section 12.1). */
 
 /** @limit RFC 1035 section 2.3.4, less the label of its proof and a dot, because the proof's name counts as well. */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);
@@ -120,7 +120,7 @@ function asciiOf(given: string): string | undefined {
   return URL.canParse(`http://${given}`) ? new URL(`http://${given}`).hostname : undefined;
 }
 
-/* Requests that name a domain, as the REST interface accepts them (docs/protocol.md section 12). */
+/* Requests that name a domain, as the REST interface accepts them (protocol.md section 12). */
 
 export const ADD_DOMAIN_SCHEMA = objectSchema(
   { domain: { type: 'string', description: 'such as `app.example.com`' } },

@@ -1,5 +1,5 @@
 /**
- * Duration strings of `ttl` (docs/protocol.md section 3.4): the grammar of Go's `time.ParseDuration` without a sign,
+ * Duration strings of `ttl` (protocol.md section 3.4): the grammar of Go's `time.ParseDuration` without a sign,
  * with the units `h`, `m`, `s` and `ms`.
  */
 

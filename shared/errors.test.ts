@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { ALL_API_ERRORS, VISITOR_ERRORS } from './errors.ts';
 
-const protocol = readFileSync(new URL('../docs/protocol.md', import.meta.url), 'utf8');
+const protocol = readFileSync(new URL('../docs/reference/protocol.md', import.meta.url), 'utf8');
 
 /** Compares a text with a documented one, in which `…` stands for variable parts, and for the end of a long one. */
 function matches(text: string, documented: string): boolean {
@@ -11,7 +11,7 @@ function matches(text: string, documented: string): boolean {
 }
 
 describe('the error catalogue', () => {
-  it('equals the table of docs/protocol.md section 2.2: every status, code and text', () => {
+  it('equals the table of protocol.md section 2.2: every status, code and text', () => {
     const rows = [...protocol.matchAll(/^\| (\d{3}) +\| `([\w-]+)` +\| `([^`]+)` +\|/gm)];
     assert.equal(rows.length, ALL_API_ERRORS.length);
     for (const { status, code, text } of ALL_API_ERRORS) {
@@ -21,7 +21,7 @@ describe('the error catalogue', () => {
     }
   });
 
-  it('equals the table of docs/protocol.md section 4.5 for visitors', () => {
+  it('equals the table of protocol.md section 4.5 for visitors', () => {
     const start = protocol.indexOf('### 4.5 ');
     const rows = [
       ...protocol.slice(start, protocol.indexOf('### 4.6 ')).matchAll(/^\| (\d{3}) +\| `([\w-]+)`/gm),

@@ -1,5 +1,5 @@
 /**
- * The error catalogue: the status, code and text of each failure that the relay or a client reports (docs/protocol.md
+ * The error catalogue: the status, code and text of each failure that the relay or a client reports (protocol.md
  * sections 2.2 and 4.5). The relay throws its entries, and clients switch on their codes.
  */
 
@@ -145,7 +145,7 @@ export function accountSuspended(reason: string): ApiErrorEntry {
   return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` };
 }
 
-/** An invalid administrative request (docs/protocol.md section 14). */
+/** An invalid administrative request (protocol.md section 14). */
 export function invalidAdminRequest(field: string, rule: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` };
 }
@@ -160,12 +160,12 @@ export function taken(field: string): ApiErrorEntry {
   return { status: 409, code: 'taken', text: `the ${field} is taken` };
 }
 
-/** An invalid `access` (docs/protocol.md section 11.1). */
+/** An invalid `access` (protocol.md section 11.1). */
 export function invalidAccess(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-access', text };
 }
 
-/** An invalid link (docs/protocol.md section 11.2). */
+/** An invalid link (protocol.md section 11.2). */
 export function invalidLink(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-link', text };
 }
@@ -190,7 +190,7 @@ export function tooManyLinks(
 }
 
 /**
- * An invalid domain (docs/protocol.md section 12.1).
+ * An invalid domain (protocol.md section 12.1).
  *
  * @param problem completes "the domain …"
  */
@@ -211,7 +211,7 @@ export function tooManyDomains(plan: string, max: number | string): ApiErrorEntr
   };
 }
 
-/** An invalid answer to an approval request (docs/protocol.md section 11.3). */
+/** An invalid answer to an approval request (protocol.md section 11.3). */
 export function invalidKnockAnswer(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-knock-answer', text };
 }

@@ -153,7 +153,7 @@ export const TIME_OR_NULL: Field<string | null> = {
   schema: { ...SHOWN_TIME.schema, type: ['string', 'null'] },
   accepts: TEXT_OR_NULL.accepts,
 };
-/** A normalized duration (docs/protocol.md section 3.4), from which clients set timers. */
+/** A normalized duration (protocol.md section 3.4), from which clients set timers. */
 export const DURATION: Field<string> = {
   schema: {
     type: 'string',

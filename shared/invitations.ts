@@ -1,4 +1,4 @@
-/** Invitations to a relay (docs/protocol.md section 13), as both ends know them. */
+/** Invitations to a relay (protocol.md section 13), as both ends know them. */
 import * as yup from 'yup';
 import { API_KEY_PATTERN } from './constraints.ts';
 import { ADDRESS, described, type Field, object, TEXT, TIME, type TypeOf, UUID } from './fields.ts';

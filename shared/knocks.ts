@@ -1,4 +1,4 @@
-/** Visitors who knock at a tunnel, and the owner's answers (docs/protocol.md section 11.3). */
+/** Visitors who knock at a tunnel, and the owner's answers (protocol.md section 11.3). */
 import * as yup from 'yup';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';

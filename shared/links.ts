@@ -17,7 +17,7 @@ import {
 import { check, isNotGiven, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
 import type { ValueRule } from './value-rules.ts';
 
-/** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
+/** Signed links to a tunnel, as the REST interface has them (protocol.md section 11.2). */
 
 /** @limit Characters of a note. */
 export const LINK_NOTE_MAX_LENGTH = 64;
@@ -67,7 +67,7 @@ export interface CreateLink {
   path: string | undefined;
 }
 
-/* What the values of a signed link may be, wherever they come from (docs/protocol.md section 11.2). */
+/* What the values of a signed link may be, wherever they come from (protocol.md section 11.2). */
 
 /** Characters as people count them. Half of a surrogate pair is no text, and cannot be written as one. */
 const NOTE = new RegExp(String.raw`^[^\p{Cc}\p{Cs}]{0,${LINK_NOTE_MAX_LENGTH}}$`, 'u');
@@ -98,7 +98,7 @@ function isPath(text: string): boolean {
   return !DOTS.test(below) && !OWN_PARAMETER.test(query.join('?'));
 }
 
-/* Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.2). */
+/* Requests for signed links, as the REST interface accepts them (protocol.md section 11.2). */
 
 const note: OptionalField<string | null> = optional({
   schema: {

@@ -1,4 +1,4 @@
-/** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
+/** Requests about tunnels, as the REST interface accepts them (protocol.md section 3). */
 import * as yup from 'yup';
 import {
   ALLOW_MAX,
@@ -114,7 +114,7 @@ function readElsewhere<V>(schema: JsonObject): OptionalField<V> {
   return optional<V>({ schema, accepts: yup.mixed().nullable() });
 }
 
-/** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
+/** The create request (protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
   return object(
     {
@@ -138,7 +138,7 @@ export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
 
 export type CreateTunnelBody = TypeOf<ReturnType<typeof createTunnelBody>>;
 
-/** The extend request (docs/protocol.md section 3.5). */
+/** The extend request (protocol.md section 3.5). */
 export function extendTunnelBody({ maxTtl }: TtlLimits) {
   return object({ ttl: ttl(maxTtl, "by how much; by the tunnel's own ttl without") }, 'ExtendTunnel');
 }
@@ -151,7 +151,7 @@ function upTo(maxTtl: number): string {
  * Reads the body of a create request.
  *
  * @param body parsed JSON
- * @throws ApiError for the first field, in the order of the table in docs/protocol.md section 3.2, that breaks a rule
+ * @throws ApiError for the first field, in the order of the table in protocol.md section 3.2, that breaks a rule
  */
 export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel {
   const fields = check(createTunnelBody(limits), body);

@@ -1,4 +1,4 @@
-/** Tunnels and accounts as the REST interface shows them (docs/protocol.md section 3). */
+/** Tunnels and accounts as the REST interface shows them (protocol.md section 3). */
 import * as yup from 'yup';
 import { type Access, ACCESS_VIEW } from './access.ts';
 import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from './constraints.ts';

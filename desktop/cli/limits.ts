@@ -1,7 +1,7 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
 /**
- * `culvert start` waits this long when the relay limits creates: one is allowed every 6 s (docs/protocol.md section
+ * `culvert start` waits this long when the relay limits creates: one is allowed every 6 s (protocol.md section
  * 3.2).
  */
 export const CREATE_RETRY_MS = 60_000;

@@ -1,5 +1,5 @@
 /**
- * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events of
+ * `culvert`, the tunnel client without a window (culvert.md). `--help` documents the commands, the events of
  * `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';

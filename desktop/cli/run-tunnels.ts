@@ -196,7 +196,7 @@ export async function serveTunnels(
 }
 
 /**
- * Creates one tunnel after the other, and waits if the relay says that this is too fast (docs/protocol.md section 3.2).
+ * Creates one tunnel after the other, and waits if the relay says that this is too fast (protocol.md section 3.2).
  */
 export class CreateQueue {
   readonly #interrupted: AbortSignal;

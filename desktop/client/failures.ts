@@ -42,7 +42,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Exit codes of `culvert` (docs/command.md). */
+/** Exit codes of `culvert` (docs/reference/culvert.md). */
 export const ExitCode = {
   /** ended with Ctrl-C, or finished */
   ok: 0,

@@ -4,7 +4,7 @@ const WORDS_PER_PASSWORD = 3;
 
 /**
  * Generates a password that can be read aloud and typed on a phone: three of {@link WORDS}, at least 30 bits. That is
- * enough because the relay accepts 10 wrong tries a minute from an address (docs/protocol.md section 11).
+ * enough because the relay accepts 10 wrong tries a minute from an address (protocol.md section 11).
  *
  * @param draw returns a uniformly random integer from 0 to below its argument
  * @returns a password such as `mild-oak-fern`

@@ -20,13 +20,13 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 /** Proxies respond to CONNECT with a few fields; one that refuses may send more. */
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
-/** The relay has dropped the connection by then (docs/protocol.md section 5.2). */
+/** The relay has dropped the connection by then (protocol.md section 5.2). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /** ms between two tries to open the data socket of a visitor. */
 export const DATA_RETRY_MS = 250;
 /**
  * Trunks while a tunnel has visitors: a lost packet stops only one of them. The relay may accept fewer
- * (docs/protocol.md section 10).
+ * (protocol.md section 10).
  */
 export const TRUNKS_WANTED = 2;
 /** Pause after a failed trunk, in ms. Visitors are announced until the next try. */
@@ -57,7 +57,7 @@ export const LOCAL_SLOW_MS = 30_000;
 /** How often the client looks for visitors who have been waiting. */
 export const LOCAL_SLOW_LOOK_MS = 5000;
 /**
- * After the visitor has left, a local service that does not close is disconnected, within 1 s (docs/protocol.md section
+ * After the visitor has left, a local service that does not close is disconnected, within 1 s (protocol.md section
  * 4.3), including the tick.
  */
 export const LOCAL_LINGER_MS = 750;
@@ -68,7 +68,7 @@ export const LOCAL_LINGER_MS = 750;
  */
 export const LOCAL_BLOCKED_MS = 10_000;
 /**
- * ms between two such checks. The second one detects a visitor who has left, within 1 s (docs/protocol.md section 4.3).
+ * ms between two such checks. The second one detects a visitor who has left, within 1 s (protocol.md section 4.3).
  */
 export const LOCAL_BLOCKED_LOOK_MS = 500;
 /** The relay forwards complete heads, so a missing head means that something is broken. */

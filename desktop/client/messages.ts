@@ -9,7 +9,7 @@ export interface Message {
   readonly text: string;
 }
 
-/** A relay's explanation of a refusal, with the code of the error (docs/protocol.md section 2.2). */
+/** A relay's explanation of a refusal, with the code of the error (protocol.md section 2.2). */
 export interface Refused {
   readonly refusal: string;
   /** in English */

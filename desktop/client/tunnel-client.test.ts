@@ -23,7 +23,7 @@ async function ask(socket: WebSocket, target: string): Promise<string> {
   return answer;
 }
 
-/** A visitor on a trunk: OPEN, DATA and the bytes of a request (docs/protocol.md section 10.2). */
+/** A visitor on a trunk: OPEN, DATA and the bytes of a request (protocol.md section 10.2). */
 function visitor(id: number, target: string): Buffer {
   const request = Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
   const header = Buffer.alloc(18);

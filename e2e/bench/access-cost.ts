@@ -1,6 +1,6 @@
 /**
  * `node e2e/bench/access-cost.ts`: ns that the access check takes to decide about a request, for each kind of access
- * (docs/access.md), and the overhead for a public tunnel. Medians of interleaved rounds.
+ * (docs/guides/sharing-safely.md), and the overhead for a public tunnel. Medians of interleaved rounds.
  */
 import { type Arrival, AccessCheck, PassedPasswords } from '../../server/access/access-check.ts';
 import { AccessPolicy } from '../../server/access/access-policy.ts';

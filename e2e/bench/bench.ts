@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --rounds N --seconds N --only CASE --peers a,b]`: compares Culvert with its peers on this machine
  * and reports which target figures it reaches. A whole run (no `--only`, no `--peers`) writes its results to
- * `docs/benchmarks/`. `setup.sh` beside this file installs the dependencies.
+ * `docs/contributing/benchmarks/`. `setup.sh` beside this file installs the dependencies.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ const CASES = [
   manyTunnels,
 ];
 const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert, culvertWithoutTrunks];
-const RESULTS = fileURLToPath(new URL('../../docs/benchmarks/', import.meta.url));
+const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({
   options: {

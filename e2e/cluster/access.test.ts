@@ -14,7 +14,7 @@ const A = 0;
 const B = 1;
 const C = 2;
 
-describe('access to a tunnel of three relays (docs/protocol.md section 11)', () => {
+describe('access to a tunnel of three relays (protocol.md section 11)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

@@ -12,10 +12,10 @@ import { startHttpService } from '../support/services/listen.ts';
 const A = 0;
 const B = 1;
 const C = 2;
-/** Long before a relay would respond on its own (docs/protocol.md section 11.3), and enough for a busy machine. */
+/** Long before a relay would respond on its own (protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
 
-describe('an approval request on three relays (docs/protocol.md section 11.3)', () => {
+describe('an approval request on three relays (protocol.md section 11.3)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

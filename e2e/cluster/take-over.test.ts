@@ -8,7 +8,7 @@ import { ControlSocket } from '../support/spec-client/client.ts';
 
 const SOON_MS = 15_000;
 
-describe('resuming a tunnel at another relay (docs/protocol.md section 3.2)', () => {
+describe('resuming a tunnel at another relay (protocol.md section 3.2)', () => {
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

@@ -1,4 +1,4 @@
-/** Programs that support HTTP Basic can visit a tunnel that asks for it (docs/access.md). */
+/** Programs that support HTTP Basic can visit a tunnel that asks for it (docs/guides/sharing-safely.md). */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';

@@ -79,7 +79,7 @@ function echo(socket: WebSocket): void {
   socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
 }
 
-/** A path prefix that the relay adds before the site (docs/protocol.md section 4.4). Anything else is not trusted. */
+/** A path prefix that the relay adds before the site (protocol.md section 4.4). Anything else is not trusted. */
 const PREFIX = /^\/t\/[A-Za-z0-9-]+$/;
 
 /**

@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path';
 import { newApiKey, Relay, RELAY_SCRIPT, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-const OPERATING = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+const OPERATING = readFileSync(new URL('../../docs/operating/operating.md', import.meta.url), 'utf8');
 
-describe('the function for commands in docs/operating.md', () => {
+describe('the function for commands in docs/operating/operating.md', () => {
   const scope = suiteScope();
 
   it('works on the database of relay.env, in any working directory', async () => {

@@ -1,5 +1,5 @@
 /**
- * What people want to do with Culvert, from the first command to the result. docs/journeys.md has the table. No time is
+ * What people want to do with Culvert, from the first command to the result. journeys.md has the table. No time is
  * asserted.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { type Field, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
 
-const PAGE = readFileSync(new URL('../../docs/journeys.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/contributing/journeys.md', import.meta.url), 'utf8');
 const KEY = /cvt_\w{32}/;
 const LISTENING = /^listening on /;
 

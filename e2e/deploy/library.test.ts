@@ -85,7 +85,7 @@ const viteConfig = (more: string): string =>
   `import culvert from '@culvert/culvert/vite';\nexport default { plugins: [culvert({ name: 'shop' })], ${more} };\n`;
 
 /** `npm pack`, and what a project does after installing the result. */
-describe("the library in a user's project (docs/library.md)", () => {
+describe("the library in a user's project (docs/reference/library.md)", () => {
   const scope = suiteScope();
   let project: string;
   let relay: Relay;

@@ -13,7 +13,14 @@ const TEMPLATE = 'culvert-relay@.service';
 describe('server/deploy', () => {
   const scope = suiteScope();
 
-  for (const file of [UNIT, TEMPLATE, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
+  for (const file of [
+    UNIT,
+    TEMPLATE,
+    'Dockerfile',
+    'nginx.conf',
+    'Caddyfile',
+    '../../docs/operating/operating.md',
+  ]) {
     it(`${file} names only settings that exist`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
       const known = new Set(ALL_SETTINGS.map(({ variable }) => variable));

@@ -8,7 +8,7 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
-/** The longest wait between two attempts of a client (docs/protocol.md). */
+/** The longest wait between two attempts of a client (protocol.md). */
 const BACKOFF_MAX_MS = 15_000;
 
 describe('a relay that restarts again and again', function () {

@@ -14,7 +14,7 @@ type Line = Readonly<Record<string, unknown>>;
 
 const SECRET = 'hunter2-s3cr3t';
 
-describe('the access log of the relay (docs/observing.md)', () => {
+describe('the access log of the relay (docs/operating/monitoring.md)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let client: SpecClient;

@@ -53,7 +53,7 @@ function assertRefusedNow({ head, status }: Response): void {
   assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
 }
 
-describe('access to a tunnel (docs/protocol.md section 11)', () => {
+describe('access to a tunnel (protocol.md section 11)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
   /** one for each test, because the rate of creating tunnels is limited per account */

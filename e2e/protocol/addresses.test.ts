@@ -12,7 +12,7 @@ function assertUnknown(answer: Response): void {
   assert.deepEqual([answer.status, answer.head.field('culvert-error')], [404, 'tunnel-unknown']);
 }
 
-describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
+describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
   let acme: TestAccount;

@@ -6,7 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-/** Reads of the API lag at most this much (docs/protocol.md section 3.3), with an allowance for a busy machine. */
+/** Reads of the API lag at most this much (protocol.md section 3.3), with an allowance for a busy machine. */
 const LATEST_MS = 9000;
 
 interface Counters {
@@ -22,7 +22,7 @@ async function assertCounters(client: ManualClient, expected: Counters): Promise
   });
 }
 
-describe('counters (docs/protocol.md section 3.3)', () => {
+describe('counters (protocol.md section 3.3)', () => {
   const { scope, relay, pool } = relaySuite();
 
   it('are exactly the bytes sent to the client and received from it, including heads', async () => {

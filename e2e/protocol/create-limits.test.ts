@@ -34,7 +34,7 @@ async function spendAll(account: TestAccount): Promise<void> {
 describe('limits of creating tunnels', () => {
   const { relay } = relaySuite();
 
-  describe('the rate limit (docs/protocol.md section 3.2)', () => {
+  describe('the rate limit (protocol.md section 3.2)', () => {
     let first: TestAccount;
     let second: TestAccount;
     let third: TestAccount;

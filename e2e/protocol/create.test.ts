@@ -30,7 +30,7 @@ describe('POST /v1/tunnels', () => {
     return await account.api.send('POST', '/v1/tunnels', { json });
   }
 
-  describe('the tunnel object (docs/protocol.md section 3.3)', () => {
+  describe('the tunnel object (protocol.md section 3.3)', () => {
     it('has every field, with defaults for an empty request', async () => {
       const { tunnel, account: owner } = await pool.tunnel({ local_port: 3000 });
       const { id, slug, created_at, expires_at, ...rest } = tunnel;
@@ -258,7 +258,7 @@ describe('POST /v1/tunnels', () => {
   });
 
   describe('the order of checks', () => {
-    it('follows docs/protocol.md section 3.2', async () => {
+    it('follows protocol.md section 3.2', async () => {
       const request = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
       assertError(await refused(request), 400, 'local_port must be 1-65535');
       assertError(await refused({ ...request, local_port: 1 }), 400, NAME_TEXT);

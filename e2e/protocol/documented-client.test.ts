@@ -9,13 +9,13 @@ import { startHttpService } from '../support/services/listen.ts';
 
 /** The program of section 9, as a reader would copy it. */
 async function documentedClient(): Promise<string> {
-  const page = await readFile('docs/protocol.md', 'utf8');
+  const page = await readFile('docs/reference/protocol.md', 'utf8');
   const [, program] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
-  assert.ok(program !== undefined, 'docs/protocol.md has no program');
+  assert.ok(program !== undefined, 'docs/reference/protocol.md has no program');
   return program;
 }
 
-describe('the client in docs/protocol.md', () => {
+describe('the client in docs/reference/protocol.md', () => {
   const { scope, relay } = relaySuite();
   let port: number;
   let program: string;

@@ -15,7 +15,7 @@ import { ControlSocket, SpecClient } from '../support/spec-client/client.ts';
 /** ms within which all relays know of a change. */
 const KNOWN_MS = 30_000;
 
-describe('custom domains (docs/protocol.md section 12)', () => {
+describe('custom domains (protocol.md section 12)', () => {
   const scope = suiteScope();
   let dns: DnsServer;
   let relay: Relay;

@@ -8,7 +8,7 @@ import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
 
-/** ms within which data must reach the other end (docs/protocol.md section 4.3). */
+/** ms within which data must reach the other end (protocol.md section 4.3). */
 const AT_MOST_MS = 1000;
 
 async function assertEndsSoon(what: string, end: Promise<unknown>): Promise<void> {

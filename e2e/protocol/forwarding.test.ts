@@ -8,7 +8,7 @@ import { type Echo, readEcho, seenField, seenFields, startEchoService } from '..
 import { startFixedResponse } from '../support/services/scripted.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('forwarding (docs/protocol.md section 4.2)', () => {
+describe('forwarding (protocol.md section 4.2)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

@@ -9,7 +9,7 @@ import { suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
 
-/** A client that reconnects within 10 s loses nothing (docs/protocol.md section 5.3). */
+/** A client that reconnects within 10 s loses nothing (protocol.md section 5.3). */
 describe('visitors of a client that is briefly disconnected', () => {
   const scope = suiteScope();
   const together = concurrentTests();

@@ -11,14 +11,14 @@ import { testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** Long before a relay would respond on its own (docs/protocol.md section 11.3), and enough for a busy machine. */
+/** Long before a relay would respond on its own (protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
 
 function from(address: string): Field {
   return ['X-Forwarded-For', address];
 }
 
-describe('an approval request (docs/protocol.md section 11.3)', () => {
+describe('an approval request (protocol.md section 11.3)', () => {
   // This machine counts as a proxy, so that a visitor can have any address.
   const { scope: suite, relay } = relaySuite({
     CULVERT_TRUST_PROXY: '127.0.0.1',

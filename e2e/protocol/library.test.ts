@@ -17,7 +17,7 @@ const LIBRARY = new URL('../../dist/desktop/library/index.js', import.meta.url).
 const answer = (_request: IncomingMessage, response: ServerResponse): void =>
   void response.end('from this process');
 
-describe('the library (docs/library.md)', () => {
+describe('the library (docs/reference/library.md)', () => {
   const { scope, relay } = relaySuite();
   let expose: typeof Expose;
   let account: TestAccount;

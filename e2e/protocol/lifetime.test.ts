@@ -16,7 +16,7 @@ async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
   return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
 }
 
-describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
+describe('the life of a tunnel (protocol.md section 3.5)', () => {
   const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();

@@ -41,7 +41,7 @@ function tokenOf({ url }: NewLink): string {
   return new URL(url).searchParams.get('culvert_pass') ?? '';
 }
 
-describe('signed links (docs/protocol.md section 11.2)', () => {
+describe('signed links (protocol.md section 11.2)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
   /** one for each test, because the rate of creating tunnels is limited per account */

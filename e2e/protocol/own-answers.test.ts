@@ -4,7 +4,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-describe('a builtin response of the relay (docs/protocol.md section 4.5)', () => {
+describe('a builtin response of the relay (protocol.md section 4.5)', () => {
   const { scope, relay } = relaySuite();
 
   async function unknown(headers: readonly Field[], method = 'GET') {

@@ -6,7 +6,7 @@ import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('responses to the path form (docs/protocol.md section 4.4)', () => {
+describe('responses to the path form (protocol.md section 4.4)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;

@@ -30,7 +30,7 @@ describe('the REST interface', () => {
     tunnel = await account.api.create({ local_port: 1 });
   });
 
-  describe('authentication (docs/protocol.md section 2.1)', () => {
+  describe('authentication (protocol.md section 2.1)', () => {
     for (const [method, path] of ENDPOINTS) {
       it(`${method} ${path} needs a key`, async () => {
         const answer = await new Api(relay, undefined).send(method, path, { body: 'not even JSON' });

@@ -82,7 +82,7 @@ const BROKEN_EXTENSIONS: [what: string, extension: string][] = [
   ['a space within', ';a b'],
 ];
 
-describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 9112)', () => {
+describe('malformed and ambiguous requests (protocol.md section 4.2; RFC 9112)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;

@@ -10,7 +10,7 @@ import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
-describe('resuming a tunnel (docs/protocol.md section 3.2)', () => {
+describe('resuming a tunnel (protocol.md section 3.2)', () => {
   const { scope, relay } = relaySuite();
   let service: HttpService;
 

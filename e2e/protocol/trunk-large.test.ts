@@ -91,7 +91,7 @@ async function codeOf(data: WebSocketClient): Promise<number> {
   return (await within(20_000, 'end of the data socket', data.closed)).code;
 }
 
-describe('large streams (docs/protocol.md section 10.3)', () => {
+describe('large streams (protocol.md section 10.3)', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
@@ -622,7 +622,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
 });
 
 /** These tests wait, all of them at the same time. */
-describe('large streams, in time (docs/protocol.md section 10.3)', () => {
+describe('large streams, in time (protocol.md section 10.3)', () => {
   const scope = suiteScope();
   const together = concurrentTests();
 

@@ -28,7 +28,7 @@ import {
 
 const WINDOW = 65_536;
 
-describe('trunks (docs/protocol.md section 10)', () => {
+describe('trunks (protocol.md section 10)', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
@@ -644,7 +644,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
 });
 
 /** These tests wait, all of them at the same time. */
-describe('trunks of a client or a relay that goes away (docs/protocol.md section 10)', () => {
+describe('trunks of a client or a relay that goes away (protocol.md section 10)', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
   const together = concurrentTests();

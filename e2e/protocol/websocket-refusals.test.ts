@@ -27,7 +27,7 @@ function assertRefused(answer: Response, status: number, text?: string): void {
   if (text !== undefined) assert.equal(body.error, text);
 }
 
-describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)', () => {
+describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () => {
   const { scope, relay, pool } = relaySuite();
   let stranger: TestAccount;
 

@@ -73,7 +73,7 @@ const rows: readonly (readonly [measure: string, value: string | number])[] = [
   ['interfaces with methods', shapes.interfaces.length],
   ['interfaces with methods and one implementation', shapes.interfaces.filter(hasOneImplementation).length],
   ['words of docs', wordsOf(pages)],
-  ...['docs/limits.md', 'docs/testing.md'].map(
+  ...['docs/reference/limits.md', 'docs/contributing/testing.md'].map(
     (path) => [`words of ${path}`, wordsOf(pages.filter((page) => page.path === path))] as const,
   ),
   [`commit subjects over ${SUBJECT_MAX} characters since ${FIRST_COMMIT}`, longSubjects()],

@@ -70,7 +70,7 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
   };
 }
 
-/** How many tunnels an account may create in a burst (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create in a burst (protocol.md section 3.2). */
 const CREATES_AN_ACCOUNT = 5;
 
 /** Hands out accounts that may still create a tunnel, and creates new ones as their rate limits are used up. */
@@ -109,7 +109,7 @@ export class AccountPool {
   }
 }
 
-/** How many tunnels an account may create in a burst (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create in a burst (protocol.md section 3.2). */
 const BURST = 5;
 const PAUSE_MS = 800;
 

@@ -90,18 +90,20 @@ export function assertError(
   text: string,
   code = documentedCode(text),
 ): void {
-  assert.ok(code !== undefined, `docs/protocol.md has no error with the text "${text}"`);
+  assert.ok(code !== undefined, `docs/reference/protocol.md has no error with the text "${text}"`);
   assert.deepEqual({ status: response.status, body: response.json }, { status, body: { error: text, code } });
   assert.equal(response.head.field('content-type'), 'application/json; charset=utf-8');
 }
 
 const ROW = /^\| \d{3} +\| `([\w-]+)` +\| `([^`]+)` +\|/gm;
 
-const CODES = [...readFileSync('docs/protocol.md', 'utf8').matchAll(ROW)].map(([, code = '', text = '']) => ({
-  code,
-  // `…` stands for a name in the text, or for the rest of it.
-  parts: text.split('…'),
-}));
+const CODES = [...readFileSync('docs/reference/protocol.md', 'utf8').matchAll(ROW)].map(
+  ([, code = '', text = '']) => ({
+    code,
+    // `…` stands for a name in the text, or for the rest of it.
+    parts: text.split('…'),
+  }),
+);
 
 /**
  * @returns the code of the error with that text, preferring the most specific one; `undefined` if none is documented

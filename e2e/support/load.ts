@@ -4,7 +4,7 @@ import type { Api } from './api.ts';
 import { formatRequest, RawConnection, type Request, type Response } from './raw-http.ts';
 import { Scope } from './scope.ts';
 
-/** How many tunnels a new relay lets an account create in a burst (docs/protocol.md section 3.2). */
+/** How many tunnels a new relay lets an account create in a burst (protocol.md section 3.2). */
 const CREATES_EACH = 5;
 
 export class Ledger {

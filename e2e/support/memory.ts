@@ -27,7 +27,7 @@ export const WITH_METRICS = { CULVERT_METRICS_PORT: '0' };
 /** Series by name and labels, as in `/metrics`. */
 export type Series = ReadonlyMap<string, number>;
 
-/** The current metrics of a relay that runs {@link WITH_METRICS} (docs/observing.md). */
+/** The current metrics of a relay that runs {@link WITH_METRICS} (docs/operating/monitoring.md). */
 export async function metricsOf(relay: Relay): Promise<Series> {
   const port = await eventually(20_000, () => {
     const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];

@@ -29,7 +29,7 @@ export function temporaryDirectory(scope: Scope): string {
   return directory;
 }
 
-/** The default for the relays of all suites in this run (docs/testing.md). */
+/** The default for the relays of all suites in this run (docs/contributing/testing.md). */
 const trunks = process.env['CULVERT_TRUNKS'];
 const SETTINGS_OF_THIS_RUN: Environment = trunks === undefined ? {} : { CULVERT_TRUNKS: trunks };
 

@@ -12,7 +12,7 @@ import type { Scope } from './scope.ts';
 import type { TrunkClient, TrunkClientStream } from './spec-client/trunk.ts';
 import { HandshakeRefused } from './spec-client/websocket.ts';
 
-/** Settings of a relay that accepts trunks, regardless of the other relays of this run (docs/testing.md). */
+/** Settings of a relay that accepts trunks, regardless of the other relays of this run (testing.md). */
 export const WITH_TRUNKS: Environment = { CULVERT_TRUNKS: '2' };
 
 /** 'half' of 'halfdone' */
@@ -61,7 +61,7 @@ export async function endOf(stream: TrunkClientStream): Promise<number> {
 }
 
 /**
- * Bytes that a stream of a distant client carries one way before the next byte makes it large (docs/protocol.md section
+ * Bytes that a stream of a distant client carries one way before the next byte makes it large (protocol.md section
  * 10.3).
  */
 export const LARGE = 131_072;

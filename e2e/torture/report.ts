@@ -1,4 +1,4 @@
-/** Rows of docs/reliability.md: what is done to Culvert, what is counted during that, and the acceptable limits. */
+/** Rows of reliability.md: what is done to Culvert, what is counted during that, and the acceptable limits. */
 import { arch, cpus, release, totalmem, type } from 'node:os';
 import type { TreeState } from '../support/tree-state.ts';
 import type { Scope } from '../support/scope.ts';
@@ -70,7 +70,7 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-/* docs/reliability.md, generated from docs/reliability.json. */
+/* docs/contributing/reliability.md, generated from docs/contributing/reliability.json. */
 
 const PREFACE = `# Reliability
 

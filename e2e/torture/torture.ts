@@ -1,6 +1,6 @@
 /**
  * Runs a row as a mocha test: `npm test -- torture` in minutes, `npm run torture` (LONG=1) whole, which writes
- * docs/reliability.md. SEED repeats random choices.
+ * docs/contributing/reliability.md. SEED repeats random choices.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ import {
   summary,
 } from './report.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
-const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/contributing/reliability.md', import.meta.url));
+const DATA = fileURLToPath(new URL('../../docs/contributing/reliability.json', import.meta.url));
 
 const isLong = process.env['LONG'] === '1';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);

@@ -1,4 +1,4 @@
-/** Generates docs/limits.md from the constants. The reason for each limit is the comment above it, and nowhere else. */
+/** Generates limits.md from the constants. The reason for each limit is the comment above it, and nowhere else. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -186,5 +186,5 @@ function grouped(value: number): string {
 /* All generated pages by path, with the functions that generate them. */
 
 export const GENERATED: Readonly<Record<string, () => Promise<string>>> = {
-  'docs/limits.md': limitsPage,
+  'docs/reference/limits.md': limitsPage,
 };

@@ -266,7 +266,7 @@ export function approvalIdOf(visitor: string): string | undefined {
   return KNOCK.exec(visitor)?.[1];
 }
 
-/** @returns the identity as shown to the local service (docs/protocol.md section 11.1) */
+/** @returns the identity as shown to the local service (protocol.md section 11.1) */
 export function shownVisitor(visitor: string): string {
   const [, , note] = LINK.exec(visitor) ?? [];
   if (note === undefined) return KNOCK.test(visitor) ? 'knock' : visitor;

@@ -92,7 +92,7 @@ export function newKey(
   return { key, record };
 }
 
-/* The limits of each plan (docs/protocol.md section 3.6), as data. A running relay applies changes of plans. */
+/* The limits of each plan (protocol.md section 3.6), as data. A running relay applies changes of plans. */
 
 export interface PlanRules {
   /** for people */

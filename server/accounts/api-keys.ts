@@ -1,4 +1,4 @@
-/** API keys: generated, hashed and compared (docs/protocol.md section 2.1). */
+/** API keys: generated, hashed and compared (protocol.md section 2.1). */
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
@@ -31,7 +31,7 @@ export function sameHash(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/* The scope of a key (docs/protocol.md section 2.1). */
+/* The scope of a key (protocol.md section 2.1). */
 
 /** Tunnel names that a key cannot be limited to: they would look like another scope. */
 export const SCOPE_WORDS: readonly string[] = ['all', 'admin'];

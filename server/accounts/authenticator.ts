@@ -1,4 +1,4 @@
-/** Authenticates requests: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
+/** Authenticates requests: from the `Authorization` field to a key and its account (protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { batches } from '../batches.ts';

@@ -1,6 +1,6 @@
 /**
  * Invitations: addresses that give their recipient a key of an account, so that no key has to be sent
- * (docs/protocol.md section 13).
+ * (protocol.md section 13).
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';

@@ -1,4 +1,4 @@
-/** Routes of `/v1/admin`, for keys for administration (docs/protocol.md section 14). */
+/** Routes of `/v1/admin`, for keys for administration (protocol.md section 14). */
 import { API_ERRORS, ApiError, invalidAdminRequest, noSuch, taken } from '../../shared/errors.ts';
 import {
   described,
@@ -395,7 +395,7 @@ async function orRefused<T>(act: Promise<T>, clock: Pick<Clock, 'now'>): Promise
   }
 }
 
-/* Fields of administrative requests (docs/protocol.md section 14). Each reader throws ApiError 400 for an invalid value. */
+/* Fields of administrative requests (protocol.md section 14). Each reader throws ApiError 400 for an invalid value. */
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-/** The REST interface (docs/protocol.md sections 2 and 3) as a listener of an HTTP server. */
+/** The REST interface (protocol.md sections 2 and 3) as a listener of an HTTP server. */
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Router } from '@koa/router';
@@ -79,7 +79,7 @@ function reportUnsent(error: Error, log: Log): void {
   if (!('headerSent' in error)) log('internal error', { at: 'sending an answer', ...errorFields(error) });
 }
 
-/* The one place where failures of the REST interface become responses (docs/protocol.md section 2.2). */
+/* The one place where failures of the REST interface become responses (protocol.md section 2.2). */
 
 /**
  * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a

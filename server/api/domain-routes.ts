@@ -1,4 +1,4 @@
-/** Routes of the domains of an account (docs/protocol.md section 12). */
+/** Routes of the domains of an account (protocol.md section 12). */
 import {
   ADD_DOMAIN_SCHEMA,
   CHECKED_DOMAIN,

@@ -142,7 +142,7 @@ export function limitRate(creates: CreateLimiter): ApiMiddleware {
   };
 }
 
-/* Request bodies are read as JSON, whatever their Content-Type (docs/protocol.md section 3.1). */
+/* Request bodies are read as JSON, whatever their Content-Type (protocol.md section 3.1). */
 
 /**
  * Puts the parsed body into `ctx.request.body`; `{}` for an empty one.

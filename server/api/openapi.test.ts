@@ -55,8 +55,8 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it('has the fields of tunnels and accounts that docs/protocol.md explains', () => {
-    const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8');
+  it('has the fields of tunnels and accounts that docs/reference/protocol.md explains', () => {
+    const page = readFileSync(new URL('../../docs/reference/protocol.md', import.meta.url), 'utf8');
     for (const { fields } of [TUNNEL, ACCOUNT, ACCOUNT.fields.limits])
       for (const field of Object.keys(fields)) assert.ok(page.includes(`\`${field}\``), field);
   });

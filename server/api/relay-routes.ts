@@ -143,7 +143,7 @@ export function relayRoutes(
       summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
       description:
         'As long as one is open, the relay may bring inbound connections through it instead of announcing them. What travels on it ' +
-        'is described in docs/protocol.md section 10; a client that opens none misses nothing but speed.',
+        'is described in protocol.md section 10; a client that opens none misses nothing but speed.',
       query: { tunnel_id: "the tunnel's `id`" },
       caller: 'anybody',
       results: { 101: ['The trunk.'] },
@@ -160,7 +160,7 @@ export function relayRoutes(
   ];
 }
 
-/** Upgrades check the key themselves (docs/protocol.md section 5.4). */
+/** Upgrades check the key themselves (protocol.md section 5.4). */
 const UPGRADE_ERRORS = [
   'invalidHandshake',
   ...ANY_KEY_ERRORS,

@@ -1,4 +1,4 @@
-/** Routes of tunnels (docs/protocol.md section 3). */
+/** Routes of tunnels (protocol.md section 3). */
 import { type Access, readAccess } from '../../shared/access.ts';
 import { formatDuration } from '../../shared/duration.ts';
 import {

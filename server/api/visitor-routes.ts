@@ -1,4 +1,4 @@
-/** Routes for the visitors of a tunnel: signed links and knocks (docs/protocol.md sections 11.2 and 11.3). */
+/** Routes for the visitors of a tunnel: signed links and knocks (protocol.md sections 11.2 and 11.3). */
 import { KNOCK, KNOCK_ANSWER_SCHEMA, KNOCK_LIST, type Knock, readKnockAnswer } from '../../shared/knocks.ts';
 import {
   CREATE_LINK,

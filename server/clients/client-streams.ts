@@ -107,7 +107,7 @@ export class TunnelStreams implements DataStreamOwner {
   }
 }
 
-/* A large stream of a trunk, while it waits to continue on a data socket (docs/protocol.md section 10.3). */
+/* A large stream of a trunk, while it waits to continue on a data socket (protocol.md section 10.3). */
 
 /** A stream of a trunk, and the byte stream that wraps it for its visitor. */
 export interface LargeStream {

@@ -108,7 +108,7 @@ export class TunnelTrunks {
   }
 }
 
-/* A trunk of a tunnel's client, and whether the client is still at its other end (docs/protocol.md section 10). */
+/* A trunk of a tunnel's client, and whether the client is still at its other end (protocol.md section 10). */
 
 export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;

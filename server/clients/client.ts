@@ -107,7 +107,7 @@ export class ConnectedClient {
     };
   }
 
-  /** Adds a client's new control socket; the previous one is replaced (docs/protocol.md section 5.3). */
+  /** Adds a client's new control socket; the previous one is replaced (protocol.md section 5.3). */
   attach(control: ControlSocket): void {
     // A client that reconnects again and again and never answers a Close frame must not accumulate sockets.
     this.#replaced?.cut();
@@ -345,7 +345,7 @@ export class ConnectedClient {
     this.#held = undefined;
   }
 
-  /** The newest control socket across all relays wins (docs/protocol.md section 5.3). */
+  /** The newest control socket across all relays wins (protocol.md section 5.3). */
   #moved(control: ControlSocket): void {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);

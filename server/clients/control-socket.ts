@@ -1,4 +1,4 @@
-/** The control WebSocket of a tunnel's client (docs/protocol.md section 5). */
+/** The control WebSocket of a tunnel's client (protocol.md section 5). */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import {
@@ -26,7 +26,7 @@ export interface ControlSocketOptions {
   readonly key: SocketKey;
   /** monotonic ms */
   readonly now: number;
-  /** whether the client accepts messages other than `connection` (docs/protocol.md section 5.1) */
+  /** whether the client accepts messages other than `connection` (protocol.md section 5.1) */
   readonly takesEvents: boolean;
 }
 

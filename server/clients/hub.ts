@@ -1,4 +1,4 @@
-/** The clients of all tunnels: connects inbound connections and data sockets (docs/protocol.md section 1). */
+/** The clients of all tunnels: connects inbound connections and data sockets (protocol.md section 1). */
 import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
@@ -61,7 +61,7 @@ export class Hub implements Dialer {
     this.#ownership = options.ownership;
   }
 
-  /** Starts the keepalive of control sockets (docs/protocol.md section 5.2). */
+  /** Starts the keepalive of control sockets (protocol.md section 5.2). */
   start(): void {
     this.#ticker = setInterval(() => this.tick(), TICK_MS).unref();
   }
@@ -117,7 +117,7 @@ export class Hub implements Dialer {
 
   /**
    * The inbound connection that waits for the data socket with that id, if there is one. It may wait longer than its
-   * id is valid (docs/protocol.md section 6.1), for a client that has just disconnected.
+   * id is valid (protocol.md section 6.1), for a client that has just disconnected.
    */
   awaiting(id: string): Pending | Move | undefined {
     const pending = this.#pending.get(id);
@@ -144,7 +144,7 @@ export class Hub implements Dialer {
     return keys;
   }
 
-  /** Keys are no longer valid: what was opened through them is closed with 4003 (docs/protocol.md section 7). */
+  /** Keys are no longer valid: what was opened through them is closed with 4003 (protocol.md section 7). */
   revoke(keys: ReadonlyMap<string, KeyEnd>): void {
     for (const client of this.#clients.values()) client.revoke(keys);
   }
@@ -269,7 +269,7 @@ export class Hub implements Dialer {
   }
 
   #name(pending: Pending): string {
-    // At least 106 random bits: the id alone authorizes the data socket (docs/protocol.md section 6.1).
+    // At least 106 random bits: the id alone authorizes the data socket (protocol.md section 6.1).
     const id = this.#ownership.connectionId();
     this.#pending.set(id, pending);
     return id;

@@ -1,4 +1,4 @@
-/** The WebSocket endpoints: who may open a control or a data socket (docs/protocol.md sections 5 and 6). */
+/** The WebSocket endpoints: who may open a control or a data socket (protocol.md sections 5 and 6). */
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -90,7 +90,7 @@ export class Upgrades {
   /**
    * Takes the connection over, or refuses with the connection untouched.
    *
-   * @throws ApiError in the order of docs/protocol.md section 5.4
+   * @throws ApiError in the order of protocol.md section 5.4
    */
   async upgrade(request: UpgradeRequest): Promise<void> {
     if (request.header('sec-websocket-version') !== '13') {
@@ -137,7 +137,7 @@ export class Upgrades {
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
     if (id !== '') return await this.#openAnnounced(request, key, id);
-    // Clients of earlier versions open data sockets in advance, and announcements do not need them (docs/protocol.md
+    // Clients of earlier versions open data sockets in advance, and announcements do not need them (protocol.md
     // section 6.4).
     await this.#keyOwner(request);
     throw new ApiError(API_ERRORS.connectionNotFound);

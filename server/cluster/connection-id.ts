@@ -14,7 +14,7 @@ const PROOF_DIGITS = 2;
 
 /**
  * A UUID whose first 16 bits are the relay's number and whose last 8 are a proof. Version and variant are those of a
- * random UUID, because clients may check them; the other 98 bits are random (docs/protocol.md section 6.1: at least
+ * random UUID, because clients may check them; the other 98 bits are random (protocol.md section 6.1: at least
  * 96).
  *
  * @param secret known only to the relays of the cluster

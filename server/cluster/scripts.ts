@@ -195,7 +195,7 @@ return found`,
 };
 
 /**
- * Takes a token from a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms until a token is replenished.
+ * Takes a token from a bucket (protocol.md section 3.2). ARGV: account, burst, ms until a token is replenished.
  *
  * @returns the ms until there is one; 0 if one was taken
  */

@@ -1,6 +1,6 @@
 /**
  * A temporary tunnel for the diagnostics, through the public address: with an account and key for one run, and a
- * client in this process that follows docs/protocol.md section 9.
+ * client in this process that follows protocol.md section 9.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

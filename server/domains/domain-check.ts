@@ -117,7 +117,7 @@ function shown(values: readonly string[]): string[] {
   });
 }
 
-/* The TXT record that proves who owns a domain (docs/protocol.md section 12.2). */
+/* The TXT record that proves who owns a domain (protocol.md section 12.2). */
 
 const PREFIX = 'culvert-verify=';
 

@@ -1,4 +1,4 @@
-/** Operations on domains (docs/protocol.md section 12): the store is updated first. */
+/** Operations on domains (protocol.md section 12): the store is updated first. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { parse } from 'tldts';
@@ -243,7 +243,7 @@ export class OwnAddresses {
   }
 }
 
-/* The records that the owner of a domain has to create (docs/protocol.md section 12.2). */
+/* The records that the owner of a domain has to create (protocol.md section 12.2). */
 
 /**
  * A registered name has other records, which cannot coexist with a CNAME (RFC 1034 section 3.6.2).

@@ -1,4 +1,4 @@
-/** Visitors who ask for approval and wait until the owner has answered (docs/protocol.md section 11.3). */
+/** Visitors who ask for approval and wait until the owner has answered (protocol.md section 11.3). */
 import { ApiError, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';

@@ -1,4 +1,4 @@
-/** The relay's own responses to visitors (docs/protocol.md sections 4.5 and 5.4). */
+/** The relay's own responses to visitors (protocol.md sections 4.5 and 5.4). */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';

@@ -213,7 +213,7 @@ export class Slot {
   }
 }
 
-/* Limits on the open connections and requests of one visitor address (docs/protocol.md section 4.6). */
+/* Limits on the open connections and requests of one visitor address (protocol.md section 4.6). */
 
 export interface AddressSettings {
   /** open connections of an address, or requests in progress for an address behind a trusted proxy; 0: unlimited */
@@ -366,7 +366,7 @@ export class AddressCount {
   }
 }
 
-/* Which addresses are limited (docs/protocol.md section 4.6). */
+/* Which addresses are limited (protocol.md section 4.6). */
 
 /** The addresses of this machine; the empty one is that of a peer that has already disconnected. */
 const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '']);
@@ -388,7 +388,7 @@ export function limitedAddress(
 
 /**
  * The address that sent a request: among the peer and the list that it forwarded, the last address that is not a
- * trusted proxy's (docs/protocol.md section 4.6). The visitor may have invented the addresses before it.
+ * trusted proxy's (protocol.md section 4.6). The visitor may have invented the addresses before it.
  */
 export function visitorAddress(fields: readonly Field[], peer: Peer, proxies: BlockList): string {
   let { address } = peer;

@@ -1,5 +1,5 @@
 /**
- * Keeps the responses of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
+ * Keeps the responses of a path-form tunnel below its prefix (protocol.md section 4.4): it shares an origin with
  * the API and with every other path-form tunnel. docs/decisions/0011-path-form.md explains each dropped field.
  */
 import type { Field } from '../../shared/http1/fields.ts';
@@ -83,7 +83,7 @@ function below(path: string, prefix: string): string {
 }
 
 /*
- * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (docs/protocol.md section 4.3). It
+ * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (protocol.md section 4.3). It
  * is parsed as browsers do (RFC 6265bis section 5): parts end at every semicolon, even within quotes, and if an
  * attribute is given several times, the last one counts.
  */

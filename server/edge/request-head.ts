@@ -1,4 +1,4 @@
-/** The request head as the local service receives it (RFC 9110 section 7.6; docs/protocol.md section 4.2). */
+/** The request head as the local service receives it (RFC 9110 section 7.6; protocol.md section 4.2). */
 import type { BlockList } from 'node:net';
 import { cookieName, type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { fieldsStart, HeadWriter, type RequestHead } from '../../shared/http1/head.ts';

@@ -280,7 +280,7 @@ function mayBring({ status, fields }: ResponseHead): boolean {
 }
 
 /**
- * Which informational responses a visitor is sent (docs/protocol.md section 4.3). Some reverse proxies mistake them
+ * Which informational responses a visitor is sent (protocol.md section 4.3). Some reverse proxies mistake them
  * for final ones, keep the connection, and give what follows to another visitor; proxies that are not configured do so
  * for HEAD, whose response has no body to reveal the mistake.
  */
@@ -294,7 +294,7 @@ export function informationalResponsesFor(
   return expectsContinue ? 'continue' : 'none';
 }
 
-/* The response head as the visitor receives it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
+/* The response head as the visitor receives it (RFC 9110 section 7.6; protocol.md section 4.3). */
 
 /** Written after the fields of every final response, for a connection that stays open and for one that ends. */
 export interface ResponseEnding {

@@ -237,7 +237,7 @@ export function oversizeFault(text: string): VisitorErrorCode {
   return target.length > REQUEST_TARGET_MAX_BYTES ? 'uri-too-long' : 'head-too-large';
 }
 
-/* Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
+/* Hosts: which of them are the relay's own, and which name a tunnel (protocol.md section 4.1). */
 
 /** The meaning of a Host header. */
 export type HostTarget =
@@ -347,7 +347,7 @@ function labelsBelow(name: string, domain: string): string[] | undefined {
   return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1).split('.') : undefined;
 }
 
-/* The parameter of a signed link (docs/protocol.md section 11.2), which the relay does not pass on. */
+/* The parameter of a signed link (protocol.md section 11.2), which the relay does not pass on. */
 
 export interface Taken {
   /** without the parameter; otherwise byte for byte */

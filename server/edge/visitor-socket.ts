@@ -171,7 +171,7 @@ export class VisitorOutput {
 
   /**
    * Whether the visitor's system has not accepted everything that was sent. The rest is buffered in this process, so
-   * no more should be requested until it is sent (docs/protocol.md section 4.5).
+   * no more should be requested until it is sent (protocol.md section 4.5).
    */
   get isFull(): boolean {
     return this.#isFull;
@@ -205,7 +205,7 @@ export class VisitorOutput {
   };
 }
 
-/* Cuts a visitor that accepts no bytes while some are waiting for it (docs/protocol.md section 4.5). */
+/* Cuts a visitor that accepts no bytes while some are waiting for it (protocol.md section 4.5). */
 
 /** How often a stalled socket is checked before it is cut. */
 const LOOKS = 6;

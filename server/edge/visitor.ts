@@ -361,7 +361,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
 /* Joins a visitor's connection and a stream once both speak WebSocket, with nothing left to parse. */
 
 /**
- * Passes bytes on in both directions until one side ends; then the other is ended as well (docs/protocol.md section
+ * Passes bytes on in both directions until one side ends; then the other is ended as well (protocol.md section
  * 6.3).
  *
  * @param socket without listeners, except for errors

@@ -1,4 +1,4 @@
-/** The access log (docs/observing.md): a line of JSON for each request, for operators who enable it. */
+/** The access log (docs/operating/monitoring.md): a line of JSON for each request, for operators who enable it. */
 import { closeSync, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { pino } from 'pino';

@@ -71,9 +71,9 @@ describe('createLog', () => {
   }
 });
 
-describe('docs/observing.md', () => {
+describe('docs/operating/monitoring.md', () => {
   it('explains every log event with the text in the code', async () => {
-    const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
+    const page = await readFile(new URL('../../docs/operating/monitoring.md', import.meta.url), 'utf8');
     const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
     for (const [event, { level, meaning }] of Object.entries(LOG_EVENTS)) {
       assert.ok(rows.includes(`| \`${event}\` | ${level} | ${meaning} |`), event);

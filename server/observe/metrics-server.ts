@@ -1,4 +1,4 @@
-/** `GET /metrics` on its own listener, for operators only (docs/observing.md). */
+/** `GET /metrics` on its own listener, for operators only (docs/operating/monitoring.md). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';

@@ -89,8 +89,8 @@ describe('metrics', () => {
     assert.equal(await value('culvert_rendezvous_wait_seconds_count'), after[2]);
   });
 
-  it('are all documented in docs/observing.md', async () => {
-    const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
+  it('are all documented in docs/operating/monitoring.md', async () => {
+    const page = await readFile(new URL('../../docs/operating/monitoring.md', import.meta.url), 'utf8');
     const names = registry.getMetricsAsArray().map(({ name }) => name);
     const documented = [...page.matchAll(/^\| `(culvert_\w+)`/gm)].map(([, name]) => name);
     assert.deepEqual(new Set(documented), new Set(names.filter((name) => name.startsWith('culvert_'))));

@@ -1,4 +1,4 @@
-/** The relay's metrics for Prometheus (docs/observing.md): counters, and current values. */
+/** The relay's metrics for Prometheus (docs/operating/monitoring.md): counters, and current values. */
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
 import {

@@ -77,7 +77,7 @@ export interface EdgeSetup {
   readonly accessKeys: readonly KeyRing[];
   /** Loads the API in advance, so that the first request does not have to wait for it. */
   readonly loadApi: () => Promise<void>;
-  /** From now on the relay reports that it accepts no new work (docs/protocol.md section 3.1). */
+  /** From now on the relay reports that it accepts no new work (protocol.md section 3.1). */
   readonly beginToDrain: () => void;
 }
 

@@ -22,7 +22,7 @@ export interface Tunnels {
   readonly waits: ApprovalWaits;
 }
 
-/** Close codes for the control socket of an ended tunnel (docs/protocol.md section 7). */
+/** Close codes for the control socket of an ended tunnel (protocol.md section 7). */
 const ENDS: Readonly<Record<EndReason, SocketEnd>> = {
   closed: { code: CloseCode.tunnelClosed },
   expired: { code: CloseCode.tunnelExpired },

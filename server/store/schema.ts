@@ -62,7 +62,7 @@ export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>
 }
 
 /**
- * Slugs of ended tunnels, reserved for their previous account (docs/protocol.md section 3.5), and addresses of tunnels
+ * Slugs of ended tunnels, reserved for their previous account (protocol.md section 3.5), and addresses of tunnels
  * that ended while suspended, which nobody gets.
  */
 export interface ReleasedNamesTable {

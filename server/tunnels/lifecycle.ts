@@ -176,7 +176,7 @@ export class Lifecycle {
   }
 }
 
-/* Ends tunnels when their time is over (docs/protocol.md section 3.5). */
+/* Ends tunnels when their time is over (protocol.md section 3.5). */
 
 export class Expiry {
   readonly #clock: Clock;

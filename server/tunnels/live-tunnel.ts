@@ -281,7 +281,7 @@ export class LiveTunnel {
     this.#onTraffic(this);
   }
 
-  /** Moves the expiry to now + ttl, never to an earlier time (docs/protocol.md section 3.5). */
+  /** Moves the expiry to now + ttl, never to an earlier time (protocol.md section 3.5). */
   #restartLife(): void {
     this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.#ttl * 1000);
   }
@@ -300,7 +300,7 @@ export function tunnelFields({ id, slug, account }: LiveTunnel): LogFields {
   return { tunnel: id, slug, account: account.id };
 }
 
-/* The public addresses of a tunnel (docs/protocol.md section 4.1). */
+/* The public addresses of a tunnel (protocol.md section 4.1). */
 
 /** Configuration that determines addresses. */
 export interface Addresses {

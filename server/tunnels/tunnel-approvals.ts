@@ -1,4 +1,4 @@
-/** Operations on approval requests at tunnels (docs/protocol.md section 11.3): the store is updated first. */
+/** Operations on approval requests at tunnels (protocol.md section 11.3): the store is updated first. */
 import { randomBytes } from 'node:crypto';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
 import { API_ERRORS, ApiError, tooManyAdmitted } from '../../shared/errors.ts';

@@ -1,4 +1,4 @@
-/** Operations on the signed links of tunnels (docs/protocol.md section 11.2): the store is updated first. */
+/** Operations on the signed links of tunnels (protocol.md section 11.2): the store is updated first. */
 import { randomBytes } from 'node:crypto';
 import { API_ERRORS, ApiError, tooManyLinks } from '../../shared/errors.ts';
 import type { CreateLink } from '../../shared/links.ts';

@@ -1,5 +1,5 @@
 /**
- * Operations on tunnels (docs/protocol.md section 3): they update the store first, then the registry, then return to
+ * Operations on tunnels (protocol.md section 3): they update the store first, then the registry, then return to
  * the caller.
  */
 import { randomInt, randomUUID } from 'node:crypto';
@@ -36,7 +36,7 @@ export interface TunnelServiceDeps {
   readonly log: Log;
   /** limits of the relay for every account; a plan may have lower ones */
   readonly ttl: TtlLimits;
-  /** how long the name of an ended tunnel is reserved for its account, in seconds (docs/protocol.md section 3.5) */
+  /** how long the name of an ended tunnel is reserved for its account, in seconds (protocol.md section 3.5) */
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;
@@ -423,7 +423,7 @@ export class TunnelService {
   }
 }
 
-/* Generated slugs (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
+/* Generated slugs (protocol.md section 3.3): random, readable aloud, a DNS label. */
 
 /** Letters that sound different from each other in most languages, and always the same. */
 const CONSONANTS = 'bdfghjklmnprstvz';

@@ -67,7 +67,7 @@ export function steersProxy(field: Field): boolean {
  */
 export type Provenance = 'nothing' | 'named' | 'claim';
 
-/** Identifies a visitor that a tunnel's access policy has admitted (docs/protocol.md section 11.1). */
+/** Identifies a visitor that a tunnel's access policy has admitted (protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';
 const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 

@@ -1,5 +1,5 @@
 /**
- * The data socket of a stream that was moved off its trunk (docs/protocol.md section 10.3). Nothing is read from it
+ * The data socket of a stream that was moved off its trunk (protocol.md section 10.3). Nothing is read from it
  * before everything sent on the trunk has arrived.
  */
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';

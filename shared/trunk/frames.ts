@@ -1,5 +1,5 @@
 /**
- * Frames of a trunk (docs/protocol.md section 10.2): nine bytes of header with a type, a stream and a value. DATA and
+ * Frames of a trunk (protocol.md section 10.2): nine bytes of header with a type, a stream and a value. DATA and
  * MOVE are followed by as many bytes as the value says. Numbers are big-endian.
  */
 import { CloseCode, isSendableCode } from '../control.ts';

@@ -1,5 +1,5 @@
 /**
- * One end of a trunk: a WebSocket that carries the streams of many visitors (docs/protocol.md section 10). The relay
+ * One end of a trunk: a WebSocket that carries the streams of many visitors (protocol.md section 10). The relay
  * begins streams, and the client serves them.
  */
 import { CloseCode } from '../control.ts';

@@ -1,5 +1,5 @@
 /**
- * An established WebSocket used as a byte stream: a data socket on either end (docs/protocol.md section 6.2). Each
+ * An established WebSocket used as a byte stream: a data socket on either end (protocol.md section 6.2). Each
  * write is one binary message; received data is passed on in pieces as it arrives.
  */
 import type { Duplex } from 'node:stream';

@@ -1,4 +1,4 @@
-/** Domains of the account, as the app shows them (docs/protocol.md section 12). */
+/** Domains of the account, as the app shows them (protocol.md section 12). */
 import type { DnsRecord, DomainStatus } from '../../../shared/domains.ts';
 
 export interface DomainView {
@@ -16,7 +16,7 @@ export interface CheckedDomainView extends DomainView {
   readonly problems: readonly { readonly text: string; readonly found: readonly string[] }[];
 }
 
-/** The access policy of a tunnel, as the app offers and shows it (docs/protocol.md section 11). */
+/** The access policy of a tunnel, as the app offers and shows it (protocol.md section 11). */
 
 /** What the app can ask of visitors: one of five. */
 export type TunnelAccess =

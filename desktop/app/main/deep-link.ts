@@ -50,7 +50,7 @@ export type ProjectLinks = Readonly<ReturnType<typeof projectLinks>>;
  */
 export function projectLinks(home: string, version: string) {
   return {
-    documentation: `${home}/blob/v${version}/docs/desktop.md`,
+    documentation: `${home}/blob/v${version}/docs/guides/app.md`,
     source: home,
     releases: `${home}/releases`,
   };

@@ -1,4 +1,4 @@
-/** Domains of the account that is signed in (docs/protocol.md section 12). */
+/** Domains of the account that is signed in (protocol.md section 12). */
 import type { Domain } from '../../../shared/domains.ts';
 import type { CheckedDomainView, DomainView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';

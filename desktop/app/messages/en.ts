@@ -656,7 +656,7 @@ export const PROJECT = {
   'drop.openProject': 'Show its tunnels',
 } as const;
 
-/** What a relay refuses, by the code of the error (docs/protocol.md section 2.2), in the relay's own words. */
+/** What a relay refuses, by the code of the error (protocol.md section 2.2), in the relay's own words. */
 export const REFUSALS = {
   'refusal.invalid-body': 'invalid request body',
   'refusal.invalid-port': 'local_port must be 1-65535',

@@ -1,4 +1,4 @@
-/** One control WebSocket, from its handshake to its end (docs/protocol.md section 5). */
+/** One control WebSocket, from its handshake to its end (protocol.md section 5). */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type RawData, WebSocket } from 'ws';

@@ -35,12 +35,12 @@ export type Verdict =
       readonly why: MessageValue;
       readonly reach: Reach;
       readonly retryAfterMs?: number | undefined;
-      /** the relay asked for a new connection immediately (docs/protocol.md section 7) */
+      /** the relay asked for a new connection immediately (protocol.md section 7) */
       readonly isDraining?: boolean;
     }
   | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: MessageValue };
 
-/** Judges the end of a control connection (docs/protocol.md sections 2.3 and 7). `why` is a sentence for people. */
+/** Judges the end of a control connection (protocol.md sections 2.3 and 7). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
   switch (end.kind) {
     case 'lost':

@@ -50,7 +50,7 @@ export class DataDialer {
   }
 
   /**
-   * Opens a trunk for the visitors of a tunnel (docs/protocol.md section 10).
+   * Opens a trunk for the visitors of a tunnel (protocol.md section 10).
    *
    * @param key API key of the tunnel's owner
    */
@@ -144,7 +144,7 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
 }
 
 /*
- * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, docs/protocol.md sections 6
+ * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, protocol.md sections 6
  * and 10). Culvert implements it itself because every visitor waits for one, and a general implementation needs 1.5 to
  * 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */

@@ -1,5 +1,5 @@
 /**
- * The trunks of a tunnel (docs/protocol.md section 10): connections to the relay that visitors share, so that a new
+ * The trunks of a tunnel (protocol.md section 10): connections to the relay that visitors share, so that a new
  * visitor needs no connection and no round trip. If the relay accepts no trunks, it announces visitors instead.
  */
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
@@ -193,7 +193,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
 
 /*
  * Opens the data sockets of announced visitors, and retries while their ids are valid: a load balancer or a restarting
- * relay refuses attempts that succeed a moment later, and a refused attempt does not use up the id (docs/protocol.md
+ * relay refuses attempts that succeed a moment later, and a refused attempt does not use up the id (protocol.md
  * section 6.1).
  */
 

@@ -157,7 +157,7 @@ function toLoopback(address: RelayAddress): RelayAddress {
 }
 
 /*
- * Whether trunks work: a proxy in front of the relay may let only the other WebSockets pass (docs/protocol.md section
+ * Whether trunks work: a proxy in front of the relay may let only the other WebSockets pass (protocol.md section
  * 10).
  */
 

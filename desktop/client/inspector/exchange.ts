@@ -226,7 +226,7 @@ function indexOr(bytes: Buffer, what: string | number, otherwise: number, from =
 const FIELD = `\r\n${VISITOR_FIELD}: `;
 
 /**
- * The sender of a recorded request according to the relay (docs/protocol.md section 11.1). The relay removes such a
+ * The sender of a recorded request according to the relay (protocol.md section 11.1). The relay removes such a
  * field from visitors' requests, and always writes its own in the same form.
  *
  * @param request recorded bytes, from the first one on

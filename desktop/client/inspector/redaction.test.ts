@@ -113,7 +113,10 @@ describe('redaction', () => {
     });
 
   it('matches the documentation', () => {
-    const page = readFileSync(new URL('../../../docs/inspector.md', import.meta.url), 'utf8');
+    const page = readFileSync(
+      new URL('../../../docs/guides/inspecting-requests.md', import.meta.url),
+      'utf8',
+    );
     for (const name of [...SECRET_FIELDS, ...SECRET_FIELD_WORDS, ...SECRET_WORDS])
       assert.ok(page.includes(`\`${name}\``), name);
   });

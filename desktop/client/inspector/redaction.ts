@@ -1,6 +1,6 @@
 /**
  * Decides which values of a recorded request are secrets, and what replaces them. Bodies are shown unchanged.
- * docs/inspector.md has these lists for users.
+ * docs/guides/inspecting-requests.md has these lists for users.
  */
 import { REDACTED } from '../../../shared/version.ts';
 

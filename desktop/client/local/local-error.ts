@@ -1,4 +1,4 @@
-/** The response to a visitor if the local service gives none (docs/protocol.md section 4.5). */
+/** The response to a visitor if the local service gives none (protocol.md section 4.5). */
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';

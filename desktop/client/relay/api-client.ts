@@ -1,4 +1,4 @@
-/** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
+/** The REST interface of a relay (protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
 import {
   CHECKED_DOMAIN,
@@ -36,7 +36,7 @@ import {
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
 
-/** A create request (docs/protocol.md section 3.2). */
+/** A create request (protocol.md section 3.2). */
 export type CreateRequest = {
   readonly [Field in keyof CreateTunnelBody]: Field extends 'access'
     ? Access
@@ -278,7 +278,7 @@ export class ApiClient {
     return new RelayRefusal(status, toMessage('relay.refusedOnce'), { isOwn: false });
   }
 
-  /** Sends a request that every relay supports (docs/protocol.md section 3.1). */
+  /** Sends a request that every relay supports (protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
     const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
     return refusesKey(readRefusal(status, headers, text, Date.now()));

@@ -1,4 +1,4 @@
-/** What a client reads of a relay's responses, and what it asks of the relay (docs/protocol.md sections 3 and 11). */
+/** What a client reads of a relay's responses, and what it asks of the relay (protocol.md sections 3 and 11). */
 import * as yup from 'yup';
 import type { Access, AccessView } from '../../../shared/access.ts';
 import { type Fields, isWebAddress, type ObjectField, type TypeOf } from '../../../shared/fields.ts';

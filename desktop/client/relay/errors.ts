@@ -13,7 +13,7 @@ import type { RelayAddress } from './relay-address.ts';
 /** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {
   readonly status: number;
-  /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
+  /** the error's code, which older relays do not send (protocol.md section 2.2) */
   readonly code: string | undefined;
   /** ms to wait before another try, if the relay asked for that */
   readonly retryAfterMs: number | undefined;
@@ -23,7 +23,7 @@ export class RelayRefusal extends MessageError {
    */
   readonly isOwn: boolean;
 
-  /** @param text the error text of the response (docs/protocol.md section 2.2) */
+  /** @param text the error text of the response (protocol.md section 2.2) */
   constructor(
     status: number,
     text: MessageValue,
@@ -85,7 +85,7 @@ const ERROR_TEXT_MAX = 300;
 const ERROR_CODE = /^[a-z0-9-]{1,64}$/;
 
 /**
- * Reads an error response (docs/protocol.md section 2.2). The relay's own has JSON, and for a 401 also its challenge.
+ * Reads an error response (protocol.md section 2.2). The relay's own has JSON, and for a 401 also its challenge.
  *
  * @param now ms since the epoch
  */

@@ -1,4 +1,4 @@
-/** Reads and accepts an invitation to a relay (docs/protocol.md section 13). */
+/** Reads and accepts an invitation to a relay (protocol.md section 13). */
 import { hostname } from 'node:os';
 import { type Fields, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
 import {

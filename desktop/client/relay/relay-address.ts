@@ -37,8 +37,8 @@ export function isProtected({ secure, hostname }: RelayAddress): boolean {
 }
 
 /**
- * The address of a tunnel's control WebSocket (docs/protocol.md section 5), on which the relay may send other messages than
- * `connection` (docs/protocol.md section 5.1).
+ * The address of a tunnel's control WebSocket (protocol.md section 5), on which the relay may send other messages than
+ * `connection` (protocol.md section 5.1).
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;

@@ -1,4 +1,4 @@
-/** Pipes one data socket to one local connection and back (docs/protocol.md section 6.3). */
+/** Pipes one data socket to one local connection and back (protocol.md section 6.3). */
 import { CloseCode } from '../../../shared/control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';

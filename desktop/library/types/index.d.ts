@@ -1,5 +1,5 @@
 /**
- * Culvert as a library (docs/library.md): gives a local port, or a server of this process, a public address for as long
+ * Culvert as a library (library.md): gives a local port, or a server of this process, a public address for as long
  * as it is needed.
  */
 import type { EventEmitter } from 'node:events';

@@ -1,4 +1,4 @@
-/** A Vite plugin (docs/library.md) that prints the public address of the dev server below Vite's own. */
+/** A Vite plugin (docs/reference/library.md) that prints the public address of the dev server below Vite's own. */
 import type { TunnelOptions } from './index.d.ts';
 
 /** The part of Vite's plugin type that this plugin needs. */

@@ -20,7 +20,7 @@ import { type Bench, type Case, HELLO, startHello } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;
-/** ms without a visitor: a trunk is closed after 60 s (docs/protocol.md section 10.1), and the relay looks once a second. */
+/** ms without a visitor: a trunk is closed after 60 s (protocol.md section 10.1), and the relay looks once a second. */
 const SILENCE_MS = 65_000;
 const PROXY = fileURLToPath(new URL('../programs/delay-proxy.ts', import.meta.url));
 

@@ -1,7 +1,7 @@
 /**
  * `npx node e2e/bench/cluster/bench.ts [-- --rounds N --seconds N --tunnels N --only CASE]`: the cost of running
  * several relays as one, on a dedicated PostgreSQL and Redis. A whole run (no `--only`) writes
- * `docs/benchmarks/cluster.md`.
+ * `docs/contributing/benchmarks/cluster.md`.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ import { relays } from './relays.ts';
 import { tunnels } from './tunnels.ts';
 
 const CASES = [hop, relays, tunnels, redis, databaseCase];
-const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
+const RESULTS = fileURLToPath(new URL('../../../docs/contributing/benchmarks/cluster.md', import.meta.url));
 
 const INTRODUCTION = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets on
 B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B. There

@@ -41,7 +41,7 @@ export class SpecClient {
   /**
    * Creates a tunnel and goes online.
    *
-   * @param request body of the create request (docs/protocol.md section 3.2)
+   * @param request body of the create request (protocol.md section 3.2)
    */
   static async start(outer: Scope, relay: RelayAddress, key: string, request: object): Promise<SpecClient> {
     const scope = new Scope();
@@ -92,13 +92,13 @@ export interface RelayAddress {
   readonly port: number;
 }
 
-/** A `connection` message (docs/protocol.md section 5.1). */
+/** A `connection` message (protocol.md section 5.1). */
 export interface ConnectionMessage {
   readonly type: string;
   readonly id: string;
 }
 
-/** The control WebSocket of a tunnel (docs/protocol.md section 5). */
+/** The control WebSocket of a tunnel (protocol.md section 5). */
 export class ControlSocket {
   readonly socket: WebSocketClient;
   /** Every message so far, parsed. */
@@ -155,7 +155,7 @@ export class ControlSocket {
   }
 }
 
-/** Opens the data WebSocket of a pending connection (docs/protocol.md section 6). */
+/** Opens the data WebSocket of a pending connection (protocol.md section 6). */
 export async function openData(scope: Scope, relay: RelayAddress, id: string): Promise<WebSocketClient> {
   return await WebSocketClient.open(scope, {
     port: relay.port,
@@ -166,7 +166,7 @@ export async function openData(scope: Scope, relay: RelayAddress, id: string): P
 
 /**
  * Pipes a data WebSocket and a TCP connection to the local port to each other, with backpressure. When either side
- * closes, the other is closed as well (docs/protocol.md section 6.3).
+ * closes, the other is closed as well (protocol.md section 6.3).
  */
 export function bridge(data: WebSocketClient, localPort: number): void {
   const local = connect({ port: localPort, host: '127.0.0.1', noDelay: true });

@@ -3,7 +3,7 @@ import type { Scope } from '../scope.ts';
 import type { RelayAddress } from './client.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
 
-/** Kinds of frames (docs/protocol.md section 10.2). */
+/** Kinds of frames (protocol.md section 10.2). */
 export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, moved: 6 } as const;
 
 const HEADER_BYTES = 9;
@@ -259,14 +259,14 @@ export class TrunkClientStream {
 
 export interface TrunkClientOptions {
   /**
-   * Whether it leaves the first ping unanswered, which makes the relay consider it far away (docs/protocol.md section
+   * Whether it leaves the first ping unanswered, which makes the relay consider it far away (protocol.md section
    * 10.3).
    */
   readonly isFar?: boolean;
 }
 
 /**
- * A trunk, written from docs/protocol.md section 10 alone. Anything that the relay must not send ends the connection,
+ * A trunk, written from protocol.md section 10 alone. Anything that the relay must not send ends the connection,
  * and becomes the `violation` of the socket.
  */
 export class TrunkClient {

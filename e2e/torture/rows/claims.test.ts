@@ -1,4 +1,4 @@
-/** Claims of visitors about their address and identity, in every spelling that services fold (docs/protocol.md section 4.2). */
+/** Claims of visitors about their address and identity, in every spelling that services fold (protocol.md section 4.2). */
 import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';

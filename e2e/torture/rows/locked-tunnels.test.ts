@@ -1,5 +1,5 @@
 /**
- * Strangers who try to get access to protected tunnels (docs/access.md) while other visitors have it, fields that must
+ * Strangers who try to get access to protected tunnels (sharing-safely.md) while other visitors have it, fields that must
  * not leave such a tunnel, and responses that must not outlive a link.
  */
 import type { NewLink } from '../../../shared/links.ts';

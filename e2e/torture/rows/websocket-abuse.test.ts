@@ -141,7 +141,7 @@ async function isCut({ connection }: AbusedSocket): Promise<boolean> {
   return isOver;
 }
 
-/* What a client may do with a WebSocket that RFC 6455 and docs/protocol.md do not allow, or that is useless. */
+/* What a client may do with a WebSocket that RFC 6455 and protocol.md do not allow, or that is useless. */
 
 /** The kinds of a client's WebSockets to the relay. */
 export type Place = 'control' | 'data';

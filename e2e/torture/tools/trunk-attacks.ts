@@ -1,4 +1,4 @@
-/** What a client may do on a trunk that docs/protocol.md section 10 does not allow, or that is useless. */
+/** What a client may do on a trunk that protocol.md section 10 does not allow, or that is useless. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/deadline.ts';
 import type { RawConnection } from '../../support/raw-http.ts';

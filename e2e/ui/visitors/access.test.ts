@@ -1,4 +1,4 @@
-/** Access to a protected tunnel, in a browser (docs/access.md). */
+/** Access to a protected tunnel, in a browser (docs/guides/sharing-safely.md). */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { WebSocketServer } from 'ws';

@@ -1,4 +1,4 @@
-/** A site in a browser, at each address of its tunnel (docs/protocol.md section 4.1). */
+/** A site in a browser, at each address of its tunnel (protocol.md section 4.1). */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser } from 'playwright-core';

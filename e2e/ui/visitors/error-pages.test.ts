@@ -1,5 +1,5 @@
 /**
- * What a visitor reads if a site cannot respond: the pages of the relay and of the client (docs/protocol.md section
+ * What a visitor reads if a site cannot respond: the pages of the relay and of the client (protocol.md section
  * 4.5).
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** The page of an invitation, and the relay's address (docs/protocol.md section 13). */
+/** The page of an invitation, and the relay's address (protocol.md section 13). */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { signInLink } from '../../../shared/invitations.ts';

@@ -1,4 +1,4 @@
-/** An approval request and the wait for the decision, in a browser (docs/protocol.md section 11.3). */
+/** An approval request and the wait for the decision, in a browser (protocol.md section 11.3). */
 import assert from 'node:assert/strict';
 import type { Browser, Page, Request } from 'playwright-core';
 import type { Tunnel } from '../../../shared/tunnel.ts';

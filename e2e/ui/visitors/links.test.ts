@@ -1,4 +1,4 @@
-/** Access with a signed link, in a browser (docs/protocol.md section 11.2). */
+/** Access with a signed link, in a browser (protocol.md section 11.2). */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { WebSocketServer } from 'ws';

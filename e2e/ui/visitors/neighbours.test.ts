@@ -1,6 +1,6 @@
 /**
  * What a hostile tunnel in the path form can get from its neighbours, with which it shares an origin in the browser of
- * a visitor of both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
+ * a visitor of both (protocol.md section 4.4; docs/decisions/0011-path-form.md).
  */
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * Names of tunnels and subdomains of accounts are one namespace (docs/protocol.md section 3.2): the tunnel `ann` could set
+ * Names of tunnels and subdomains of accounts are one namespace (protocol.md section 3.2): the tunnel `ann` could set
  * cookies for every tunnel of the account whose subdomain that is. Each side stores its own first and then looks at the
  * other's, in the same transaction.
  */

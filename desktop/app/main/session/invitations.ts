@@ -1,5 +1,5 @@
 /**
- * Invitations that are opened in the app (docs/protocol.md section 13): shown first, and accepted once the user
+ * Invitations that are opened in the app (protocol.md section 13): shown first, and accepted once the user
  * confirms.
  */
 import { randomUUID } from 'node:crypto';

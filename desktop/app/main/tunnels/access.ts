@@ -1,4 +1,4 @@
-/** Locks as the app offers them, and `access` as the relay has it (docs/protocol.md section 11). */
+/** Locks as the app offers them, and `access` as the relay has it (protocol.md section 11). */
 import { type Access, type AccessView, OPEN } from '../../../../shared/access.ts';
 import type { AccessPart, TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';

@@ -1,4 +1,4 @@
-/** Links and approvals that give single visitors access to a tunnel (docs/protocol.md section 11). */
+/** Links and approvals that give single visitors access to a tunnel (protocol.md section 11). */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';

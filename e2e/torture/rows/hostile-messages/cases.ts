@@ -1,5 +1,5 @@
 /**
- * A message written by an attacker, and its permitted outcomes by RFC 9112 and docs/protocol.md. Text is latin1, one
+ * A message written by an attacker, and its permitted outcomes by RFC 9112 and protocol.md. Text is latin1, one
  * character per byte.
  */
 
