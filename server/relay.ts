@@ -10,7 +10,7 @@ import { Upgrades } from './clients/upgrades.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { type Peering, STANDALONE } from './cluster/peering.ts';
-import type { Config } from './config.ts';
+import { type Config, publicUrlOf } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
 import type { Successor } from './handoff/give.ts';
@@ -25,7 +25,7 @@ import { openDomains } from './relay/domains-setup.ts';
 import { setUpEdge } from './relay/edge-setup.ts';
 import { addressOf, beReplaceable, leave, replaceable, takeOver } from './relay/handoff-setup.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
-import { openState } from './relay/state-setup.ts';
+import { openState, storePublicOrigin } from './relay/state-setup.ts';
 import { startTunnels } from './relay/tunnels-setup.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { EndReason } from './tunnels/peers.ts';
@@ -199,6 +199,7 @@ async function startParts(
     log,
   );
   takeover?.onCounted((deltas) => service.countElsewhere(deltas));
+  await storePublicOrigin(store, publicUrlOf(config, port));
   // Before the replaced relay may exit, which the service manager would treat as the end of the service.
   await operator.announce();
   takeover?.serving();

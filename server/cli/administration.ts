@@ -18,7 +18,7 @@ import { CommandError, configured, ExitCode, type RelayCommand, type Shell, usag
 export type GivenCommand = Extract<ConfigResult, { config: unknown }> & {
   readonly json: boolean;
   /** {@link administering} */
-  readonly administer: <T>(work: (administration: Administration) => Promise<T>) => Promise<T>;
+  readonly administer: <T>(work: (administration: Administration, store: Store) => Promise<T>) => Promise<T>;
 };
 
 interface AdminCommand extends Pick<RelayCommand, 'usage'> {
@@ -61,14 +61,14 @@ export function adminCommand({ usage, run }: AdminCommand): RelayCommand {
 async function administering<T>(
   shell: Shell,
   config: Config,
-  work: (administration: Administration) => Promise<T>,
+  work: (administration: Administration, store: Store) => Promise<T>,
 ): Promise<T> {
   const store = await open(config);
   shell.err(`culvert-relay: database ${nameOfDatabase(config.database)}`);
   try {
     const { nameHold } = config;
     const by = { actor: `shell:${shell.user}`, accountId: null };
-    return await work(new Administration({ store, clock: systemClock, nameHold, by }));
+    return await work(new Administration({ store, clock: systemClock, nameHold, by }), store);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     if (error instanceof ConflictError) throw failure(`the ${error.field} is taken; choose another`);

@@ -9,9 +9,10 @@ import {
   viewKey,
   viewNewInvitation,
 } from '../administration/views.ts';
-import { type Config, publicUrlOf } from '../config.ts';
+import type { Config } from '../config.ts';
 import { INVITE_TTL_CEILING_SECONDS, INVITES_AT_ONCE_MAX, KEY_TTL_CEILING_SECONDS } from '../limits.ts';
 import type { KeyScope } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import { readPlan } from './account-commands.ts';
 import {
   adminCommand,
@@ -119,9 +120,11 @@ export const createInvitesCommand = adminCommand({
     const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
     const count =
       flags['count'] === undefined ? 1 : readCount(flags['count'], '--count', INVITES_AT_ONCE_MAX);
-    const base = relayAddress(config);
-    const made = await administer((administration) => administration.invite(name, { plan, ttl, count }));
-    const views = made.map((invitation) => viewNewInvitation(invitation, name, base));
+    const views = await administer(async (administration, store) => {
+      const base = await relayOrigin(config, store);
+      const made = await administration.invite(name, { plan, ttl, count });
+      return made.map((invitation) => viewNewInvitation(invitation, name, base));
+    });
     if (json) return shell.out(JSON.stringify({ invites: views }));
     const end = views[0]?.expires_at ?? '';
     shell.err(
@@ -157,9 +160,14 @@ export const revokeInviteCommand = adminCommand({
   },
 });
 
-/** What invitations begin with. */
-function relayAddress(config: Config): string {
-  if (config.publicUrl === undefined && config.port === 0)
-    throw usageError('the address of the relay is not known: give it with CULVERT_PUBLIC_URL');
-  return publicUrlOf(config, config.port).origin;
+/**
+ * Returns what the addresses of invitations begin with: the public URL that this command was given, or else the one
+ * that the relay stored at its last start. The command may run without the settings of the relay.
+ */
+async function relayOrigin({ publicUrl }: Config, store: Store): Promise<string> {
+  const origin = publicUrl?.origin ?? (await store.publicOrigin());
+  if (origin !== undefined) return origin;
+  throw usageError(
+    'The relay has not stored its public URL yet. Start the relay once, or give its URL with --public-url',
+  );
 }

@@ -122,8 +122,9 @@ describe('culvert-relay, for operators', () => {
   describe('invite', () => {
     const create = ['invite', 'create', '--account', 'newcomers'];
 
+    beforeEach(() => store.setPublicOrigin('https://relay.example.com'));
+
     it('creates addresses, and the account if it does not exist', async () => {
-      shell.env['CULVERT_PUBLIC_URL'] = 'https://relay.example.com';
       const [line = '', ...more] = await printed(...create);
       assert.match(line, /^https:\/\/relay\.example\.com\/invite\/[\w-]{32}$/);
       assert.deepEqual(more, []);
@@ -149,10 +150,23 @@ describe('culvert-relay, for operators', () => {
       assert.match(await refused(2, 'invite', 'revoke'), /takes the id/);
     });
 
-    it('needs the address of the relay', async () => {
-      shell.env['CULVERT_PORT'] = '0';
-      assert.match(await refused(2, ...create), /give it with CULVERT_PUBLIC_URL/);
+    it('prints the public URL that it is given instead of the one that the relay has stored', async () => {
+      const [line = ''] = await printed(...create, '--public-url', 'https://other.example.com:8443/');
+      assert.match(line, /^https:\/\/other\.example\.com:8443\/invite\//);
+    });
+  });
+
+  describe('invite create, before the relay has stored its public URL', () => {
+    const create = ['invite', 'create', '--account', 'newcomers'];
+
+    it('fails and changes nothing', async () => {
+      assert.match(await refused(2, ...create), /Start the relay once, or give its URL with --public-url$/);
       assert.equal(await store.findAccount('newcomers'), undefined);
+    });
+
+    it('uses the URL that it is given', async () => {
+      const [line = ''] = await printed(...create, '--public-url', 'https://relay.example.com');
+      assert.match(line, /^https:\/\/relay\.example\.com\/invite\//);
     });
   });
 

@@ -69,6 +69,18 @@ export async function openState(
   };
 }
 
+/**
+ * Stores the relay's public URL for commands that print addresses. The relay serves even if this fails: the database
+ * has logged that, and the commands ask for the URL.
+ */
+export async function storePublicOrigin(store: Store, { origin }: URL): Promise<void> {
+  try {
+    await store.setPublicOrigin(origin);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}
+
 /*
  * How the operator gets the first API key (operating.md): a terminal shows it. Otherwise stderr may be written to
  * a journal or a log collector, which keeps it and shows it to others, so the key is written to a file.

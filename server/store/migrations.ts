@@ -20,6 +20,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013_orders_of_accounts': { up: tellOrdersApart },
   '0014_endings': { up: keepEndings },
   '0015_link_keys': { up: renewLinkKeys },
+  '0016_relay_info': { up: keepRelayInfo },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -293,6 +294,15 @@ async function renewLinkKeys(db: Kysely<unknown>): Promise<void> {
   const now = Date.now();
   const name = `links ${Math.floor(now / PASS_KEY_MS)}`;
   await sql`update relay_secrets set name = ${name}, created_at = ${now} where name = 'links'`.execute(db);
+}
+
+/** Commands print addresses of the relay, whose settings they may not have. */
+async function keepRelayInfo(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('relay_info')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .execute();
 }
 
 /* Brings a database to the schema of this version, at start. */

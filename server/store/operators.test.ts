@@ -39,6 +39,13 @@ describe('the store for operators', () => {
     assert.equal((await store.listKeys(0)).length, 2);
   });
 
+  it('stores the public URL of the relay that started last', async () => {
+    assert.equal(await store.publicOrigin(), undefined);
+    await store.setPublicOrigin('http://localhost:8080');
+    await store.setPublicOrigin('https://relay.example.com');
+    assert.equal(await store.publicOrigin(), 'https://relay.example.com');
+  });
+
   it('stores a suspension with its reason, and notifies relays', async () => {
     const before = await store.accessRevision(0);
     assert.equal((await store.setSuspension('acme', 'phishing'))?.suspended, 'phishing');

@@ -25,6 +25,7 @@ export interface Database {
   endings: EndingsTable;
   access_revision: AccessRevisionTable;
   relay_secrets: RelaySecretsTable;
+  relay_info: RelayInfoTable;
   relocation: RelocationTable;
   closed_tunnels: ClosedTunnelsTable;
   audit: ColumnsOf<AuditRecord>;
@@ -103,6 +104,12 @@ export interface RelaySecretsTable {
   name: string;
   value: string;
   created_at: number;
+}
+
+/** What commands need to know of the relay that serves. The relay writes it at each start. */
+export interface RelayInfoTable {
+  name: 'public_origin';
+  value: string;
 }
 
 /** At most one row, in a database whose content was moved to another one. */

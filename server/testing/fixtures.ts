@@ -130,7 +130,7 @@ const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
-  truncate audit, invitations, closed_tunnels, accounts, api_keys, tunnels, tunnel_links, released_names, endings, relay_secrets, domains,
+  truncate audit, invitations, closed_tunnels, accounts, api_keys, tunnels, tunnel_links, released_names, endings, relay_secrets, relay_info, domains,
     acme_accounts, certificates, acme_orders, acme_attempts, acme_challenges;
   update access_revision set revision = 0;`;
 

@@ -8,6 +8,7 @@ export * from './key-queries.ts';
 export * from './link-queries.ts';
 export * from './namespace.ts';
 export * from './order-queries.ts';
+export * from './relay-info-queries.ts';
 export * from './secret-queries.ts';
 export * from './tunnel-changes.ts';
 export * from './tunnel-queries.ts';

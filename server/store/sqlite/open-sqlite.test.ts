@@ -112,7 +112,8 @@ describe('openSqlite', () => {
   it('turns the single secret of links of an older version into the key of this week', async () => {
     await open();
     const database = new DatabaseSync(path);
-    database.exec("delete from kysely_migration where name = '0015_link_keys'");
+    database.exec("delete from kysely_migration where name >= '0015_link_keys'");
+    database.exec('drop table relay_info');
     database.exec("insert into relay_secrets values ('links', 'of old', 1)");
     database.close();
     const now = Date.now();
