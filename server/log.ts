@@ -1,5 +1,5 @@
 /**
- * What the relay reports to its operator (monitoring.md): one line per event, each event with a fixed level and
+ * What the relay reports to its operator (docs/operating/monitoring.md): one line per event, each event with a fixed level and
  * text.
  */
 

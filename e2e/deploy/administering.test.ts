@@ -5,13 +5,13 @@ import { delimiter, join } from 'node:path';
 import { newApiKey, Relay, RELAY_SCRIPT, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-const OPERATING = readFileSync(new URL('../../docs/operating/operating.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/operating/systemd.md', import.meta.url), 'utf8');
 
-describe('the function for commands in docs/operating/operating.md', () => {
+describe('the function for commands in docs/operating/systemd.md', () => {
   const scope = suiteScope();
 
   it('works on the database of relay.env, in any working directory', async () => {
-    const [line = ''] = OPERATING.match(/^relay\(\) \{.*\}$/m) ?? [];
+    const [line = ''] = PAGE.match(/^relay\(\) \{.*\}$/m) ?? [];
     const folder = temporaryDirectory(scope);
     const file = join(temporaryDirectory(scope), 'elsewhere.db');
     await Relay.start(scope, { CULVERT_DATABASE_URL: `sqlite:${file}`, CULVERT_BOOTSTRAP_KEY: newApiKey() });

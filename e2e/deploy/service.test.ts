@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALL_SETTINGS } from '../../server/settings.ts';
 import { temporaryDirectory } from '../support/programs.ts';
@@ -9,6 +9,9 @@ import { suiteScope } from '../support/scope.ts';
 const DEPLOY = new URL('../../server/deploy/', import.meta.url);
 const UNIT = 'culvert-relay.service';
 const TEMPLATE = 'culvert-relay@.service';
+const OPERATING_PAGES = readdirSync(new URL('../../docs/operating/', DEPLOY)).map(
+  (page) => `../../docs/operating/${page}`,
+);
 
 describe('server/deploy', () => {
   const scope = suiteScope();
@@ -18,8 +21,11 @@ describe('server/deploy', () => {
     TEMPLATE,
     'Dockerfile',
     'nginx.conf',
+    'nginx-cluster.conf',
     'Caddyfile',
-    '../../docs/operating/operating.md',
+    'haproxy.cfg',
+    '../../docs/start/your-own-relay.md',
+    ...OPERATING_PAGES,
   ]) {
     it(`${file} names only settings that exist`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];

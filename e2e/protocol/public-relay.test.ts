@@ -11,7 +11,7 @@ import { SpecClient } from '../support/spec-client/client.ts';
 
 const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 
-describe('a relay for users the operator does not know (docs/operating/operating.md)', () => {
+describe('a relay for users the operator does not know (docs/operating/public-relay.md)', () => {
   const scope = suiteScope();
 
   async function startTunnel(settings: Record<string, string>) {

@@ -40,17 +40,8 @@ type Edit = (config: string) => string;
 const asIs: Edit = (config) => config;
 
 export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
-  async nginx(scope, port, relayPort, { cert, key }, edit = asIs) {
-    const plain = await closedPort();
-    const site = shipped('nginx.conf', relayPort)
-      .replaceAll(/^ *listen \[::\].*$/gm, '')
-      .replaceAll('.tunnels.example.com;', `.tunnels.example.com ${SHIPPED.domain};`)
-      .replaceAll('listen 80;', `listen 127.0.0.1:${plain};`)
-      .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
-      .replaceAll('/etc/culvert/fullchain.pem', cert)
-      .replaceAll('/etc/culvert/privkey.pem', key);
-    await runNginx(scope, port, edit(site));
-    return { plain };
+  nginx: (scope, port, relayPort, files, edit) =>
+    startNginx(scope, port, shipped('nginx.conf', relayPort), files, edit),
   },
 
   async haproxy(scope, port, relayPort, { cert, key }, edit = asIs) {
@@ -70,6 +61,38 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
 
   caddy: (scope, port, relayPort, files, edit) => startCaddy(scope, port, relayPort, files, [], edit),
 };
+
+/** nginx in front of relays of a cluster, with `nginx-cluster.conf` in the place of the three in the file. */
+export async function startClusterNginx(
+  scope: Scope,
+  port: number,
+  relayPorts: readonly number[],
+  files: CertificateFiles,
+): Promise<void> {
+  let site = shipped('nginx-cluster.conf', 0);
+  for (const [index, relay] of relayPorts.entries())
+    site = site.replace(`server 10.0.0.1${index + 1}:8080 `, `server 127.0.0.1:${relay} `);
+  await startNginx(scope, port, site, files);
+}
+
+async function startNginx(
+  scope: Scope,
+  port: number,
+  site: string,
+  { cert, key }: CertificateFiles,
+  edit: Edit = asIs,
+): Promise<{ readonly plain: number }> {
+  const plain = await closedPort();
+  const here = site
+    .replaceAll(/^ *listen \[::\].*$/gm, '')
+    .replaceAll('.tunnels.example.com;', `.tunnels.example.com ${SHIPPED.domain};`)
+    .replaceAll('listen 80;', `listen 127.0.0.1:${plain};`)
+    .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
+    .replaceAll('/etc/culvert/fullchain.pem', cert)
+    .replaceAll('/etc/culvert/privkey.pem', key);
+  await runNginx(scope, port, edit(here));
+  return { plain };
+}
 
 /**
  * @param files without them, Caddy's local authority issues certificates on demand, as a public one does in production

@@ -1,4 +1,4 @@
-/** The first key, so that a fresh relay can be used immediately (docs/operating/operating.md). */
+/** The first key, so that a fresh relay can be used immediately (docs/operating/accounts.md). */
 import type { Clock } from '../clock.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { ConflictError } from '../store/store-errors.ts';

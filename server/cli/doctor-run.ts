@@ -1,4 +1,4 @@
-/** `culvert-relay doctor`: looks at everything that a relay depends on, here and through its public address (operating.md). */
+/** `culvert-relay doctor`: looks at everything that a relay depends on, here and through its public address (docs/operating/troubleshooting.md). */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Check, type Finding, lookAtAll } from '../diagnostics/check.ts';

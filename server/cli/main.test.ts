@@ -148,7 +148,7 @@ describe('culvert-relay', () => {
           ' 443 and 80',
           '/data/culvert.db',
           'culvert-relay --help',
-          'docs/operating/operating.md',
+          'docs/operating/certificates.md',
         ])
           assert.ok(shown.includes(part), `${part} in ${shown}`);
         assert.deepEqual(logged('first start'), []);
@@ -157,7 +157,7 @@ describe('culvert-relay', () => {
       it('points to it in the log without a terminal', async () => {
         await serveOnce([], true);
         assert.deepEqual(logged('first start'), [
-          { data: '/data', next: 'docs/operating/operating.md, "Its own certificates"' },
+          { data: '/data', next: 'docs/operating/certificates.md' },
         ]);
         assert.deepEqual(shell.stderr, []);
       });

@@ -1,4 +1,4 @@
-/** `culvert-relay backup`, `restore`, `audit`, `secrets`, `doctor` and `migrate` (docs/operating/operating.md). */
+/** `culvert-relay backup`, `restore`, `audit`, `secrets`, `doctor` and `migrate` (docs/operating). */
 import { timestamp, viewAct } from '../administration/views.ts';
 import { AUDIT_MAX } from '../limits.ts';
 import { adminCommand, readCount, table } from './administration.ts';

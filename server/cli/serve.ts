@@ -187,7 +187,7 @@ function whyNotStarted(error: unknown, config: Config): string {
     case 'EADDRINUSE':
       return `cannot listen on ${host} port ${port}: another program uses it${isShared ? ' and does not share it' : ''}; choose another with ${flag}`;
     case 'EACCES':
-      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or let it: docs/operating/operating.md'}`;
+      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or let it: docs/operating/systemd.md'}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `cannot listen on ${host}: this machine has no such address; choose another with ${hostFlag}`;
@@ -198,10 +198,10 @@ function whyNotStarted(error: unknown, config: Config): string {
   return `the relay cannot start: ${describeError(error)}`;
 }
 
-/* What a person reads at the first start of a relay without settings: what to set next (operating.md). */
+/* What a person reads at the first start of a relay without settings: what to set next (docs/operating/certificates.md). */
 
-/** The page, and its heading, that has all of it. */
-export const FIRST_STEPS_PAGE = 'docs/operating/operating.md, "Its own certificates"';
+/** The page that has all of it. */
+export const FIRST_STEPS_PAGE = 'docs/operating/certificates.md';
 
 /**
  * @param url address the relay listens on

@@ -82,7 +82,7 @@ export async function storePublicOrigin(store: Store, { origin }: URL): Promise<
 }
 
 /*
- * How the operator gets the first API key (operating.md): a terminal shows it. Otherwise stderr may be written to
+ * How the operator gets the first API key (docs/operating/accounts.md): a terminal shows it. Otherwise stderr may be written to
  * a journal or a log collector, which keeps it and shows it to others, so the key is written to a file.
  */
 

@@ -1,4 +1,4 @@
-/** The notice before the first visit to a tunnel on the free plan, in a browser (docs/operating/operating.md). */
+/** The notice before the first visit to a tunnel on the free plan, in a browser (docs/operating/public-relay.md). */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser } from 'playwright-core';

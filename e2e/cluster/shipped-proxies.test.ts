@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { Authority, type CertificateFiles } from '../support/certificates.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { visit } from '../support/handshakes.ts';
+import { Culvert } from '../support/programs.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { SHIPPED, startCaddy, startClusterNginx } from '../support/shipped-proxies.ts';
+
+type Start = (
+  scope: Scope,
+  port: number,
+  relays: readonly number[],
+  files: CertificateFiles,
+) => Promise<unknown>;
+
+const PROXIES: Readonly<Record<string, Start>> = {
+  /** Configured as in `server/deploy/compose-cluster.yml`, except for addresses. */
+  Caddy: (scope, port, [first = 0, ...others], files) => startCaddy(scope, port, first, files, others),
+  nginx: startClusterNginx,
+};
+
+for (const [proxy, start] of Object.entries(PROXIES))
+  describe(`three relays behind ${proxy} with the shipped configuration`, function () {
+    this.timeout(300_000);
+    const scope = suiteScope();
+
+    it('serve every request while they are restarted one after the other', async () => {
+      const authority = new Authority(scope);
+      const cluster = await RelayCluster.start(scope, 3, SHIPPED.settings);
+      const port = await closedPort();
+      const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
+      await start(
+        scope,
+        port,
+        cluster.relays.map((relay) => relay.port),
+        files,
+      );
+      const service = await startHttpService(scope, ({ method, url }, response) =>
+        response.end(`${method} ${url}`),
+      );
+      const url = `https://localhost:${port}`;
+      const trusting = { NODE_EXTRA_CA_CERTS: authority.path };
+      const { tunnel } = await Culvert.start(scope, { url }, cluster.key, service.port, [], trusting);
+      const host = `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
+      const root = String(authority.pem);
+      const wrong: string[] = [];
+      const load = { asked: 0, isOver: false };
+      const visitor = async (method: string): Promise<void> => {
+        while (!load.isOver) {
+          const { status, text } = await visit({ port, host, path: `/${(load.asked += 1)}`, method }, root);
+          if (status !== 200) wrong.push(`${method}: ${status} ${text}`);
+        }
+      };
+      const visitors = Promise.all(['GET', 'POST', 'GET', 'POST'].map(visitor));
+      for (const relay of cluster.relays) {
+        await relay.stop('SIGTERM', 60_000);
+        await relay.restart();
+      }
+      load.isOver = true;
+      await visitors;
+      assert.deepEqual(wrong, []);
+      assert.ok(load.asked > 20, `${load.asked} requests`);
+    });
+  });
