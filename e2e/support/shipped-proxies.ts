@@ -42,7 +42,6 @@ const asIs: Edit = (config) => config;
 export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
   nginx: (scope, port, relayPort, files, edit) =>
     startNginx(scope, port, shipped('nginx.conf', relayPort), files, edit),
-  },
 
   async haproxy(scope, port, relayPort, { cert, key }, edit = asIs) {
     const plain = await closedPort();

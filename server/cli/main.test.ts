@@ -156,9 +156,7 @@ describe('culvert-relay', () => {
 
       it('points to it in the log without a terminal', async () => {
         await serveOnce([], true);
-        assert.deepEqual(logged('first start'), [
-          { data: '/data', next: 'docs/operating/certificates.md' },
-        ]);
+        assert.deepEqual(logged('first start'), [{ data: '/data', next: 'docs/operating/certificates.md' }]);
         assert.deepEqual(shell.stderr, []);
       });
 
