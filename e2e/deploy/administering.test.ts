@@ -2,16 +2,21 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { gapsOf } from '../../server/cli/serve.ts';
+import { loadConfig } from '../../server/config.ts';
 import { newApiKey, Relay, RELAY_SCRIPT, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-const PAGE = readFileSync(new URL('../../docs/operating/systemd.md', import.meta.url), 'utf8');
+const PAGE = pageOf('operating/systemd.md');
+const TUTORIAL = pageOf('start/your-own-relay.md');
+/** The function for commands. */
+const FUNCTION = /^relay\(\) \{.*\}$/m;
 
 describe('the function for commands in docs/operating/systemd.md', () => {
   const scope = suiteScope();
 
   it('works on the database of relay.env, in any working directory', async () => {
-    const [line = ''] = PAGE.match(/^relay\(\) \{.*\}$/m) ?? [];
+    const [line = ''] = PAGE.match(FUNCTION) ?? [];
     const folder = temporaryDirectory(scope);
     const file = join(temporaryDirectory(scope), 'elsewhere.db');
     await Relay.start(scope, { CULVERT_DATABASE_URL: `sqlite:${file}`, CULVERT_BOOTSTRAP_KEY: newApiKey() });
@@ -30,6 +35,10 @@ describe('the function for commands in docs/operating/systemd.md', () => {
     );
   });
 
+  it('is the one in the tutorial', () => {
+    assert.equal(FUNCTION.exec(TUTORIAL)?.[0], FUNCTION.exec(PAGE)?.[0]);
+  });
+
   it('is needed: without the settings, a command fails and creates nothing', async () => {
     const child = spawnRelay(scope, ['account', 'list'], {
       CULVERT_DATA_DIR: join(temporaryDirectory(scope), 'none'),
@@ -42,4 +51,19 @@ describe('the function for commands in docs/operating/systemd.md', () => {
 function program(path: string, line: string): void {
   writeFileSync(path, `#!/bin/sh\n${line}\n`);
   chmodSync(path, 0o755);
+}
+
+describe('relay.env in the tutorial', () => {
+  it('makes a relay with its own certificates that others reach', () => {
+    const [, lines = ''] = /relay\.env <<'END'\n([^]*?)\nEND\n/.exec(TUTORIAL) ?? [];
+    const loaded = loadConfig(Object.fromEntries(lines.split('\n').map((line) => line.split('='))), []);
+    assert.ok('config' in loaded, JSON.stringify(loaded));
+    const { host, port, acme } = loaded.config;
+    assert.deepEqual([host, port, acme?.host], ['::', 443, 'relay.example.com']);
+    assert.deepEqual(gapsOf(loaded.config), []);
+  });
+});
+
+function pageOf(path: string): string {
+  return readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
 }

@@ -173,6 +173,7 @@ describe('culvert-relay, for operators', () => {
   describe('with an account', () => {
     beforeEach(async () => {
       await printed('account', 'create', '--name', 'acme', '--plan', 'dev');
+      await store.setPublicOrigin('https://relay.example.com');
     });
 
     it('suspend and resume it', async () => {
