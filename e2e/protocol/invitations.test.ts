@@ -10,12 +10,13 @@ const HTML: Field = ['Accept', 'text/html'];
 describe('invitations', () => {
   const { scope, relay } = relaySuite();
 
-  async function invite(): Promise<{ account: string; path: string }> {
+  async function invite(): Promise<{ account: string; origin: string; path: string }> {
     const { name } = await createAccount(relay);
     const { invites } = (await administer(relay, 'invite', 'create', '--account', name)) as {
       invites: { url: string }[];
     };
-    return { account: name, path: new URL(invites[0]?.url ?? '').pathname };
+    const { origin, pathname } = new URL(invites[0]?.url ?? '');
+    return { account: name, origin, path: pathname };
   }
 
   async function open(target: string, headers: Field[] = [HTML]) {
@@ -41,6 +42,10 @@ describe('invitations', () => {
     const { json } = await new Api(relay, undefined).send('GET', path);
     assert.equal((json as { account: string }).account, account);
     assert.equal((await take(path)).status, 201);
+  });
+
+  it('begin with the public URL of the relay, which the command reads from the database', async () => {
+    assert.equal((await invite()).origin, `http://localhost:${relay.port}`);
   });
 
   it('give out a key once', async () => {
