@@ -53,7 +53,7 @@ const CONCLUSION = `## What has no limit
 
 A local service may take any time to respond, and any time between two bytes of its response. A WebSocket may be silent for ever. A
 body may have any size: it flows in constant memory. All of the above needs file descriptors: a visitor with a data socket takes two,
-and the client of a tunnel takes one for its control socket and one for each trunk ([trunks](../operating/proxies.md#trunks)).
+and the client of a tunnel takes one for its control socket and one for each trunk ([operating.md](operating.md)).
 `;
 
 /** A constant with the comment above it, or a heading such as `// ## Clients`. */
