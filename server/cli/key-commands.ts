@@ -168,6 +168,6 @@ async function relayOrigin({ publicUrl }: Config, store: Store): Promise<string>
   const origin = publicUrl?.origin ?? (await store.publicOrigin());
   if (origin !== undefined) return origin;
   throw usageError(
-    'The relay has not stored its public URL yet. Start the relay once, or give its URL with --public-url',
+    'the relay has not stored its public URL yet; start the relay once, or give its URL with --public-url',
   );
 }

@@ -160,7 +160,7 @@ describe('culvert-relay, for operators', () => {
     const create = ['invite', 'create', '--account', 'newcomers'];
 
     it('fails and changes nothing', async () => {
-      assert.match(await refused(2, ...create), /Start the relay once, or give its URL with --public-url$/);
+      assert.match(await refused(2, ...create), /start the relay once, or give its URL with --public-url$/);
       assert.equal(await store.findAccount('newcomers'), undefined);
     });
 
