@@ -98,8 +98,9 @@ describe('culvert-relay', () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as { msg: string });
+      // A busy machine may add that its database was slow.
       assert.deepEqual(
-        log.map(({ msg }) => msg),
+        log.map(({ msg }) => msg).filter((msg) => msg !== 'store slow'),
         ['relay starting', 'listening', 'relay stopping', 'relay stopped'],
       );
     });
