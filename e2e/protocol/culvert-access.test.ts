@@ -1,4 +1,4 @@
-/** Access to a tunnel, as set by the user of `culvert` (docs/reference/culvert.md). */
+/** Access to a tunnel, as set by the user of `culvert` (docs/guides/sharing-safely.md). */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

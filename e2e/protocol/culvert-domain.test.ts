@@ -1,4 +1,4 @@
-/** Custom domains, as a user of `culvert` adds them (docs/reference/culvert.md). */
+/** Custom domains, as a user of `culvert` adds them (docs/guides/own-domain.md). */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** How far a `culvert.yml` is trusted: another user may have written it (docs/reference/culvert.md). */
+/** How far a `culvert.yml` is trusted: another user may have written it (docs/guides/projects.md). */
 import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
@@ -41,7 +41,7 @@ export function checkOwners(
 }
 
 /*
- * Folders shared by a `culvert.yml` must be within its own, because another user may have written it (culvert.md).
+ * Folders shared by a `culvert.yml` must be within its own, because another user may have written it (docs/guides/projects.md).
  */
 
 /** A tunnel of the file, possibly to a folder. */
@@ -76,7 +76,7 @@ function locate(file: string, field: string, folder: string): string {
   throw new ProjectFileError(toMessage('project.folderOutside', what));
 }
 
-/* What a `culvert.yml` may not do by itself, because another user may have written it (docs/reference/culvert.md). */
+/* What a `culvert.yml` may not do by itself, because another user may have written it (docs/guides/projects.md). */
 
 /** The part of a project that chooses the relay. */
 export interface ProjectRelay {
