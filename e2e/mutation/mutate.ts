@@ -16,7 +16,7 @@ import { type BrokenFile, VARIABLE } from './hook.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Where an unnoticed break costs the most: misread messages, mixed-up streams, and unauthorized visits. */
-const PARTS = ['shared/http1', 'shared/trunk', 'server/gate'];
+const PARTS = ['shared/http1', 'shared/trunk', 'server/access'];
 const SAMPLE = 100;
 const AT_A_TIME = 2;
 /** ms that a test may take. A break may keep it from ending. */
