@@ -74,44 +74,36 @@ export interface Outcome {
 
 const PREFACE = `# Reliability
 
-What strangers, networks and machines may do to Culvert was done to it, and counted. Each row has its threshold in the source
-(\`e2e/torture/rows\`), so from before the run. The relay and \`culvert\` are the built programs; proxies run with the files of
-\`server/deploy\`. Everything is on one machine, and its load shares the cores with what is measured, so times are compared
-only within one run.
+These tests do to Culvert what strangers, networks and machines may do to it, and count what happens. The thresholds are in the
+sources of the rows (\`e2e/torture/rows\`), so they were fixed before the run. The relay and \`culvert\` are the built programs, and
+proxies use the files of \`server/deploy\`. Everything runs on one machine and shares its cores with the load, so times are
+comparable within one run only.
 
-\`npm run torture\` writes this page; with \`-- --grep NAME\` only some rows of it, and the rest stays as it was measured before.
-\`npm test -- torture\`, a part of \`npm run test:all\`, does less of each, leaves out rows that compare times or repeat at length what
-suites cover, and writes nothing. Both need Debian's packages and root: see \`e2e/support/setup.sh\`.
+\`npm run torture\` writes this page; \`npm run torture -- --grep NAME\` repeats one row, and keeps the others.
+[reliability.json](reliability.json) has the machine, the version of Node, the commit, the date and the seed of each row, and
+\`SEED=7 npm run torture -- --grep NAME\` repeats the random choices of seed 7. \`npm test -- torture\`, a part of \`npm run test:all\`,
+does less of each row and writes nothing. Both need root and Debian's packages ([testing](testing.md)).
 `;
 
 /** The whole page, as Markdown. */
 export function page(records: readonly RowRecord[]): string {
   const passed = records.filter((record) => record.passed).length;
-  const lines = records.flatMap((record) => record.figures.map((figure) => figureLine(record.name, figure)));
   return `${PREFACE}
 ${passed} of ${records.length} rows passed.
-
-| row | figure | threshold | value | |
-| --- | --- | --- | --- | --- |
-${lines.join('\n')}
 
 ${records.map(section).join('\n')}`;
 }
 
-function section(record: RowRecord): string {
-  const { name, title, done, faults, seed, seconds, date, commit, node, machine } = record;
-  const found =
-    faults.length === 0 ? '' : `\nWhat went wrong first:\n\n${faults.map(codeBlock).join('\n')}\n`;
+function section({ name, title, passed, figures, done, faults, seconds }: RowRecord): string {
+  const found = faults.length === 0 ? '' : `\nFirst failures:\n\n${faults.map(codeBlock).join('\n')}\n`;
   return `## ${name}
 
 ${title}.
 
-${done}. ${record.passed ? 'Passed' : '**Failed**'} on ${date} at ${commit}, Node ${node}, in ${seconds} s, on ${machine}.
-${found}
-\`\`\`sh
-${commandOf(name, seed)}
-\`\`\`
-`;
+${figures.map(figureLine).join('\n')}
+
+${passed ? 'Passed' : '**Failed**'} in ${seconds} s: ${done}.
+${found}`;
 }
 
 /** The command that repeats a row. */
@@ -123,9 +115,8 @@ function codeBlock(text: string): string {
   return `\`\`\`\`text\n${text}\n\`\`\`\`\n`;
 }
 
-function figureLine(name: string, figure: FigureRecord): string {
-  const cells = [`[${name}](#${name})`, figure.meaning, figure.threshold, valueText(figure)];
-  return `| ${[...cells, figure.passed ? 'passed' : '**failed**'].map(cell).join(' | ')} |`;
+function figureLine(figure: FigureRecord): string {
+  return `- ${figure.meaning}: ${valueText(figure)} (${figure.threshold})${figure.passed ? '' : ', **failed**'}`;
 }
 
 /** The terminal output for a row that has just run: its figures and failures. */
@@ -136,18 +127,12 @@ export function summary(outcome: Outcome): string {
   });
   const { row, result, problems, seconds } = outcome;
   const mark = problems.length === 0 ? '✔' : '✖';
-  const lines = [
-    `  ${mark} ${row.name} (${Math.round(seconds)} s): ${result?.done ?? 'did not come to its end'}`,
-  ];
+  const lines = [`  ${mark} ${row.name} (${Math.round(seconds)} s): ${result?.done ?? 'not finished'}`];
   return [...lines, ...figures, ...wrongs(outcome).map((text) => `      ${text}`)].join('\n');
 }
 
 function valueText({ value }: FigureRecord): string {
   return value === undefined || Number.isNaN(value) ? 'none' : numberText(value);
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
 /** One figure, with the threshold that applied when it was measured. */
@@ -183,7 +168,7 @@ export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRe
     title: row.title,
     passed: problems.length === 0,
     figures: figuresOf(outcome),
-    done: result?.done ?? 'did not come to its end',
+    done: result?.done ?? 'not finished',
     faults: wrongs(outcome),
     seed,
     seconds: Math.round(seconds),

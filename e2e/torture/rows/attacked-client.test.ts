@@ -38,15 +38,14 @@ const ANSWER_MS = 20_000;
 torture<Figure>({
   name: 'attacked-client',
   title:
-    'Visitors of a shared folder who reset their connections at every moment, addresses that take long to read, shown as they come, ' +
-    'and a relay whose messages are none',
+    'Visitors of a shared folder who reset their connections at every moment, addresses that take long to show, and a relay that sends invalid messages',
   thresholds: {
-    resets: { meaning: 'visitors who reset', atLeast: COUNTS.short.resets },
-    addresses: { meaning: 'addresses shown', atLeast: COUNTS.short.addresses },
+    resets: { meaning: 'visitors who reset their connection', atLeast: COUNTS.short.resets },
+    addresses: { meaning: 'long addresses shown', atLeast: COUNTS.short.addresses },
     messages: { meaning: 'messages of a hostile relay', atLeast: COUNTS.short.messages },
-    ended: { meaning: 'programs that ended', atMost: 0 },
-    descriptors: { meaning: 'descriptors left open', atMost: 0 },
-    unserved: { meaning: 'visitors afterwards who were not served', atMost: 0 },
+    ended: { meaning: 'programs that crashed', atMost: 0 },
+    descriptors: { meaning: 'file descriptors left open', atMost: 0 },
+    unserved: { meaning: 'later visitors who were not served', atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {

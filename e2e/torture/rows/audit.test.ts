@@ -25,13 +25,13 @@ torture<Figure>({
   name: 'audit',
   onlyWhole: true,
   title:
-    'What an audit once found, done again: each attack straight and behind nginx, HAProxy and Caddy, while others visit a tunnel and ask the API',
+    'Attacks that an audit found, repeated directly and through nginx, HAProxy and Caddy, while others use a tunnel and the API',
   thresholds: {
-    tried: { meaning: 'attacks, each by each way', atLeast: 44 },
+    tried: { meaning: 'attacks, each sent directly and through each proxy', atLeast: 44 },
     succeeded: { meaning: 'attacks that succeeded', atMost: 0 },
-    served: { meaning: 'requests of others meanwhile that got their own answer', atLeast: 100 },
-    unserved: { meaning: 'requests of others meanwhile that got none', atMost: 0 },
-    strayed: { meaning: "requests of others meanwhile that got somebody else's answer", atMost: 0 },
+    served: { meaning: "other visitors' requests answered correctly", atLeast: 100 },
+    unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
+    strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
   },
 
   async run({ scope, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -78,7 +78,7 @@ torture<Figure>({
     }
     return {
       figures: { tried, served, ...faults.counts('succeeded', 'unserved', 'strayed') },
-      done: `${ATTACKS.length} attacks, each ${fronts.map(({ name }) => name).join(', ')}`,
+      done: `${ATTACKS.length} attacks`,
       faults: faults.first,
     };
   },

@@ -42,10 +42,10 @@ type Figure = 'mismatches' | 'truncations';
 
 torture<Figure>({
   name: 'checksums',
-  title: `Bodies from ${SIZES[0]} to 20 MB both ways, while the network between relay and client changes, stalls and breaks`,
+  title: `Bodies of ${SIZES[0]} to 20 MB in both directions, while the network between relay and client changes, stalls and breaks`,
   thresholds: {
-    mismatches: { meaning: 'bodies that arrived with other bytes', atMost: 0 },
-    truncations: { meaning: 'bodies that looked whole and were short', atMost: 0 },
+    mismatches: { meaning: 'bodies that arrived changed', atMost: 0 },
+    truncations: { meaning: 'truncated bodies that looked complete', atMost: 0 },
   },
 
   async run({ scope, short, say }) {
@@ -86,7 +86,7 @@ torture<Figure>({
     return {
       figures: faults.counts('mismatches', 'truncations'),
       faults: faults.first,
-      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} bodies that arrived whole; ${broken} broke, and were seen to`,
+      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} complete bodies; ${broken} broke visibly`,
     };
   },
 });

@@ -34,12 +34,12 @@ type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
 torture<Figure>({
   name: 'hostile-machine',
   title:
-    'A full disk, I/O errors, a locked database and a clock that is set, under creates, extends and closes; each with a kill -9 behind it',
+    'A full disk, I/O errors, a locked database and a clock that is set, during creates, extends and closes, each followed by a kill -9',
   thresholds: {
-    lost: { meaning: 'creates, extends and closes that were acknowledged and are lost', atMost: 0 },
-    crashes: { meaning: 'programs that ended', atMost: 0 },
-    unserved: { meaning: 'visitors of a live tunnel without its answer meanwhile', atMost: 0 },
-    unhealed: { meaning: 'faults after which writes do not work again within 10 s', atMost: 0 },
+    lost: { meaning: 'acknowledged creates, extends and closes that are lost', atMost: 0 },
+    crashes: { meaning: 'programs that crashed', atMost: 0 },
+    unserved: { meaning: 'visitors of a live tunnel without a response', atMost: 0 },
+    unhealed: { meaning: 'faults after which writes fail for more than 10 s', atMost: 0 },
   },
 
   async run(options) {

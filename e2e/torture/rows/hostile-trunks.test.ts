@@ -49,19 +49,23 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 torture<Figure>({
   name: 'hostile-trunks',
-  title: `A tenant whose own client attacks on trunks, ${AT_A_TIME} at a time in each way, while others are served`,
+  title: `A tenant's client attacks on trunks, ${AT_A_TIME} of each kind at a time, while others are served`,
   thresholds: {
     attacks: { meaning: 'attacks', atLeast: ATTACKS.length },
-    uncut: { meaning: 'trunks that were not cut, or not with the code they should have been', atMost: 0 },
-    unborne: { meaning: 'trunks that were cut and should not have been', atMost: 0 },
-    endless: { meaning: 'visitors of the attacker without an end', atMost: 0 },
+    uncut: { meaning: 'trunks that stayed open, or closed with the wrong code', atMost: 0 },
+    unborne: { meaning: 'trunks closed without a reason', atMost: 0 },
+    endless: { meaning: "attacker's visitors whose connection never ended", atMost: 0 },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
-    sockets: { meaning: 'descriptors of the relay above those before, when all is over', atMost: 10 },
-    ended: { meaning: 'ends of the relay', atMost: 0 },
-    stalls: { meaning: 'seconds and more in which the relay stood still', atMost: 0, onlyWhole: true },
-    served: { meaning: 'requests of others meanwhile that got their own answer', atLeast: 10 },
-    unserved: { meaning: 'requests of others meanwhile that got none', atMost: 0 },
-    strayed: { meaning: "requests of others meanwhile that got somebody else's answer", atMost: 0 },
+    sockets: { meaning: 'file descriptors that the relay still had more than before', atMost: 10 },
+    ended: { meaning: 'crashes of the relay', atMost: 0 },
+    stalls: {
+      meaning: "times that the relay's event loop stood still for a second",
+      atMost: 0,
+      onlyWhole: true,
+    },
+    served: { meaning: "other visitors' requests answered correctly", atLeast: 10 },
+    unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
+    strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -106,7 +110,7 @@ torture<Figure>({
         served: visitor.served,
         ...faults.counts('uncut', 'unborne', 'endless', 'unserved', 'strayed'),
       },
-      done: `${ATTACKS.length} kinds of attacks, ${waves.flat().length} in all`,
+      done: `${ATTACKS.length} kinds of attacks, ${waves.flat().length} attacks`,
       faults: faults.first,
     };
   },

@@ -29,21 +29,21 @@ type Figure = 'crashes' | 'seats' | 'relay' | 'client';
 
 torture<Figure>({
   name: 'idle-and-descriptors',
-  title: `${IDLE} idle connections on a relay with as many seats; relay and client without descriptors at a limit of ${DESCRIPTORS}`,
+  title: `${IDLE} idle connections on a relay with as many slots; relay and client out of file descriptors at a limit of ${DESCRIPTORS}`,
   thresholds: {
-    crashes: { meaning: 'programs that ended', atMost: 0 },
+    crashes: { meaning: 'programs that crashed', atMost: 0 },
     seats: {
-      meaning: 's in a row without an answer while all seats are idle',
+      meaning: 'longest time without a response while all slots are idle, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },
     relay: {
-      meaning: 's until the relay serves again, its descriptors free',
+      meaning: 'time until the relay serves again after descriptors are free, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },
     client: {
-      meaning: 's until the client serves again, its descriptors free',
+      meaning: 'time until the client serves again after descriptors are free, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },

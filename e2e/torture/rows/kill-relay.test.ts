@@ -30,16 +30,16 @@ type Figure = 'soon' | 'last' | 'peak' | 'unserved';
 
 torture<Figure>({
   name: 'kill-relay',
-  title: `kill -9 of a relay with ${CLIENTS} clients, and another one in its place after ${RESTART_MS / 1000} s`,
+  title: `kill -9 of a relay with ${CLIENTS} clients, and a new relay after ${RESTART_MS / 1000} s`,
   thresholds: {
-    soon: { meaning: '% of clients back within 10 s of the kill', atLeast: 99, onlyWhole: true },
-    last: { meaning: 's from the kill until all are back', atMost: 30, onlyWhole: true },
+    soon: { meaning: 'clients back within 10 s, %', atLeast: 99, onlyWhole: true },
+    last: { meaning: 'time until all clients are back, s', atMost: 30, onlyWhole: true },
     peak: {
-      meaning: 'returns in the busiest second, against the mean from the first to the last',
+      meaning: 'reconnects in the busiest second, relative to the mean',
       atMost: 3,
       onlyWhole: true,
     },
-    unserved: { meaning: 'tunnels that do not serve afterwards', atMost: 0 },
+    unserved: { meaning: 'tunnels that do not work afterwards', atMost: 0 },
   },
 
   async run({ scope, short, say }) {
@@ -67,7 +67,7 @@ torture<Figure>({
     return {
       figures: { ...returnsOf(seconds, tunnels.length), ...faults.counts('unserved') },
       faults: faults.first,
-      done: `${tunnels.length} sessions of the client's engine in ${PROCESSES} processes`,
+      done: `${tunnels.length} client sessions in ${PROCESSES} processes`,
     };
   },
 });

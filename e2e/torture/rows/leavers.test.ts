@@ -43,20 +43,19 @@ type Figure = 'left' | 'counted' | 'refused' | 'descriptors' | 'memory' | 'secon
 torture<Figure>({
   name: 'leavers',
   title:
-    '10,000 visitors who close the connection, or a stream of HTTP/2, while they wait for a service that never answers: straight and ' +
-    'behind nginx, HAProxy and Caddy as shipped',
+    '10,000 visitors who close the connection, or a stream of HTTP/2, while they wait for a service that never responds, directly and through nginx, HAProxy and Caddy',
   thresholds: {
-    left: { meaning: 'local connections left behind', atMost: 0 },
-    counted: { meaning: 'visitors and streams that the relay still counts', atMost: 0 },
-    refused: { meaning: 'visitors refused afterwards, each address at its limit', atMost: 0 },
-    descriptors: { meaning: 'descriptors of relay and client beyond those after the first wave', atMost: 8 },
+    left: { meaning: 'local connections still open', atMost: 0 },
+    counted: { meaning: 'visitors and streams still counted by the relay', atMost: 0 },
+    refused: { meaning: 'later visitors refused, with each address at its limit', atMost: 0 },
+    descriptors: { meaning: 'file descriptors more than after the first wave', atMost: 8 },
     memory: {
-      meaning: 'MiB of relay and client beyond those after the first wave',
+      meaning: 'memory more than after the first wave, MiB',
       atMost: 64,
       onlyWhole: true,
     },
     seconds: {
-      meaning: 's until the last of a wave was gone',
+      meaning: 'time until the last visitor of a wave was gone, s',
       atMost: LEAVE_TIMEOUT_MS / 1000 + 5,
       onlyWhole: true,
     },

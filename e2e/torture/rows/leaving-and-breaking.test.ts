@@ -20,12 +20,11 @@ const COUNT = { whole: 1000, short: 100 };
 torture<Figure>({
   name: 'leaving-and-breaking',
   title:
-    'Visitors that leave in every moment, services that end in the middle of an answer, visitors that half-close, clients that are ' +
-    'killed and clients that freeze',
+    'Visitors that leave at every moment or half-close, services that end within a response, clients that are killed or freeze',
   thresholds: {
-    wrong: { meaning: 'wrong endings', atMost: 0 },
-    endless: { meaning: 'visitors without an end', atMost: 0 },
-    leftBehind: { meaning: 'times that visitors who have left leave local connections behind', atMost: 0 },
+    wrong: { meaning: 'connections that ended in the wrong way', atMost: 0 },
+    endless: { meaning: 'visitors whose connection never ended', atMost: 0 },
+    leftBehind: { meaning: 'times that visitors who left kept local connections open', atMost: 0 },
   },
 
   async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -57,7 +56,7 @@ torture<Figure>({
     await freezing;
     return {
       figures: faults.counts('wrong', 'endless', 'leftBehind'),
-      done: `${count} of each${short ? '; frozen clients go on after 3 s' : '; frozen clients stay frozen'}`,
+      done: `${count} of each${short ? '; frozen clients continue after 3 s' : '; frozen clients stay frozen'}`,
       faults: faults.first,
     };
   },

@@ -118,21 +118,25 @@ const TRIES_OF: Readonly<Record<string, Try>> = {
 
 torture<Figure>({
   name: 'locked-tunnels',
-  title: `Strangers of ${NETWORKS} networks try to get into a tunnel with a lock, ${AT_A_TIME} at a time, while others sign in and are served`,
+  title: `Attackers from ${NETWORKS} networks try to open a restricted tunnel, ${AT_A_TIME} at a time, while others sign in`,
   thresholds: {
-    tries: { meaning: 'tries', atLeast: SHORT_TRIES },
-    inside: { meaning: 'tries that came in', atMost: 0 },
-    leaked: { meaning: 'fields of a service that left its tunnel and should not have', atMost: 0 },
+    tries: { meaning: 'attempts', atLeast: SHORT_TRIES },
+    inside: { meaning: 'attempts that got access', atMost: 0 },
+    leaked: { meaning: 'internal header fields that left the tunnel', atMost: 0 },
     cut: {
-      meaning: 'WebSockets, event streams and other endless responses opened with a link',
+      meaning: 'endless responses opened with a link',
       atLeast: 2 * LINKS,
     },
-    outlived: { meaning: 'of those, open after the link had ended or was revoked', atMost: 0 },
+    outlived: { meaning: 'of those, open after the link expired or was revoked', atMost: 0 },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 150 },
-    ended: { meaning: 'ends of the relay', atMost: 0 },
-    stalls: { meaning: 'seconds and more in which the relay stood still', atMost: 0, onlyWhole: true },
-    served: { meaning: 'visitors of others who came in with their password meanwhile', atLeast: 3 },
-    unserved: { meaning: 'visitors of others who did not', atMost: 0 },
+    ended: { meaning: 'crashes of the relay', atMost: 0 },
+    stalls: {
+      meaning: "times that the relay's event loop stood still for a second",
+      atMost: 0,
+      onlyWhole: true,
+    },
+    served: { meaning: 'visitors of other tunnels admitted with their password', atLeast: 3 },
+    unserved: { meaning: 'visitors of other tunnels refused', atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -238,7 +242,7 @@ torture<Figure>({
         cut,
         ...faults.counts('inside', 'unserved', 'leaked', 'outlived'),
       },
-      done: `${kinds.length} ways, ${tries.length} tries in all`,
+      done: `${kinds.length} ways, ${tries.length} attempts`,
       faults: faults.first,
     };
   },

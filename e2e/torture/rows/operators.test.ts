@@ -20,14 +20,14 @@ const REASON = ['--reason', 'torture'] as const;
 torture<Figure>({
   name: 'operators',
   title:
-    'What operators end, undone by tenants and by restores: tunnels named like ids, the addresses of suspended tunnels, responses under way, the audit log flooded, old backups',
+    'Users try to undo what an operator ended: tunnels named like ids, addresses of suspended tunnels, open responses, a flooded audit log, old backups',
   thresholds: {
-    tried: { meaning: 'ends that somebody tries to undo or to evade', atLeast: 40 },
-    misdirected: { meaning: 'acts that hit another tunnel than the one whose id was given', atMost: 0 },
-    back: { meaning: 'suspended addresses that somebody had again', atMost: 0 },
-    served: { meaning: 'responses of suspended tunnels that went on', atMost: 0 },
-    pushed: { meaning: 'acts that a flood has pushed out of the audit log', atMost: 0 },
-    revived: { meaning: 'things that were in force again after a restore', atMost: 0 },
+    tried: { meaning: 'suspensions and revocations that a user tries to undo or evade', atLeast: 40 },
+    misdirected: { meaning: 'actions applied to the wrong tunnel', atMost: 0 },
+    back: { meaning: 'suspended addresses that a user got back', atMost: 0 },
+    served: { meaning: 'responses of suspended tunnels that continued', atMost: 0 },
+    pushed: { meaning: 'actions that a flood pushed out of the audit log', atMost: 0 },
+    revived: { meaning: 'suspended or revoked things valid again after a restore', atMost: 0 },
   },
 
   async run({ scope, say, short }: RunOptions): Promise<RowResult<Figure>> {
@@ -46,7 +46,7 @@ torture<Figure>({
     }
     return {
       figures: { tried, ...faults.counts('misdirected', 'back', 'served', 'pushed', 'revived') },
-      done: `${tried} ends on one relay`,
+      done: `${tried} attempts on one relay`,
       faults: faults.first,
     };
   },

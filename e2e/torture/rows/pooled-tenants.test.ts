@@ -23,12 +23,11 @@ const PATIENCE = { firstMs: 1500, quietMs: 30 };
 torture<Figure>({
   name: 'pooled-tenants',
   title:
-    'Two tenants and the API on the pooled connections of nginx, HAProxy and Caddy; the service of one tenant answers with ' +
-    'everything that a parser may take for something else',
+    "Two tenants and the API on the pooled connections of nginx, HAProxy and Caddy; one tenant's service sends responses made to confuse parsers",
   thresholds: {
     requests: { meaning: `requests (${REQUESTS.short} in a short run)`, atLeast: REQUESTS.short },
-    strayed: { meaning: 'answers that belong to somebody else', atMost: 0 },
-    unserved: { meaning: 'requests of others that got no answer', atMost: 0 },
+    strayed: { meaning: 'responses that belong to another request', atMost: 0 },
+    unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {

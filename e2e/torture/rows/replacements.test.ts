@@ -12,14 +12,14 @@ type Figure = 'failed' | 'miscounted' | 'missing';
 /** The duration of a request is reported without a threshold: a busy machine prolongs it, and nothing promises it. */
 torture<Figure>({
   name: 'replacements',
-  title: `\`culvert-relay serve --replace\`, ${TIMES} times in a row and again with TLS, under up to 500 requests/s, event streams, WebSockets, downloads, uploads and calls of the API`,
+  title: `\`culvert-relay serve --replace\`, ${TIMES} times in a row, and again with TLS, under up to 500 requests/s, event streams, WebSockets, downloads, uploads and API calls`,
   thresholds: {
     failed: {
-      meaning: 'requests, streams and calls that failed, and relays that did not end with 0',
+      meaning: 'failed requests, streams and calls, and relays with an exit code other than 0',
       atMost: 0,
     },
-    miscounted: { meaning: 'requests by which counters are off', atMost: 0 },
-    missing: { meaning: 'tunnels that were acknowledged and are not there', atMost: 0 },
+    miscounted: { meaning: 'requests counted wrongly', atMost: 0 },
+    missing: { meaning: 'acknowledged tunnels that are missing', atMost: 0 },
   },
 
   async run({ scope, short, say }) {

@@ -31,13 +31,12 @@ const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 torture<Figure>({
   name: 'secrets',
   title:
-    'API keys, right and wrong, and tokens of invitations, used in every way, at the most talkative log level, with an access log, with a store that fails ' +
-    'and programs that end: where they can be read afterwards',
+    'API keys and invitations, right and wrong, used in every way, at the most detailed log level, with a failing store and crashing programs: searches everything for them afterwards',
   thresholds: {
-    searched: { meaning: 'KiB looked through', atLeast: 100 },
+    searched: { meaning: 'output searched, KiB', atLeast: 100 },
     logs: { meaning: 'keys in logs, errors and stack traces', atMost: 0 },
     metrics: { meaning: 'keys in metrics', atMost: 0 },
-    answers: { meaning: 'keys in answers', atMost: 0 },
+    answers: { meaning: 'keys in responses', atMost: 0 },
     processes: { meaning: 'keys in the process list', atMost: 0 },
     files: { meaning: "keys in the relay's folder", atMost: 0 },
     dumps: { meaning: 'core dumps of a relay that crashes under the shipped unit', atMost: 0 },
@@ -108,8 +107,8 @@ torture<Figure>({
         ...faults.counts('logs', 'metrics', 'answers', 'processes', 'files', 'dumps'),
       },
       done:
-        `${keys.length} keys and ${tokens.length} invitations, ${responses.length + invited.length} requests with them. What is kept out of core dumps is the dump itself, by the unit's ` +
-        "limit: the relay's memory has the keys of requests in progress, and who may read that may read them",
+        `${keys.length} keys and ${tokens.length} invitations, ${responses.length + invited.length} requests with them. ` +
+        "The unit's limit prevents core dumps; the relay's memory contains the keys of current requests",
       faults: faults.first,
     };
   },

@@ -47,13 +47,13 @@ function anyOf(hosts: readonly string[]): string {
 }
 
 const servedShare = (what: string) => ({
-  meaning: `% of requests from other addresses answered while ${CONNECTIONS} connections ${what}`,
+  meaning: `requests from other addresses answered while ${CONNECTIONS} connections ${what}, %`,
   atLeast: 99.9,
 });
 
 torture<Kind>({
   name: 'slow-visitors',
-  title: `${CONNECTIONS} connections from ${ADDRESSES} addresses that send a head, or a body, byte by byte, or hardly read the answer`,
+  title: `${CONNECTIONS} connections from ${ADDRESSES} addresses that send a head or a body byte by byte, or read slowly`,
   thresholds: {
     heads: servedShare('send slow heads'),
     bodies: servedShare('send slow bodies'),

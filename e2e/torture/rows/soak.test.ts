@@ -41,23 +41,23 @@ type Figure = 'resident' | 'live' | 'descriptors' | 'unhandled' | 'delay';
 
 torture<Figure>({
   name: 'soak',
-  title: `${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the load that is possible, with a fault every ${SLOT_MS / 1000} s`,
+  title: `${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the maximum load, with a fault every ${SLOT_MS / 1000} s`,
   thresholds: {
     resident: {
-      meaning: '% that memory of relay or client grew beyond its noise in the last two thirds',
+      meaning: 'memory growth of relay or client in the last two thirds, %',
       atMost: RESIDENT_PERCENT,
       onlyWhole: true,
     },
     live: {
-      meaning: 'MiB that relay or client still used after a garbage collection gained in the last two thirds',
+      meaning: 'growth of memory in use after a garbage collection in the last two thirds, MiB',
       atMost: LIVE_MEBIBYTES,
     },
     descriptors: {
-      meaning: 'descriptors that relay or client gained beyond noise in the last two thirds',
+      meaning: 'file descriptors gained in the last two thirds',
       atMost: DESCRIPTORS,
     },
-    unhandled: { meaning: 'unhandled errors, and programs that ended', atMost: 0 },
-    delay: { meaning: "ms of the relay's event-loop delay, p99", atMost: 50, onlyWhole: true },
+    unhandled: { meaning: 'unhandled errors and crashes', atMost: 0 },
+    delay: { meaning: "the relay's event-loop delay, p99, ms", atMost: 50, onlyWhole: true },
   },
 
   async run({ scope, short, say }) {

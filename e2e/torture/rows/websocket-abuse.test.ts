@@ -32,11 +32,11 @@ torture<Figure>({
   thresholds: {
     sockets: { meaning: 'abused sockets', atLeast: PLACES.length * AT_A_TIME },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
-    uncut: { meaning: 'abused sockets that were not cut', atMost: 0 },
-    ended: { meaning: 'ends of the relay', atMost: 0 },
-    served: { meaning: 'requests of others meanwhile that got their own answer', atLeast: 10 },
-    unserved: { meaning: 'requests of others meanwhile that got none', atMost: 0 },
-    strayed: { meaning: "requests of others meanwhile that got somebody else's answer", atMost: 0 },
+    uncut: { meaning: 'abused sockets that stayed open', atMost: 0 },
+    ended: { meaning: 'crashes of the relay', atMost: 0 },
+    served: { meaning: "other visitors' requests answered correctly", atLeast: 10 },
+    unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
+    strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {

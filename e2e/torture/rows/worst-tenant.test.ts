@@ -38,20 +38,20 @@ const MEANINGS: Readonly<Record<Attack, string>> = {
   extends: 'extends',
   creates: 'creates',
   lists: `lists ${TUNNELS} tunnels`,
-  hints: 'answers 103 without end',
-  heads: 'sends and answers crowded heads',
+  hints: 'sends endless 103 responses',
+  heads: 'sends and receives large heads',
   readers: 'has 200 slow readers',
 };
 
 torture<Attack>({
   name: 'worst-tenant',
   onlyWhole: true,
-  title: `A tenant does its worst; ${REQUESTS_A_SECOND} visitors a second of another one, with it and without in turn`,
+  title: `A tenant attacks in each way while another one gets ${REQUESTS_A_SECOND} visitors a second, compared with no attack`,
   thresholds: Object.fromEntries(
     ATTACKS.map((attack) => [
       attack,
       {
-        meaning: `p99 of other visitors while a tenant ${MEANINGS[attack]}, against theirs without`,
+        meaning: `p99 of others, relative to no attack, while a tenant ${MEANINGS[attack]}`,
         atMost: 2,
       },
     ]),
@@ -94,7 +94,7 @@ torture<Attack>({
     return {
       figures: Object.fromEntries(ATTACKS.map((attack) => [attack, ratio(attack)])) as Record<Attack, number>,
       faults: [],
-      done: `medians of ${rounds} rounds; p99 under each in ms: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
+      done: `medians of ${rounds} rounds; p99 under each attack in ms: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
     };
   },
 });
