@@ -1,6 +1,6 @@
 /**
- * What people want to do with Culvert, from the first command to the result. journeys.md has the table. No time is
- * asserted.
+ * What people want to do with Culvert, from the first command to the result, with the number of commands that it takes.
+ * No time is asserted.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -16,21 +16,13 @@ import { type Field, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
 
-const PAGE = readFileSync(new URL('../../docs/contributing/journeys.md', import.meta.url), 'utf8');
 const KEY = /cvt_\w{32}/;
 const LISTENING = /^listening on /;
 
-/** The number of commands that the page gives for a journey. */
-function promised(name: string): number {
-  const [, , , count = ''] = (PAGE.split('\n').find((line) => line.startsWith(`| ${name} `)) ?? '').split(
-    '|',
-  );
-  return Number(/\d+/.exec(count)?.[0] ?? Number.NaN);
-}
-
-function arrive(journey: Journey): void {
+/** Reports a finished journey, which must take exactly that many commands. */
+function arrive(journey: Journey, commands: number): void {
   console.log(`      ${journey.name}: ${journey.typed.length} commands, ${journey.ms} ms`);
-  assert.equal(journey.typed.length, promised(journey.name), journey.typed.join('\n'));
+  assert.equal(journey.typed.length, commands, journey.typed.join('\n'));
 }
 
 async function serves(relay: Child): Promise<void> {
@@ -95,7 +87,7 @@ describe('journeys', () => {
     await printed(person.culvert(['login', '--relay', `http://localhost:${server['CULVERT_PORT']}`], key));
     const { public_url } = await onlineTunnel(person.culvert(['http', String(service.port), '--json']));
     await works(public_url);
-    arrive(person.arrived('A first address'));
+    arrive(person.arrived('A first address'), 3);
   });
 
   it("a second person's key", async () => {
@@ -105,7 +97,7 @@ describe('journeys', () => {
     await printed(both.culvert(['login', address]));
     const { public_url } = await onlineTunnel(both.culvert(['http', String(service.port), '--json']));
     await works(public_url);
-    arrive(both.arrived("A second person's tunnel"));
+    arrive(both.arrived("A second person's tunnel"), 3);
   });
 
   /** A user who has signed in. */
@@ -125,7 +117,7 @@ describe('journeys', () => {
     assert.match(await printed(person.culvert(['inspect'])), /POST.*\/hook/);
     await printed(person.culvert(['inspect', 'replay', '1']));
     assert.deepEqual(hooks, ['/hook', '/hook']);
-    arrive(person.arrived('A webhook seen and sent again'));
+    arrive(person.arrived('A webhook seen and sent again'), 3);
   });
 
   it('a password on a tunnel', async () => {
@@ -134,7 +126,7 @@ describe('journeys', () => {
     const child = person.culvert(['http', String(service.port), '--password', 'open-sesame', '--json']);
     const { public_url } = await onlineTunnel(child);
     assert.equal((await see(public_url, [['Accept', 'text/html']])).status, 401);
-    arrive(person.arrived('A password on a tunnel'));
+    arrive(person.arrived('A password on a tunnel'), 1);
   });
 
   it('a team of fifty', async () => {
@@ -145,7 +137,7 @@ describe('journeys', () => {
     assert.equal(lines.length, 50);
     const last = KEY.exec(lines.at(-1) ?? '')?.[0];
     assert.equal((await new Api({ port: Number(new URL(url).port) }, last).account()).name, 'team-50');
-    arrive(operator.arrived('A team of fifty'));
+    arrive(operator.arrived('A team of fifty'), 1);
   });
 
   it('a move to PostgreSQL, on which a revoked key stays revoked', async () => {
@@ -167,7 +159,7 @@ describe('journeys', () => {
     const from = `sqlite:${join(server['CULVERT_DATA_DIR'] ?? '', 'culvert.db')}`;
     await printed(operator.relay('migrate', '--from', from, '--to', postgres.url));
     await serves(operator.relay('serve', '--database-url', postgres.url));
-    arrive(operator.arrived('A move to PostgreSQL'));
+    arrive(operator.arrived('A move to PostgreSQL'), 2);
     const status = async (used: string) => (await new Api({ port }, used).send('GET', '/v1/account')).status;
     assert.deepEqual([await status(key), await status(gone)], [200, 401]);
     // The old file names the new location, and revokes nothing.
@@ -191,6 +183,6 @@ describe('journeys', () => {
     const again = await onlineTunnel(person.culvert(open));
     assert.equal(again.public_url, public_url);
     await eventually(20_000, () => works(public_url));
-    arrive(person.arrived('Back after a crash'));
+    arrive(person.arrived('Back after a crash'), 1);
   });
 });

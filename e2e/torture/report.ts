@@ -77,7 +77,7 @@ const PREFACE = `# Reliability
 These tests do to Culvert what strangers, networks and machines may do to it, and count what happens. The thresholds are in the
 sources of the rows (\`e2e/torture/rows\`), so they were fixed before the run. The relay and \`culvert\` are the built programs, and
 proxies use the files of \`server/deploy\`. Everything runs on one machine and shares its cores with the load, so times are
-comparable within one run only.
+comparable within one run only. Each figure is followed by its threshold.
 
 \`npm run torture\` writes this page; \`npm run torture -- --grep NAME\` repeats one row, and keeps the others.
 [reliability.json](reliability.json) has the machine, the version of Node, the commit, the date and the seed of each row, and
