@@ -17,7 +17,7 @@ import { tls, tlsHandshakes } from './cases/tls-handshakes.ts';
 import { responses, transfers, webSockets } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { culvert, culvertWithoutTrunks, direct, floor, localtunnel, nginx, ssh } from './peers/peer.ts';
-import { casesTables, figuresTable, machineText, plot } from './report.ts';
+import { casesTables, plot, resultsPage } from './report.ts';
 import { Samples } from './stats.ts';
 
 const CASES = [
@@ -68,39 +68,18 @@ for (const each of CASES) {
     await scope.end();
   }
 }
-const text = resultsText(bench, machine);
-console.log(text);
-if (options.only === undefined && wanted === undefined) await write(bench, machine, text);
+console.log(`${resultsPage(bench.samples, machine, bench)}\n${casesTables(bench.samples)}`);
+if (options.only === undefined && wanted === undefined) await write(bench, machine);
 
-function resultsText({ samples, rounds, seconds, peers }: Bench, measuredOn: Machine): string {
-  const names = peers.map(({ name, title }) => `- ${name}: ${title}`).join('\n');
-  return `# Benchmark results
-
-${machineText(measuredOn, rounds, seconds)}
-
-Measured by itself: [what a TLS handshake takes](../performance.md#a-tls-handshake).
-
-${names}
-
-## Figures to reach
-
-${figuresTable(samples)}
-
-## All medians
-
-${casesTables(samples)}
-`;
-}
-
-async function write({ samples, rounds }: Bench, measuredOn: Machine, markdown: string): Promise<void> {
+async function write({ samples, rounds, seconds, peers }: Bench, measuredOn: Machine): Promise<void> {
   mkdirSync(RESULTS, { recursive: true });
   const json = JSON.stringify({
     machine: measuredOn,
     rounds,
     samples: Object.fromEntries(samples.entries()),
   });
+  const markdown = resultsPage(samples, measuredOn, { rounds, seconds, peers });
   writeFileSync(`${RESULTS}results.json`, await format(json, { parser: 'json', printWidth: 110 }));
-  const withPlot = markdown.replace('## Figures', '![requests/s and MB/s](results.svg)\n\n## Figures');
-  writeFileSync(`${RESULTS}README.md`, await format(withPlot, { parser: 'markdown', printWidth: 110 }));
+  writeFileSync(`${RESULTS}README.md`, await format(markdown, { parser: 'markdown', printWidth: 110 }));
   writeFileSync(`${RESULTS}results.svg`, plot(samples));
 }

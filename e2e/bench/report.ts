@@ -1,4 +1,4 @@
-/** Formats the results as tables. */
+/** Formats the results as pages and tables. */
 import type { Machine } from './machine.ts';
 import type { Samples } from './stats.ts';
 
@@ -8,6 +8,74 @@ export function rounded(value: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
+/** The README.md of the results: which targets were reached, and the throughput and latency of each peer. */
+export function resultsPage(
+  samples: Samples,
+  machine: Machine,
+  { rounds, seconds, peers }: { rounds: number; seconds: number; peers: readonly Titled[] },
+): string {
+  const names = peers.map(({ name, title }) => `- **${name}**: ${title}`).join('\n');
+  return `# Benchmarks
+
+How fast Culvert is beside other tunnels, measured with \`npm run bench\` ([how](../../../e2e/bench/README.md)). The first table has the
+targets that Culvert set itself, reached or not. [Performance](../../concepts/performance.md) explains the results.
+
+${machineText(machine, rounds, seconds)}
+
+${names}
+
+In the names of cases, "keep-alive" visitors keep their connections, "new" ones open one for each request, and "c16" means 16
+visitors at a time.
+
+## Targets
+
+${figuresTable(samples)}
+
+## Throughput
+
+Requests a second, or MB/s where the case says so.
+
+${measuresTable(samples, ['req/s', 'messages/s', 'MB/s'])}
+
+![Requests/s and MB/s of each tunnel](results.svg)
+
+## Latency
+
+The slowest percent of requests takes at least this long (p99), in milliseconds.
+
+${measuresTable(samples, ['p99 ms'])}
+
+[results.json](results.json) has every measure of every round.
+`;
+}
+
+interface Titled {
+  readonly name: string;
+  readonly title: string;
+}
+
+/** A case for each row and a peer for each column, with the medians of these measures. */
+function measuresTable(samples: Samples, measures: readonly string[]): string {
+  const cases = new Map<string, Map<string, string>>();
+  for (const [name] of samples.entries()) {
+    const [load = '', peer = '', ...rest] = name.split('/');
+    const measure = rest.join('/');
+    if (!measures.includes(measure)) continue;
+    const title = measure === 'MB/s' ? `${load}, MB/s` : load;
+    const values = cases.get(title) ?? new Map<string, string>();
+    cases.set(title, values.set(peer, rounded(samples.median(name) ?? NaN)));
+  }
+  const rows = [...cases].filter(([, values]) => values.size > 1);
+  const peers = PEERS.filter((peer) => rows.some(([, values]) => values.has(peer)));
+  return table([
+    ['', ...peers],
+    ...rows.map(([title, values]) => [title, ...peers.map((peer) => values.get(peer) ?? '')]),
+  ]);
+}
+
+/** In the order of columns; other tunnels come before what has no tunnel. */
+const PEERS = ['culvert', 'culvert without trunks', 'floor', 'ssh', 'localtunnel', 'nginx', 'direct'];
+
 /** The target figures as Markdown, without those that were not measured. */
 export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
   const rows = figures.flatMap((figure) => {
@@ -16,14 +84,19 @@ export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGU
     const goal = `${figure.atMost ? 'at most' : 'at least'} ${figure.goal}`;
     return [[figure.what, figure.against, goal, rounded(value), isReached(figure, value) ? 'yes' : 'no']];
   });
-  return table([['figure', 'against', 'goal', 'measured', 'reached'], ...rows]);
+  return table([['measure', 'relative to', 'target', 'measured', 'reached'], ...rows]);
 }
 
-/** One Markdown table for each case: peers as rows, medians of their measures as columns. */
-export function casesTables(samples: Samples): string {
+/**
+ * One Markdown table for each case: peers as rows, medians of their measures as columns.
+ *
+ * @param shown the cases to show; all of them without it
+ */
+export function casesTables(samples: Samples, shown?: readonly string[]): string {
   const cases = new Map<string, Map<string, Map<string, number>>>();
   for (const [name] of samples.entries()) {
     const [load = '', peer = '', ...measure] = name.split('/');
+    if (shown?.includes(load) === false) continue;
     const peers = cases.get(load) ?? new Map<string, Map<string, number>>();
     const measures = peers.get(peer) ?? new Map<string, number>();
     cases.set(load, peers.set(peer, measures.set(measure.join('/'), samples.median(name) ?? NaN)));
@@ -47,8 +120,8 @@ export function machineText(machine: Machine, rounds: number, seconds: number): 
   const { cores, processor, memoryGiB, kernel, node, programs, commit, load } = machine;
   return (
     `${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}, Node ${node}; ${programs.join(', ')}. ` +
-    `Commit ${commit}. Load generator, local service and both ends share these cores. ` +
-    `Medians of ${rounds} interleaved rounds, ${seconds} s each for requests; load average before: ${load.toFixed(1)}.`
+    `Commit ${commit}. The load generator, the local service and both ends share these cores. ` +
+    `Values are medians of ${rounds} interleaved rounds, ${seconds} s each for requests. The load average before was ${load.toFixed(1)}.`
   );
 }
 

@@ -21,11 +21,17 @@ import { tunnels } from './tunnels.ts';
 
 const CASES = [hop, relays, tunnels, redis, databaseCase];
 const RESULTS = fileURLToPath(new URL('../../../docs/contributing/benchmarks/cluster.md', import.meta.url));
+const DATA = RESULTS.replace(/md$/, 'json');
 
-const INTRODUCTION = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets on
-B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B. There
-are no trunks in these, so that all announce each new visitor. "Visitors on all": the client, \`culvert\`, is on the
-first relay, with trunks. [scaling.md](../scaling.md) explains the rest.`;
+/** The cases on the page. cluster.json has all. */
+const SHOWN = ['keep-alive c16', 'new c16', 'download', 'at rest'];
+
+const INTRODUCTION = `What it costs to run several relays as one, measured with \`npx node e2e/bench/cluster/bench.ts\`.
+[Capacity](../../concepts/capacity.md) draws the conclusions.`;
+
+const CASES_TEXT = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets
+on B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B.
+These clients have no trunks, so each new visitor is announced.`;
 
 const { values: options } = parseArgs({
   options: {
@@ -58,20 +64,28 @@ try {
 } finally {
   await postgres.remove();
 }
-const text = `# Several relays as one: results
-
-${machineText(machine, bench.rounds, bench.seconds)}
+const text = `# Benchmarks of several relays
 
 ${INTRODUCTION}
 
-## Figures to reach
+${machineText(machine, bench.rounds, bench.seconds)}
+
+## Targets
 
 ${figuresTable(bench.samples, CLUSTER_FIGURES)}
 
-## All medians
+## Results
 
-${casesTables(bench.samples)}
+${CASES_TEXT}
+
+${casesTables(bench.samples, SHOWN)}
+
+[cluster.json](cluster.json) has the medians of every case.
 `;
-console.log(text);
-if (options.only === undefined)
+console.log(`${text}\n${casesTables(bench.samples)}`);
+if (options.only === undefined) {
+  const medians = [...bench.samples.entries()].map(([name]) => [name, bench.samples.median(name)] as const);
+  const json = JSON.stringify({ machine, rounds: bench.rounds, medians: Object.fromEntries(medians) });
   writeFileSync(RESULTS, await format(text, { parser: 'markdown', printWidth: 110 }));
+  writeFileSync(DATA, await format(json, { parser: 'json', printWidth: 110 }));
+}

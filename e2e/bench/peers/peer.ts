@@ -116,7 +116,7 @@ async function start(
 /** No tunnel and no proxy: the visitor connects to the local service. */
 export const direct: Peer = {
   name: 'direct',
-  title: 'the local service itself',
+  title: 'the local service, without a tunnel',
   start: (_scope, servicePort) =>
     Promise.resolve({
       port: servicePort,
@@ -132,7 +132,7 @@ const CLIENT = fileURLToPath(new URL('../floor/client.ts', import.meta.url));
 /** Culvert's message flow over bare TCP in the same Node; see `floor/relay.ts`. */
 export const floor: Peer = {
   name: 'floor',
-  title: 'floor: the same choreography over bare TCP, same Node',
+  title: "Culvert's message flow over bare TCP, without HTTP, accounts or limits: a yardstick, not a tunnel",
   async start(scope, servicePort) {
     const relay = startProgram(scope, process.execPath, [RELAY]);
     const [, visitors, clients = ''] = await relay.printed(/^listening (\d+) (\d+)$/m);
@@ -178,7 +178,7 @@ export const localtunnel: Peer = {
 /** A reverse proxy on one machine that keeps connections to the service open: no tunnel at all. */
 export const nginx: Peer = {
   name: 'nginx',
-  title: 'nginx straight to the local service, no tunnel',
+  title: 'nginx in front of the local service, without a tunnel',
   start: (scope, servicePort) => nginxStart(scope, servicePort),
   startTls: (scope, servicePort, authority) => nginxStart(scope, servicePort, authority.issue()),
 };
