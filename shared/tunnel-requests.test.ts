@@ -110,7 +110,7 @@ describe('readCreateTunnel', () => {
     assert.equal(readCreateTunnel({ local_port: 1, ttl: '168h999ms' }, limits).ttl, 604_800);
   });
 
-  it('names the first field in the order of the specification', () => {
+  it('names the first field in the order of protocol.md', () => {
     const all = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
     assert.deepEqual(
       refusal(() => readCreateTunnel(all, limits)),

@@ -240,7 +240,7 @@ export function check<O extends ObjectField<Fields>>({ accepts, fields }: O, bod
     return body as TypeOf<O>;
   } catch (error) {
     if (!(error instanceof yup.ValidationError)) throw error;
-    // yup reports fields in the order they fail; the contract has one order.
+    // yup reports fields in the order they fail; protocol.md section 3.2 has one order.
     const order = Object.keys(fields);
     const [first] = error.inner.toSorted((a, b) => order.indexOf(a.path ?? '') - order.indexOf(b.path ?? ''));
     throw new ApiError((first?.params?.['entry'] as ApiErrorEntry | undefined) ?? API_ERRORS.invalidBody);

@@ -188,7 +188,7 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
     before(async () => {
       other = await Relay.start(scope, { CULVERT_PATH_FORM: 'off' });
       account = await createAccount(other);
-      // A client written from the specification alone.
+      // A client written from protocol.md alone.
       ({ tunnel } = await SpecClient.start(scope, other, account.key, {
         local_port: service.port,
         name: 'shop',

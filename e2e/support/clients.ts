@@ -44,7 +44,7 @@ const culvert: ClientKind = {
 };
 
 const specClient: ClientKind = {
-  name: 'a client written from the specification',
+  name: 'a client written from protocol.md',
   async start(scope, relay, key, { localPort, ...optional }) {
     return await SpecClient.start(scope, relay, key, { local_port: localPort, ...optional });
   },

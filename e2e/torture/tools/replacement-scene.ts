@@ -77,7 +77,7 @@ export const LASTING: Readonly<Record<string, Visit>> = {
 /* A relay that is replaced repeatedly during all activity: visitors, long exchanges, and calls of its API. */
 
 /**
- * Total requests a second: `culvert`'s tunnel gets most of them, and that of a client written from the specification
+ * Total requests a second: `culvert`'s tunnel gets most of them, and that of a client written from protocol.md
  * the rest.
  */
 const PER_SECOND = 500;
