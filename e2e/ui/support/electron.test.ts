@@ -1,4 +1,4 @@
-/** The parts of rung 5 that can be tested without Electron's binary: its start file. */
+/** The parts of step 5 that can be tested without Electron's binary: its start file. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ describe('the start file of Electron', () => {
   });
 });
 
-describe('scenarios that rung 5 does not run', () => {
+describe('scenarios that step 5 does not run', () => {
   it('are listed by name', () => {
     assert.equal(
       notRun('settings', 'start the app at login'),

@@ -39,7 +39,7 @@ export interface SignedInOptions {
 }
 
 /**
- * Declares scenarios once for rung 4 and once for rung 5. If Electron's binary is missing, those of rung 5 are listed
+ * Declares scenarios once for step 4 and once for step 5. If Electron's binary is missing, those of step 5 are listed
  * by name, but neither run nor counted.
  */
 export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
@@ -56,7 +56,7 @@ export function scenarios(title: string, declare: (fixture: Fixture) => void): v
   describe(`${title}, in Electron`, () => declare(uiFixture(electronDriver(program))));
 }
 
-/** Reports a scenario that rung 5 did not run. */
+/** Reports a scenario that step 5 did not run. */
 export function notRun(suite: string, scenario: string): string {
   return `not run here, Electron's binary is missing: ${suite}: ${scenario}`;
 }

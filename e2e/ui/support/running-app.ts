@@ -5,7 +5,7 @@ import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { buildWindow, startBrowser } from './browser.ts';
 
-/** What a scenario sees and does outside the app's page. The same on every rung (docs/contributing/testing.md). */
+/** What a scenario sees and does outside the app's page. The same in every step (docs/contributing/testing.md). */
 export interface RunningApp {
   /** The newest tunnel, as reported to the window. @throws if there is none */
   tunnel(): Promise<TunnelView>;
