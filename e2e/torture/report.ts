@@ -80,7 +80,7 @@ proxies use the files of \`server/deploy\`. Everything runs on one machine and s
 comparable within one run only. Each figure is followed by its threshold.
 
 \`npm run torture\` writes this page; \`npm run torture -- --grep NAME\` repeats one row, and keeps the others.
-[reliability.json](reliability.json) has the machine, the version of Node, the commit, the date and the seed of each row, and
+[reliability.json](reliability.json) has machine, Node version, commit, date and seed of each row, and
 \`SEED=7 npm run torture -- --grep NAME\` repeats the random choices of seed 7. \`npm test -- torture\`, a part of \`npm run test:all\`,
 does less of each row and writes nothing. Both need root and Debian's packages ([testing](testing.md)).
 `;
