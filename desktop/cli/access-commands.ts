@@ -16,18 +16,27 @@ import {
 import { apiOf, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
 import { findTunnel } from './manage-commands.ts';
-import { ACCESS, WHO_MAY_COME_IN } from './options.ts';
+import { ACCESS_POLICY, COMMON } from './options.ts';
 import { readOption, type Values } from './parse.ts';
 
 export const accessCommand = defineCommand({
   name: 'access',
   operands: 'ID|SLUG',
-  summary: 'show who may come into a tunnel, or say it in place of what was said before',
-  options: [...WHO_MAY_COME_IN, 'open', ...ACCESS],
-  examples: ['culvert access my-app', 'culvert access my-app --auth ann'],
-  details: `Without --auth, --password, --allow, --links, --knock and --open it shows who may come in. With them, it replaces all that was
-said before, within a second; visitors have to pass again, and those in WebSockets who do not are cut.
-`,
+  summary: 'Show or replace the access policy of a tunnel',
+  options: { Access: [...ACCESS_POLICY, 'open'], ...COMMON },
+  meanings: { open: 'Admit everyone. Cannot be combined with the other access options.' },
+  examples: {
+    'culvert access my-app': 'show the policy',
+    'culvert access my-app --links --allow 10.0.0.0/8': 'replace it',
+    'culvert access my-app --open': 'make the tunnel public again',
+  },
+  details: `
+    Without access options, the command shows the policy. With them, it replaces the whole policy: name everything that
+    should apply. If you set several of --auth, --password, --links and --knock, visitors need one of them. --allow applies
+    in addition.
+
+    A change takes effect within a second. Visitors have to authenticate again, and WebSockets of visitors who no longer
+    have access are closed.`,
   read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
   async run(command, { prompt, output }) {
     const { wanted, json } = command;
@@ -55,11 +64,22 @@ said before, within a second; visitors have to pass again, and those in WebSocke
 export const linkCommand = defineCommand({
   name: 'link',
   operands: 'ID|SLUG | --revoke LINK',
-  summary: 'make a signed link to a tunnel and print it, or revoke one',
-  options: ['ttl', 'note', 'path', 'revoke', ...ACCESS],
-  examples: ['culvert link my-app --ttl 2h --note Ann', 'culvert link --revoke 0123456789abcdef'],
-  details: `Links let visitors in where --links is set. They are good for --ttl (24h), until the tunnel ends, or until they are revoked.
-`,
+  summary: 'Create a signed link to a tunnel, or revoke one',
+  options: { Link: ['ttl', 'note', 'path', 'revoke'], ...COMMON },
+  meanings: {
+    ttl: 'How long the link works, such as 2h. Default: 24h.',
+    path: 'Page that the link opens, such as "/cart?step=2". Default: the start page.',
+  },
+  examples: {
+    'culvert link my-app --ttl 2h --note Ann': 'print a link for Ann that works for two hours',
+    "culvert link my-app --path '/cart?step=2'": 'link to a page',
+    'culvert link --revoke 0123456789abcdef': 'revoke a link by its id',
+  },
+  details: `
+    A link admits visitors only if the access policy of the tunnel includes --links. It stops working after --ttl, when the
+    tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
+
+    The link is printed to standard output, its id and its end to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),
   async run(command, { output }) {
     const { action, json } = command;
@@ -81,9 +101,9 @@ export const linkCommand = defineCommand({
 export const linksCommand = defineCommand({
   name: 'links',
   operands: 'ID|SLUG',
-  summary: 'show the signed links of a tunnel',
-  options: ACCESS,
-  examples: ['culvert links my-app'],
+  summary: 'List the signed links of a tunnel',
+  options: COMMON,
+  examples: { 'culvert links my-app': 'list the links that still work' },
   read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);
@@ -106,9 +126,15 @@ export const linksCommand = defineCommand({
 export const knockCommand = defineCommand({
   name: 'knock',
   operands: 'ID|SLUG KNOCK',
-  summary: 'answer a visitor who knocks, as events of --json show it: --admit or --refuse',
-  options: ['admit', 'refuse', 'for', ...ACCESS],
-  examples: ['culvert knock my-app KNOCK --admit --for 8h'],
+  summary: 'Approve or deny a visitor who asks for access',
+  options: { Answer: ['admit', 'refuse', 'for'], ...COMMON },
+  examples: {
+    'culvert knock my-app 0123456789abcdef --admit --for 8h': 'approve a visitor for eight hours',
+    'culvert knock my-app 0123456789abcdef --refuse': 'deny a visitor, or revoke an approval',
+  },
+  details: `
+    KNOCK is the id of the request, as "culvert http --knock" shows it without a terminal, and as the event "knock" of --json
+    reports it. A visitor waits for up to 5 minutes.`,
   read(line) {
     line.atMost(2);
     const [tunnel = '', knock = ''] = line.operands;

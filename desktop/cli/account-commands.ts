@@ -22,7 +22,7 @@ import { describeAccess } from './access-options.ts';
 import { apiOf, type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { domainStatus } from './domain-commands.ts';
 import { byteSize, jsonLine, table, timeLeft } from './format.ts';
-import { ACCESS } from './options.ts';
+import { COMMON } from './options.ts';
 import type { Output } from './reporter.ts';
 
 interface LoginAddress {
@@ -36,15 +36,20 @@ interface LoginAddress {
 export const loginCommand = defineCommand({
   name: 'login',
   operands: '[ADDRESS]',
-  summary: 'check an API key and keep it for later commands, or get one for an invitation',
-  options: ACCESS,
-  examples: ['culvert login --relay https://relay.example.com'],
-  details: `Asks for the relay, unless it is given, and for the key, which is not shown. Without a terminal it reads the key
-from the first line of standard input. A key is kept for its relay and sent to no other.
+  summary: 'Store an API key, or accept an invitation',
+  options: COMMON,
+  meanings: { key: 'API key. Default: the command asks for it without showing it.' },
+  examples: {
+    'culvert login https://relay.example.com': 'ask for the key of this relay and store it',
+    'culvert login https://relay.example.com/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy': 'accept an invitation',
+    'pass show culvert | culvert login https://relay.example.com': 'read the key from standard input',
+  },
+  details: `
+    ADDRESS is the address of a relay, like --relay, or an invitation. An invitation works once and brings its own key. The
+    operator of the relay sees that key labelled with the name of this machine.
 
-ADDRESS is an invitation (https://relay.example.com/invite/…), which brings the key: nothing is asked, and it is good once. Whoever runs
-the relay sees the key under the name of this machine. The address of a relay stands for --relay.
-`,
+    The command checks the key with the relay before it stores it. Without a terminal, it reads the key from the first line
+    of standard input. A stored key is sent only to the relay it was checked with.`,
   read: readLogin,
   run: runLogin,
 });
@@ -52,11 +57,11 @@ the relay sees the key under the name of this machine. The address of a relay st
 export const logoutCommand = defineCommand({
   name: 'logout',
   operands: '',
-  summary: 'forget the key that login has stored',
-  options: ['json'],
-  examples: ['culvert logout'],
-  details: `The key stays valid: "culvert-relay key revoke" revokes it.
-`,
+  summary: 'Delete the stored API key',
+  options: { Output: ['json'] },
+  examples: { 'culvert logout': 'delete the stored relay and key' },
+  details: `
+    The key itself stays valid. The operator of the relay can revoke it with "culvert-relay key revoke".`,
   read(line) {
     line.atMost(0);
     return { json: line.values.json ?? false };
@@ -73,9 +78,9 @@ export const logoutCommand = defineCommand({
 export const statusCommand = defineCommand({
   name: 'status',
   operands: '',
-  summary: 'show your account, its limits, domains and live tunnels',
-  options: ACCESS,
-  examples: ['culvert status'],
+  summary: 'Show your account, its limits, domains and tunnels',
+  options: COMMON,
+  examples: { 'culvert status': 'show the account of the key in use' },
   read: (line) => line.accessAlone(),
   run: (given, { output }) => runStatus(given, output, Date.now()),
 });

@@ -14,7 +14,7 @@ import {
 import type { Login, StoredLogin } from '../client/config/stored-login.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
-import type { OptionName } from './options.ts';
+import { type OptionGroups, type OptionName, OPTIONS } from './options.ts';
 import { readOption, type Values } from './parse.ts';
 import type { Output } from './reporter.ts';
 
@@ -25,12 +25,27 @@ export interface Usage {
   readonly operands: string;
   /** what the first operand may be, if it is one of a few words */
   readonly words?: readonly string[];
+  /** in the imperative, without a full stop */
   readonly summary: string;
-  readonly options: readonly OptionName[];
-  /** lines that work as typed */
-  readonly examples?: readonly string[];
-  /** the rest of its help */
+  readonly options: OptionGroups;
+  /** the meaning of options that differs from that of other commands */
+  readonly meanings?: Partial<Readonly<Record<OptionName, string>>>;
+  /** command lines that work as typed, each with its effect */
+  readonly examples: Readonly<Record<string, string>>;
+  /** paragraphs with an empty line between them */
   readonly details?: string;
+  /** the rest of its help by headings, shown as it is */
+  readonly sections?: Readonly<Record<string, string>>;
+}
+
+/** All options of a command. */
+export function optionsOf({ options }: Pick<Usage, 'options'>): readonly OptionName[] {
+  return Object.values(options).flat();
+}
+
+/** What an option does in a command. */
+export function meaningOf({ meanings = {} }: Pick<Usage, 'meanings'>, option: OptionName): string {
+  return meanings[option] ?? OPTIONS[option].text;
 }
 
 /** The program around a command. */

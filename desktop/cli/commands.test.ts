@@ -8,7 +8,7 @@ import { parseRelayAddress } from '../client/relay/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { readLoginAddress } from './account-commands.ts';
 import type { Files, Usage } from './command.ts';
-import { COMMANDS, type PreparedCommand, readArguments } from './commands.ts';
+import { commandOf, COMMANDS, type PreparedCommand, readArguments } from './commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV = { CULVERT_API_KEY: KEY };
@@ -366,18 +366,28 @@ describe('a command line', () => {
 
   const refused: [string, RegExp][] = [
     ['', /http, share, start, list, close, extend/],
-    ['foo', /no command "foo". There are http/],
-    ['serve', /no command "serve". .*a relay is run by "culvert-relay serve"/],
-    ['tcp 22', /no command "tcp". Tunnels carry HTTP and WebSockets/],
-    ['config add-authtoken cvt_x', /A key is kept by "culvert login --relay URL"/],
-    ['http --url http://localhost:3000', /no --url: --name N asks .* "culvert http 3000"/],
+    ['foo', /^Unknown command "foo"\. Use one of http, share/],
+    ['serve', /Unknown command "serve"\. .*To run a relay, run "culvert-relay serve"/],
+    ['tcp 22', /Unknown command "tcp"\. Tunnels carry HTTP and WebSockets only/],
+    ['whoami', /Unknown command "whoami"\. .*"culvert status"/],
+    ['replay 1', /Unknown command "replay"\. .*"culvert inspect replay N"/],
+    ['funnel 3000', /Unknown command "funnel"\. .*"culvert http PORT"/],
+    ['domain foo', /^Unknown command "domain foo"\. Use list, add, verify or remove\.$/],
+    ['inspect foo', /^Unknown command "inspect foo"\. Use list, show/],
+    ['config add-authtoken cvt_x', /To store a key, run "culvert login"/],
+    ['http --url http://localhost:3000', /^Unknown option --url\. Use --name NAME .* "culvert http 3000"/],
+    ['http 3000 --oauth=google', /^Unknown option --oauth\. .*docs\/guides\/sharing-safely\.md/],
+    ['http -p 3000', /^Unknown option -p\. The port needs no option/],
+    ['http 3000 -subdomain=x', /^Unknown option -subdomain\. Did you mean --name\?/],
+    ['http 3000 -name x', /^Unknown option -name\. Did you mean --name\?/],
+    ['start --all', /^Unknown option --all\. .*run "culvert start" without a name/],
     [
       'http 3000 --local-host nas --host-header rewrite --port 80',
-      /no --port: the local port needs no option/,
+      /^Unknown option --port\. The port needs no option/,
     ],
     ['http nas:80 --local-host other', /both name a host/],
     ['3000 4000', /"4000" is more than "culvert http" takes/],
-    ['htpp 3000', /no command "htpp". Did you mean "http"\?/],
+    ['htpp 3000', /^Unknown command "htpp"\. Did you mean "http"\?/],
     ['help strat', /Did you mean "start"\?/],
     ['http', /PORT is missing.* from 1 to 65535/],
     ['http 0', /PORT "0".* from 1 to 65535/],
@@ -388,7 +398,7 @@ describe('a command line', () => {
     ['http 3000 --ttl 1d', /--ttl "1d".* 30m/],
     ['http 3000 --ttl 0.5s', /at least 1s/],
     ['http 3000 --relay localhost:8080', /--relay or CULVERT_RELAY: .* http:\/\/ or https:\/\//],
-    ['http 3000 --nmae x', /'--nmae'. Did you mean --name\?/],
+    ['http 3000 --nmae x', /^Unknown option --nmae\. Did you mean --name\?/],
     ['http 3000 --name', /--name/],
     ['http 3000 --local-host http://x', /--local-host "http:\/\/x": it takes a host name or an IP address/],
     ['http 3000 --host-header a/b', /--host-header "a\/b": it takes keep, local, or a host name/],
@@ -411,6 +421,19 @@ describe('a command line', () => {
   }
 });
 
+describe('the command that explains a wrong command line', () => {
+  for (const [line, command] of [
+    ['http 3000 --nmae x', 'http'],
+    ['3000 --name A', 'http'],
+    ['--json rm', 'close'],
+    ['htpp 3000', 'http'],
+    ['foo', undefined],
+  ] as const)
+    it(`is ${command ?? 'none'} for "${line}"`, () => {
+      assert.equal(commandOf(line.split(' ')), command);
+    });
+});
+
 describe('the examples in the help', () => {
   const tunnels = [spec('web', 3000)];
   const files: Files = {
@@ -418,11 +441,15 @@ describe('the examples in the help', () => {
     readProject: () => ({ path: 'culvert.yml', relay: undefined, tunnels, withheld: [] }),
   };
 
-  for (const { name, examples, details } of COMMANDS as readonly Usage[]) {
+  for (const { name, examples } of COMMANDS as readonly Usage[]) {
     it(`of ${name} work as typed`, () => {
-      for (const line of examples ?? [])
-        assert.equal(prepare(line.replace('culvert ', ''), ENV, files).name, name);
-      assert.ok(examples !== undefined || details?.includes(`culvert ${name}`) === true);
+      assert.notDeepEqual(examples, {});
+      for (const line of Object.keys(examples)) {
+        // Without what the shell makes of the line.
+        const [, words = ''] = /(?:^|[(|] ?)culvert ([^|>)]*)/.exec(line) ?? [];
+        const used = prepare(words.replaceAll("'", ''), ENV, files).name;
+        assert.ok(used === name || (name === 'domain' && used === 'http'), line);
+      }
     });
   }
 });

@@ -5,7 +5,7 @@ import type { Environment } from '../client/config/relay-access.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { accessCommand, knockCommand, linkCommand, linksCommand } from './access-commands.ts';
 import { loginCommand, logoutCommand, statusCommand } from './account-commands.ts';
-import { CommandLine, type Files, type Prepared, type Usage } from './command.ts';
+import { CommandLine, type Files, optionsOf, type Prepared, type Usage } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { domainCommand } from './domain-commands.ts';
@@ -59,7 +59,7 @@ export function readArguments(args: readonly string[], env: Environment, files: 
   if (word === 'help') return prepareHelp(operands[0]);
   if (values.help === true) return prepareHelp(word);
   if (values.version === true || word === 'version') return VERSION_COMMAND;
-  if (word === undefined) throw new UsageError(`Say what to do: ${NAMES.join(', ')}.`);
+  if (word === undefined) throw new UsageError(`Name a command: ${NAMES.join(', ')}.`);
   const command = findCommand(word);
   refuseForeign(values, command);
   return command.prepare(new CommandLine(command.name, operands, values, env, files));
@@ -93,15 +93,22 @@ function findCommand(word: string): Command {
   const meant = nearest(word, NAMES);
   const hint =
     commandHint(word) ??
-    (meant === undefined ? `There are ${NAMES.join(', ')}.` : `Did you mean "${meant}"?`);
-  throw new UsageError(`There is no command "${word}". ${hint}`);
+    (meant === undefined ? `Use one of ${NAMES.join(', ')}.` : `Did you mean "${meant}"?`);
+  throw new UsageError(`Unknown command "${word}". ${hint}`);
 }
 
-function refuseForeign(values: Values, { name, options }: Usage): void {
+function refuseForeign(values: Values, command: Usage): void {
+  const known = optionsOf(command);
   for (const option of Object.keys(values) as (keyof Values)[]) {
-    if (option === 'help' || option === 'version' || options.includes(option)) continue;
-    throw new UsageError(`"culvert ${name}" takes no --${option}.`);
+    if (option === 'help' || option === 'version' || known.includes(option)) continue;
+    throw new UsageError(`"culvert ${command.name}" takes no --${option}.`);
   }
+}
+
+/** The command whose help explains a wrong command line; `undefined` if no word of it names one. */
+export function commandOf(args: readonly string[]): string | undefined {
+  const words = args.map((word) => (isTarget(word) ? 'http' : translateCommand(word)));
+  return words.find((word) => (NAMES as readonly string[]).includes(word));
 }
 
 /*
@@ -118,18 +125,23 @@ const SAME_COMMANDS: Readonly<Record<string, Command['name'] | 'version'>> = {
   version: 'version',
 };
 
+const ONLY_HTTP = 'Tunnels carry HTTP and WebSockets only: run "culvert http PORT".';
+
 const COMMAND_HINTS: Readonly<Record<string, string>> = {
-  tcp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
-  udp: 'Tunnels carry HTTP and WebSockets, and nothing else: "culvert http PORT".',
-  tls: 'The relay speaks TLS, and so may the local service: "culvert http https://localhost:8443".',
-  tunnel: 'One command opens a tunnel: "culvert http PORT".',
+  tcp: ONLY_HTTP,
+  udp: ONLY_HTTP,
+  tls: 'For a local service that speaks HTTPS, run "culvert http https://localhost:8443".',
+  tunnel: 'To open a tunnel, run "culvert http PORT".',
+  funnel: 'To open a tunnel, run "culvert http PORT".',
   config:
-    'A key is kept by "culvert login --relay URL"; tunnels of a project are in culvert.yml ("culvert help start").',
-  authtoken: 'A key is kept by "culvert login --relay URL".',
-  service: 'The desktop app keeps tunnels open in the background; a command runs as long as its terminal.',
-  update: 'The command is updated as it was installed.',
-  serve: 'A folder is shared by "culvert share FOLDER", a relay is run by "culvert-relay serve".',
-  logs: 'Requests are shown by "culvert inspect".',
+    'To store a key, run "culvert login". The tunnels of a project are in culvert.yml: see "culvert help start".',
+  authtoken: 'To store a key, run "culvert login".',
+  whoami: 'To see your account, run "culvert status".',
+  replay: 'To repeat a request, run "culvert inspect replay N".',
+  service: 'A command ends with its terminal. The desktop app keeps tunnels open in the background.',
+  update: 'Update Culvert the way you installed it.',
+  serve: 'To share a folder, run "culvert share FOLDER". To run a relay, run "culvert-relay serve".',
+  logs: 'To see requests, run "culvert inspect".',
 };
 
 /** @returns our name for a command of other programs; otherwise the word itself */

@@ -1,6 +1,6 @@
 /** `culvert completion`: completes commands and options in shells, from the tables that the help and the reader use. */
 import { UsageError } from '../client/failures.ts';
-import { type CommandLine, defineCommand, type Usage } from './command.ts';
+import { type CommandLine, defineCommand, meaningOf, optionsOf, type Usage } from './command.ts';
 import { OPTIONS, type OptionName } from './options.ts';
 
 /** Shells that there is a script for. */
@@ -11,13 +11,14 @@ export const completionCommand = defineCommand({
   name: 'completion',
   operands: SHELLS.join('|'),
   words: SHELLS,
-  summary: 'print a script that completes commands and options in a shell',
-  options: [],
-  details: `  bash        source <(culvert completion bash)            in ~/.bashrc
-  zsh         source <(culvert completion zsh)             in ~/.zshrc, after compinit
-  fish        culvert completion fish | source             in ~/.config/fish/config.fish
-  powershell  culvert completion powershell | Out-String | Invoke-Expression    in $PROFILE
-`,
+  summary: 'Print a completion script for your shell',
+  options: {},
+  examples: {
+    'source <(culvert completion bash)': 'in ~/.bashrc',
+    'source <(culvert completion zsh)': 'in ~/.zshrc, after compinit',
+    'culvert completion fish | source': 'in ~/.config/fish/config.fish',
+    'culvert completion powershell | Out-String | Invoke-Expression': 'in $PROFILE',
+  },
   read: readShell,
   run: async (shell, { commands, output }) => output.out(completionScript(shell, commands)),
 });
@@ -106,10 +107,10 @@ function fish(all: Commands): string {
     const words = name === 'share' ? '(__fish_complete_directories)' : wordsOf(each).join(' ');
     return (
       `complete -c culvert -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}\n` +
-      optionsOf(each)
+      offeredOptions(each)
         .map(
           (option) =>
-            `complete -c culvert ${seen} -l ${option}${fishValue(option)} -d ${quoted(OPTIONS[option].text)}\n`,
+            `complete -c culvert ${seen} -l ${option}${fishValue(option)} -d ${quoted(meaningOf(each, option))}\n`,
         )
         .join('') +
       (words === '' ? '' : `complete -c culvert ${seen} -a ${quoted(words)}\n`)
@@ -147,12 +148,12 @@ function namesOf(all: Commands): string[] {
   return all.map(({ name }) => name);
 }
 
-function optionsOf({ options }: Usage): readonly OptionName[] {
-  return [...options, ...ALWAYS];
+function offeredOptions(command: Usage): readonly OptionName[] {
+  return [...optionsOf(command), ...ALWAYS];
 }
 
 function optionWords(command: Usage): string[] {
-  return optionsOf(command).map((option) => `--${option}`);
+  return offeredOptions(command).map((option) => `--${option}`);
 }
 
 function optionsThat(isWanted: (name: OptionName) => boolean): string[] {
@@ -173,10 +174,10 @@ function takesValue(name: OptionName): boolean {
 }
 
 function zshOptions(command: Usage): string {
-  return optionsOf(command)
+  return offeredOptions(command)
     .map((option) => {
-      const { multiple, text } = OPTIONS[option];
-      const meaning = text.replaceAll(/[[\]:]/g, String.raw`\$&`);
+      const { multiple } = OPTIONS[option];
+      const meaning = meaningOf(command, option).replaceAll(/[[\]:]/g, String.raw`\$&`);
       const value = valueOf(option) === 'FILE' ? ':file:_files' : takesValue(option) ? ':value: ' : '';
       return quoted(`${multiple === true ? '*' : ''}--${option}[${meaning}]${value}`);
     })

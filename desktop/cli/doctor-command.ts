@@ -13,7 +13,7 @@ import { textOf } from '../client/messages.ts';
 import type { Network } from '../client/network/network.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine } from './format.ts';
-import { ACCESS } from './options.ts';
+import { COMMON } from './options.ts';
 import { parseTarget, type Target } from './parse.ts';
 
 const NAME_COLUMNS = 9;
@@ -30,9 +30,28 @@ interface GivenDoctor extends FoundRelay {
 export const doctorCommand = defineCommand({
   name: 'doctor',
   operands: '[PORT]',
-  summary: 'check every step from here to a local port, through the relay',
-  options: ACCESS,
-  examples: ['culvert doctor 3000'],
+  summary: 'Find out why a tunnel does not work',
+  options: COMMON,
+  examples: {
+    'culvert doctor': 'check the way to the relay',
+    'culvert doctor 3000': 'also check that port 3000 accepts connections',
+  },
+  details: `
+    The command checks one step after the other, shows how long each took, and stops at the first failure with a remedy. It
+    opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate limit for new tunnels.`,
+  sections: {
+    Checks: `dns      the name of the relay has addresses
+connect  its port accepts connections
+tls      its certificate is trusted and matches the name
+relay    the server is a Culvert relay and is ready
+key      the relay accepts the API key
+control  a test tunnel comes online
+data     a request reaches the tunnel by its path address
+address  a request reaches the tunnel by its public address: wildcard DNS and certificate
+trunk    visitors can share a connection. Without it, tunnels work, but more slowly
+local    PORT accepts connections. No request is sent. Checked even after a failure
+`,
+  },
   read: readDoctor,
   run: runDoctor,
 });

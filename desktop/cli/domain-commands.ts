@@ -3,19 +3,26 @@ import { type CheckedDomain, type DnsRecord, type Domain, readDomain } from '../
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { apiOf, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
-import { ACCESS } from './options.ts';
+import { COMMON } from './options.ts';
 
 export const domainCommand = defineCommand({
   name: 'domain',
   operands: 'list | add|verify|remove DOMAIN',
   words: ['list', 'add', 'verify', 'remove'],
-  summary: 'bring a domain of your own: what to enter in its DNS, and whether it is there',
-  options: ACCESS,
-  examples: ['culvert domain add app.example.com', 'culvert domain verify app.example.com'],
-  details: `"add" prints two records: one leads the domain to the relay, the other proves that it is yours. Enter them where its DNS is
-kept, then "verify" has the relay look at them, and says what is missing (exit code 1). --domain gives a tunnel the domain.
-The relay looks again each day, and lets go of a domain whose records were wrong for 7 days. "remove" ends its tunnel.
-`,
+  summary: 'Manage your own domains',
+  options: COMMON,
+  examples: {
+    'culvert domain add app.example.com': 'print the two DNS records to create',
+    'culvert domain verify app.example.com': 'check the records',
+    'culvert http 3000 --domain app.example.com': 'open a tunnel with the domain',
+    'culvert domain list': 'list your domains',
+    'culvert domain remove app.example.com': 'remove the domain and end its tunnel',
+  },
+  details: `
+    "add" prints two DNS records: one points the domain to the relay, the other proves that the domain is yours. Create both
+    at your DNS provider, then run "verify". It shows what is missing and exits with code 1 until both records are correct.
+
+    The relay checks the records once a day. If they are wrong for 7 days, it releases the domain.`,
   read: (line) => ({ action: readDomainAction(line), ...line.access() }),
   /** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
   async run(command, { output }) {
@@ -52,7 +59,7 @@ function readDomainAction(line: CommandLine) {
     return { name } as const;
   }
   if (name !== 'add' && name !== 'verify' && name !== 'remove')
-    throw new UsageError(`"${name}" is nothing that is done with domains: list, add, verify or remove.`);
+    throw new UsageError(`Unknown command "domain ${name}". Use list, add, verify or remove.`);
   if (domain === '') throw new UsageError('Say which domain, such as app.example.com.');
   const reading = readDomain(domain);
   if (name === 'add' && 'problem' in reading)

@@ -1,59 +1,109 @@
 /** The text of `culvert help`, and the manual page. */
 import { VERSION } from '../../shared/version.ts';
-import { defineCommand, type Usage } from './command.ts';
-import { EXIT_CODES, OPTION_NAMES, OPTIONS, type OptionName } from './options.ts';
+import { EXIT_CODE_MEANINGS } from '../client/failures.ts';
+import { defineCommand, meaningOf, optionsOf, type Usage } from './command.ts';
+import { OPTION_NAMES, OPTIONS, type OptionName } from './options.ts';
 
 /** Columns up to the explanations. */
 const INDENT = 28;
 const WIDTH = 100;
 
+export const EXIT_CODES = Object.entries(EXIT_CODE_MEANINGS)
+  .map(([code, meaning]) => `${code}  ${meaning}\n`)
+  .join('');
+
 /** A summary of all commands. */
 export function overview(all: readonly Usage[]): string {
-  const commands = all.map((each) => row(usage(each), each.summary));
-  return `culvert: puts a local port on the internet through a Culvert relay
+  const commands = all.map((each) => row(`  ${usage(each)}`, each.summary));
+  return `Culvert puts a local port on the internet, through a relay you run yourself.
 
-Usage:
-${commands.join('')}${row('culvert help COMMAND', 'explain a command, its options and what it prints')}
-Options of most commands; they override the environment, which overrides what login has stored:
-${optionRows(['relay', 'key', 'json', 'help', 'version'])}
+Usage: culvert COMMAND [options]
+
+Examples:
+${exampleRows({
+  'culvert login https://relay.example.com': 'store your API key',
+  'culvert http 3000': 'open a tunnel to port 3000',
+  'culvert help http': 'explain a command',
+})}
+Commands:
+${commands.join('')}${row('  culvert help COMMAND', 'Explain a command, its options and its output')}
+Options of most commands:
+${optionRows(undefined, ['relay', 'key', 'json', 'help', 'version'])}
+Options take precedence over the environment, and the environment over what "culvert login" stored.
+
 Files:
-${row('  culvert.yml', 'tunnels of a project, see "culvert help start"')}${row('  login.json', 'the relay and the key that login has stored, in ~/.config/culvert (XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert')}
-${EXIT_CODES}`;
+${row('  culvert.yml', 'The tunnels of a project. See "culvert help start".')}${row('  login.json', 'The stored relay and key, in ~/.config/culvert (or XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert.')}
+Exit codes:
+${indented(EXIT_CODES)}`;
 }
 
 /** Explains one command. */
 export function commandHelp(command: Usage): string {
-  const { summary, options, examples, details } = command;
-  const parts = [`${usage(command)}: ${summary}\n`, `Options:\n${optionRows([...options, 'help'])}`];
-  if (examples !== undefined) parts.push(`Examples:\n${examples.map((line) => `  ${line}\n`).join('')}`);
-  if (details !== undefined) parts.push(details);
-  return parts.join('\n');
+  const { summary, options, examples, details = '', sections = {} } = command;
+  return [
+    `${summary}.\n`,
+    `Usage: ${usage(command)}${optionsOf(command).length === 0 ? '' : ' [options]'}\n`,
+    `Examples:\n${exampleRows(examples)}`,
+    ...paragraphsOf(details).map(wrapped),
+    ...Object.entries(options).map(([heading, names]) => `${heading}:\n${optionRows(command, names)}`),
+    `Help:\n${optionRows(undefined, ['help'])}`,
+    ...Object.entries(sections).map(([heading, text]) => `${heading}:\n${indented(text)}`),
+  ].join('\n');
 }
 
-function usage({ name, operands }: Usage): string {
+export function usage({ name, operands }: Pick<Usage, 'name' | 'operands'>): string {
   return `culvert ${name} ${operands}`.trimEnd();
 }
 
-function optionRows(names: readonly OptionName[]): string {
-  return names.map((name) => row(`  ${optionUsage(name)}`, OPTIONS[name].text)).join('');
+/** The paragraphs of a text with an empty line between them, each on one line. */
+export function paragraphsOf(text: string): string[] {
+  return text
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.replaceAll(/\s+/g, ' ').trim())
+    .filter((paragraph) => paragraph !== '');
 }
 
-function optionUsage(name: OptionName): string {
+function wrapped(paragraph: string): string {
+  return `${wordWrap(paragraph, WIDTH).join('\n')}\n`;
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}
+
+function exampleRows(examples: Usage['examples']): string {
+  return Object.entries(examples)
+    .map(([line, effect]) => `  ${line.padEnd(48)}  # ${effect}\n`)
+    .join('');
+}
+
+/** @param command `undefined` for the usual meanings */
+function optionRows(command: Usage | undefined, names: readonly OptionName[]): string {
+  return names.map((name) => row(`  ${optionUsage(name)}`, meaningOf(command ?? {}, name))).join('');
+}
+
+/** An option with its placeholder, such as `--name NAME`. */
+export function optionUsage(name: OptionName): string {
   const { short, value } = OPTIONS[name];
   const long = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? long : `-${short}, ${long}`;
 }
 
-/** A word and its explanation beside it, wrapped. */
+/** A line of a table: a word, and its explanation on as many lines as it takes. */
 function row(word: string, text: string): string {
+  const head = word.length < INDENT ? word.padEnd(INDENT) : `${word}\n${' '.repeat(INDENT)}`;
+  return `${head}${wordWrap(text, WIDTH - INDENT).join(`\n${' '.repeat(INDENT)}`)}\n`;
+}
+
+function wordWrap(text: string, width: number): string[] {
   const lines = [''];
   for (const part of text.split(' ')) {
     const line = lines.at(-1) ?? '';
-    if (line !== '' && INDENT + line.length + 1 + part.length > WIDTH) lines.push(part);
+    if (line !== '' && line.length + 1 + part.length > width) lines.push(part);
     else lines[lines.length - 1] = line === '' ? part : `${line} ${part}`;
   }
-  const head = word.length < INDENT ? word.padEnd(INDENT) : `${word}\n${' '.repeat(INDENT)}`;
-  return `${head}${lines.join(`\n${' '.repeat(INDENT)}`)}\n`;
+  return lines;
 }
 
 /* The manual page. */
@@ -61,10 +111,9 @@ function row(word: string, text: string): string {
 export const manCommand = defineCommand({
   name: 'man',
   operands: '',
-  summary: 'print the manual page',
-  options: [],
-  details: `  culvert man | man -l -
-`,
+  summary: 'Print the manual page',
+  options: {},
+  examples: { 'culvert man | man -l -': 'show it' },
   read: (line) => line.atMost(0),
   run: async (_, { commands, output }) => output.out(manualPage(commands, new Date())),
 });
@@ -81,21 +130,21 @@ culvert \\- puts a local port on the internet through a Culvert relay
 .SH COMMANDS
 ${commands.map(manualEntry).join('')}.SH OPTIONS
 ${OPTION_NAMES.map(manualOption).join('')}.SH EXIT STATUS
-0 ended by Ctrl-C, or done; 1 failed; 2 wrong usage; 3 API key refused; 4 tunnel closed or expired; 5 taken over by another client.
-`;
+${Object.entries(EXIT_CODE_MEANINGS)
+  .map(([code, meaning]) => `.TP\n.B ${code}\n${escaped(meaning)}\n`)
+  .join('')}`;
 }
 
-function manualEntry({ name, operands, summary, options }: Usage): string {
-  const taken = options.map((word) => `--${word}`).join(', ');
-  return `.TP\n.B ${escaped(`${name} ${operands}`.trimEnd())}\n${sentence(summary)}${taken === '' ? '' : ` Takes ${escaped(taken)}.`}\n`;
+function manualEntry(command: Usage): string {
+  const { name, operands, summary } = command;
+  const options = optionsOf(command)
+    .map((word) => `--${word}`)
+    .join(', ');
+  return `.TP\n.B ${escaped(`${name} ${operands}`.trimEnd())}\n${escaped(`${summary}.`)}${options === '' ? '' : ` Options: ${escaped(options)}.`}\n`;
 }
 
 function manualOption(name: OptionName): string {
-  return `.TP\n.B ${escaped(optionUsage(name))}\n${sentence(OPTIONS[name].text)}\n`;
-}
-
-function sentence(text: string): string {
-  return escaped(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+  return `.TP\n.B ${escaped(optionUsage(name))}\n${escaped(OPTIONS[name].text)}\n`;
 }
 
 /** Characters that roff reads as its own: backslashes, hyphens, and points and quotes that begin a line. */

@@ -20,18 +20,32 @@ export const inspectCommand = defineCommand({
   name: 'inspect',
   operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
   words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
-  summary:
-    'look at the requests of a culvert that runs on this machine, repeat or change one, write or read a HAR',
-  options: ['tunnel', 'filter', 'reveal', 'curl', 'method', 'path', 'header', 'body', 'json'],
-  examples: ['culvert inspect', 'culvert inspect show 3 --curl', 'culvert inspect edit 3 --method PUT'],
-  details: `"edit" opens request N in $VISUAL or $EDITOR and sends it to the local port once that is saved and closed; --method, --path,
---header and --body change it without one. Host, Content-Length and what concerns the connection are written by culvert.
-[redacted] stands for the secret that was there, also where the request is edited.
+  summary: 'Show, repeat or edit the requests of a tunnel on this machine',
+  options: {
+    Requests: ['tunnel', 'filter', 'reveal', 'curl'],
+    Edit: ['method', 'path', 'header', 'body'],
+    Output: ['json'],
+  },
+  meanings: { path: 'With edit: the path and query to send.' },
+  examples: {
+    'culvert inspect': 'list the recorded requests',
+    'culvert inspect show 3': 'show request 3 and its response',
+    'culvert inspect show 3 --curl': 'print request 3 as a curl command',
+    'culvert inspect replay 3': 'send request 3 to the local port again',
+    'culvert inspect edit 3 --method PUT': 'change request 3 and send it',
+    'culvert inspect export > requests.har': 'save all requests as HAR',
+    'culvert inspect watch': 'print requests as they arrive',
+  },
+  details: `
+    The command shows the requests of a culvert command that is running on this machine.
 
-"export" writes a HAR with the requests that are named, or all of them (--filter chooses), to standard output. "import" reads
-FILE, or standard input: a HAR, or a curl command as browsers copy it. It goes into the list and is not sent: "replay" does.
-Files that a curl command names are not read, and nothing in it is run.
-`,
+    "edit" opens request N in $VISUAL or $EDITOR and sends it to the local port when you save and close it. With --method,
+    --path, --header or --body it changes the request without an editor. Culvert sets Host, Content-Length and the headers of
+    the connection itself. [redacted] stands for a secret, also in a request that you edit.
+
+    "export" writes the named requests, or all of them, as HAR to standard output. "import" reads a HAR or a curl command from
+    FILE or from standard input, and adds its requests to the list without sending them. It runs nothing and reads no other
+    files.`,
   read: ({ operands, values }) => readInspect(operands, values),
   async run(given, context) {
     const { runInspect } = await import('./inspect-run.ts');
@@ -85,7 +99,7 @@ function readAction(operands: readonly string[], values: InspectValues): Inspect
       return { name, file: first };
     default:
       throw new UsageError(
-        `"culvert inspect" takes list, show, replay, edit, export, import or watch, not "${name}".`,
+        `Unknown command "inspect ${name}". Use list, show, replay, edit, export, import or watch.`,
       );
   }
 }

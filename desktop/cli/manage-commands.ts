@@ -3,14 +3,17 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { describeAccess } from './access-options.ts';
 import { apiOf, defineCommand } from './command.ts';
 import { byteSize, jsonLine, localTime, table } from './format.ts';
-import { ACCESS } from './options.ts';
+import { COMMON } from './options.ts';
 
 export const listCommand = defineCommand({
   name: 'list',
   operands: '',
-  summary: 'show your tunnels',
-  options: ACCESS,
-  examples: ['culvert list'],
+  summary: 'List your tunnels',
+  options: COMMON,
+  examples: {
+    'culvert list': 'show every tunnel with its state, traffic and address',
+    'culvert list --json': 'print the same as JSON',
+  },
   read: (line) => line.accessAlone(),
   async run(command, { output }) {
     const tunnels = await apiOf(command).listTunnels();
@@ -23,9 +26,9 @@ export const listCommand = defineCommand({
 export const closeCommand = defineCommand({
   name: 'close',
   operands: 'ID|SLUG',
-  summary: 'close a tunnel',
-  options: ACCESS,
-  examples: ['culvert close my-app'],
+  summary: 'Close a tunnel',
+  options: COMMON,
+  examples: { 'culvert close my-app': 'end the tunnel and disconnect its visitors' },
   read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);
@@ -38,9 +41,13 @@ export const closeCommand = defineCommand({
 export const extendCommand = defineCommand({
   name: 'extend',
   operands: 'ID|SLUG',
-  summary: 'extend a tunnel, by --ttl or by its own time to live',
-  options: ['ttl', ...ACCESS],
-  examples: ['culvert extend my-app --ttl 4h'],
+  summary: 'Extend a tunnel',
+  options: { Extension: ['ttl'], ...COMMON },
+  meanings: { ttl: "Duration to add, such as 30m or 4h. Default: the tunnel's own time to live." },
+  examples: {
+    'culvert extend my-app': 'add its own time to live',
+    'culvert extend my-app --ttl 4h': 'add four hours',
+  },
   read: (line) => ({ tunnel: line.tunnelName(), ttl: line.ttl(), ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);

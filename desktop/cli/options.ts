@@ -1,4 +1,7 @@
-/** Every option of `culvert`, and those that several commands accept. Both the help and the reader use this table. */
+/**
+ * Every option of `culvert`. The parser, the help, the completion, the manual page and docs/reference/culvert.md use this
+ * table; a command lists its options in groups, and can give one a meaning of its own.
+ */
 
 interface Option {
   readonly type: 'string' | 'boolean';
@@ -7,6 +10,7 @@ interface Option {
   readonly multiple?: boolean;
   /** the placeholder for the value in the help */
   readonly value?: string;
+  /** what it does, in one or two sentences */
   readonly text: string;
 }
 
@@ -15,133 +19,142 @@ export const OPTION_TABLE = {
   relay: {
     type: 'string',
     value: 'URL',
-    text: 'address of the relay (or CULVERT_RELAY; else the one signed in to, else http://localhost:8080)',
+    text: 'Address of the relay. Default: CULVERT_RELAY, then the relay you logged in to, then http://localhost:8080.',
   },
   key: {
     type: 'string',
     value: 'KEY',
-    text: 'API key (or CULVERT_API_KEY, which other users of this machine cannot see; else the one signed in with)',
+    text: 'API key. Default: CULVERT_API_KEY, then the key you logged in with. Other users of this machine can see options.',
   },
   ca: {
     type: 'string',
     value: 'FILE',
-    text: 'certificates (PEM) of authorities to trust in addition to the usual ones (or CULVERT_CA)',
+    text: 'Also trust the certificate authorities in this PEM file. Default: CULVERT_CA.',
   },
   insecure: {
     type: 'boolean',
-    text: 'send the key unencrypted (http://) to a relay on another machine; others on the way can read it',
+    text: 'Accept a relay on another machine at http://. Anyone on the network path can read the key.',
   },
   'allow-other-hosts': {
     type: 'boolean',
-    text: 'accept a local_host in culvert.yml that is another machine',
+    text: 'Allow a local_host in culvert.yml that is another machine.',
   },
   name: {
     type: 'string',
-    value: 'N',
-    text: 'the name in the address: 2-63 lowercase letters, digits and hyphens',
+    value: 'NAME',
+    text: 'Name in the address: 2 to 63 lowercase letters, digits and hyphens. Default: a random name.',
   },
   domain: {
     type: 'string',
     value: 'DOMAIN',
-    text: 'a domain of yours that the tunnel has for its address, once "culvert domain" has verified it',
+    text: 'Use your own domain as the address. "culvert domain" verifies it first.',
   },
-  ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
-  idle: { type: 'boolean', text: 'restart the time to live with every request and byte' },
+  ttl: {
+    type: 'string',
+    value: 'DURATION',
+    text: 'Time to live, such as 30m, 4h or 1h30m. Default: set by the relay, usually 1h.',
+  },
+  idle: { type: 'boolean', text: 'Restart the time to live on every request and every byte.' },
   'host-header': {
     type: 'string',
     value: 'MODE',
-    text: 'the Host that the service sees: keep (the address visitors use), local (localhost and the port), or a name',
+    text: 'Host header for the service: keep (the public address, the default), local (localhost and the port), or a name.',
   },
   'local-host': {
     type: 'string',
     value: 'HOST',
-    text: 'the machine that has the port (default: this one, 127.0.0.1 or ::1)',
+    text: 'Machine that the port is on. Default: this machine, at 127.0.0.1 or ::1.',
   },
   'local-https': {
     type: 'boolean',
-    text: 'the port speaks HTTPS; self-signed certificates are accepted, from this machine only',
+    text: 'Connect to the port over HTTPS. Self-signed certificates are accepted from this machine only.',
   },
   wait: {
     type: 'string',
-    value: 'S',
-    text: 'seconds that visitors wait while nothing listens on the port, as when a server restarts (default 0)',
+    value: 'SECONDS',
+    text: 'Hold requests for up to this long while nothing listens on the port, such as during a restart: 0 to 60. Default: 0.',
   },
   auth: {
     type: 'string',
     multiple: true,
     value: 'USER[:PASSWORD]',
-    text: 'let in who logs in so (HTTP Basic); may be repeated. Without a password you are asked for it',
+    text: 'Admit visitors who log in with HTTP Basic. You can repeat it. Without a password, the command asks for one.',
   },
   password: {
     type: 'string',
     value: '[WORD]',
-    text: 'let in who types this word, 4 to 128 characters, into a page; without WORD, three words that are made up and shown',
+    text: 'Admit visitors who type this password into a page: 4 to 128 characters. Without WORD, three words are generated and shown.',
   },
   allow: {
     type: 'string',
     multiple: true,
     value: 'NET',
-    text: 'let in only who comes from this address or network, such as 192.0.2.7 or 10.0.0.0/8; may be repeated',
+    text: 'Admit visitors from this address or network only, such as 192.0.2.7 or 10.0.0.0/8. You can repeat it.',
   },
-  links: { type: 'boolean', text: 'let in who has a signed link, which "culvert link" makes' },
-  knock: { type: 'boolean', text: 'let in whom you admit, one by one, when they knock' },
-  open: {
-    type: 'boolean',
-    text: 'open the address in a browser once visitors reach it; with "access": let in everybody again',
-  },
-  qr: { type: 'boolean', text: 'show the address as a QR code once visitors reach it' },
-  copy: { type: 'boolean', text: 'copy the address to the clipboard of the terminal once visitors reach it' },
-  note: { type: 'string', value: 'N', text: 'who the link is for, up to 64 characters; the service is told' },
-  path: {
+  links: { type: 'boolean', text: 'Admit visitors with a signed link. "culvert link" creates one.' },
+  knock: { type: 'boolean', text: 'Admit visitors whom you approve one by one.' },
+  open: { type: 'boolean', text: 'Open the address in a browser.' },
+  qr: { type: 'boolean', text: 'Show the address as a QR code.' },
+  copy: { type: 'boolean', text: 'Copy the address to the clipboard of the terminal.' },
+  note: {
     type: 'string',
-    value: 'P',
-    text: "where the link leads, such as /cart?step=2; the tunnel's start page without. inspect edit: path and query to send",
+    value: 'TEXT',
+    text: 'Name of the recipient, up to 64 characters. The local service receives it with each request.',
   },
-  revoke: { type: 'string', value: 'LINK', text: 'end this link, and the visits of who has come with it' },
-  admit: { type: 'boolean', text: 'let the visitor in' },
-  refuse: { type: 'boolean', text: 'do not let the visitor in' },
-  for: { type: 'string', value: 'D', text: 'how long the visitor is let in, such as 8h (default: an hour)' },
+  path: { type: 'string', value: 'PATH', text: 'Path and query of the request.' },
+  revoke: {
+    type: 'string',
+    value: 'LINK',
+    text: 'Revoke this link, and disconnect the visitors who used it.',
+  },
+  admit: { type: 'boolean', text: 'Approve the visitor.' },
+  refuse: { type: 'boolean', text: 'Deny the visitor.' },
+  for: { type: 'string', value: 'DURATION', text: 'How long an approved visitor has access. Default: 1h.' },
   config: {
     type: 'string',
     value: 'FILE',
-    text: 'the file with the tunnels (default: the nearest culvert.yml, in this folder or above)',
+    text: 'File with the tunnels. Default: the nearest culvert.yml, in this folder or a parent folder.',
   },
-  tunnel: { type: 'string', value: 'ID|SLUG', text: 'which tunnel, if several are served' },
+  tunnel: { type: 'string', value: 'ID|SLUG', text: 'The tunnel, if several are running.' },
   filter: {
     type: 'string',
     value: 'WORDS',
-    text: 'list only requests with all of these words in method, path, status or visitor',
+    text: 'Only requests with all of these words in method, path, status or visitor.',
   },
-  reveal: { type: 'boolean', text: 'also show the values of secrets, such as cookies' },
-  curl: { type: 'boolean', text: 'inspect show: print a curl command that sends the request again' },
-  method: { type: 'string', value: 'M', text: 'inspect edit: the method to send, such as PUT' },
+  reveal: { type: 'boolean', text: 'Also show secrets, such as cookies.' },
+  curl: { type: 'boolean', text: 'With show: print a curl command that sends the request again.' },
+  method: { type: 'string', value: 'METHOD', text: 'With edit: the method to send, such as PUT.' },
   header: {
     type: 'string',
     multiple: true,
     value: 'NAME:VALUE',
-    text: 'inspect edit: a header to send in place of those of that name; without a value, none. May be repeated',
+    text: 'With edit: replace the headers of that name; without a value, remove them. You can repeat it.',
   },
   body: {
     type: 'string',
     value: 'TEXT',
-    text: 'inspect edit: the body to send; - reads it from standard input',
+    text: 'With edit: the body to send; - reads it from standard input.',
   },
-  json: { type: 'boolean', text: 'print JSON, one value per line' },
-  help: { type: 'boolean', short: 'h', text: 'show the help of a command' },
-  version: { type: 'boolean', short: 'v', text: 'show the version' },
+  json: { type: 'boolean', text: 'Print JSON, one value per line.' },
+  help: { type: 'boolean', short: 'h', text: 'Show this help.' },
+  version: { type: 'boolean', short: 'v', text: 'Show the version.' },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTION_TABLE;
 export const OPTIONS: Readonly<Record<OptionName, Option>> = OPTION_TABLE;
 export const OPTION_NAMES = Object.keys(OPTION_TABLE) as OptionName[];
 
-/* Options of several commands. */
+/** The options of a command, by the headings of its help. */
+export type OptionGroups = Readonly<Record<string, readonly OptionName[]>>;
 
-export const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
-export const WHO_MAY_COME_IN = ['auth', 'password', 'allow', 'links', 'knock'] as const;
-export const ONCE_ONLINE = ['open', 'qr', 'copy'] as const;
+/** Options of every command that contacts the relay and prints a result. */
+export const COMMON = {
+  Relay: ['relay', 'key', 'ca', 'insecure'],
+  Output: ['json'],
+} as const satisfies OptionGroups;
 
-export const EXIT_CODES = `Exit codes:
-  0 ended by Ctrl-C, or done   1 failed   2 wrong usage   3 API key refused
-  4 tunnel closed or expired   5 taken over by another client
-`;
+/** Options of `http`, `share` and `start` about the address. */
+export const WHEN_ONLINE = ['open', 'qr', 'copy'] as const;
+
+/** Options that make up an access policy. */
+export const ACCESS_POLICY = ['auth', 'password', 'allow', 'links', 'knock'] as const;

@@ -10,6 +10,7 @@ export type Values = ReturnType<typeof parse>['values'];
 
 /** @throws UsageError for an option that does not exist, or lacks its value */
 export function parse(args: readonly string[]) {
+  refuseSingleHyphens(args);
   const { others, isBare } = takeBarePassword(translateOptions(args));
   try {
     const { values, positionals } = parseArgs({
@@ -23,11 +24,26 @@ export function parse(args: readonly string[]) {
   } catch (error) {
     // The first sentence names the option; the rest explains the parser.
     const text = (error instanceof Error ? error.message : String(error)).split('. ', 1)[0] ?? '';
-    const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1] ?? '';
-    const hint = optionHint(unknown);
-    if (hint !== undefined) throw new UsageError(`There is no --${unknown}: ${hint}`);
+    const [, dashes = '', unknown = ''] = /^Unknown option '(--?)([^']*)'/.exec(text) ?? [];
+    if (unknown === '') throw new UsageError(`${text}.`);
     const meant = nearest(unknown, Object.keys(OPTION_TABLE));
-    throw new UsageError(meant === undefined ? `${text}.` : `${text}. Did you mean --${meant}?`);
+    const hint = optionHint(unknown) ?? (meant === undefined ? '' : `Did you mean --${meant}?`);
+    throw new UsageError(`Unknown option ${dashes}${unknown}. ${hint}`.trimEnd());
+  }
+}
+
+/** Options with one hyphen, as some programs write them. @throws UsageError */
+function refuseSingleHyphens(args: readonly string[]): void {
+  const end = args.indexOf('--');
+  for (const argument of end === -1 ? args : args.slice(0, end)) {
+    const [, name = ''] = /^-([a-z][a-z-]+)(?:=.*)?$/s.exec(argument) ?? [];
+    if (name === '') continue;
+    const meant = Object.hasOwn(SAME_OPTIONS, name)
+      ? SAME_OPTIONS[name]
+      : nearest(name, Object.keys(OPTION_TABLE));
+    const hint =
+      optionHint(name) ?? (meant === undefined ? 'Options have two hyphens.' : `Did you mean --${meant}?`);
+    throw new UsageError(`Unknown option -${name}. ${hint}`);
   }
 }
 
@@ -68,14 +84,20 @@ const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
   'cidr-allow': 'allow',
 };
 
-const PORT_HINT = 'the local port needs no option: "culvert http 3000".';
+const PORT_HINT = 'The port needs no option: run "culvert http 3000".';
+const ACCESS_HINT =
+  'Control access with --auth, --password, --links, --knock or --allow: see docs/guides/sharing-safely.md.';
 
 const OPTION_HINTS: Readonly<Record<string, string>> = {
-  url: `--name N asks for a name in the address, and ${PORT_HINT}`,
+  all: 'To open all tunnels of culvert.yml, run "culvert start" without a name.',
+  url: `Use --name NAME for a name in the address. ${PORT_HINT}`,
   port: PORT_HINT,
-  hostname: '--name N asks for a name in the address, --domain DOMAIN for a domain of yours.',
-  region: 'a relay is where it was installed: --relay URL says which.',
-  'print-requests': 'requests are shown anyway.',
+  p: PORT_HINT,
+  hostname: 'Use --name NAME for a name in the address, or --domain DOMAIN for your own domain.',
+  oauth: ACCESS_HINT,
+  oidc: ACCESS_HINT,
+  region: 'Choose a relay with --relay URL.',
+  'print-requests': 'Requests are always shown.',
 };
 
 /** Replaces options of other programs by ours. What follows `--` is left alone. */

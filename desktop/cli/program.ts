@@ -8,7 +8,7 @@ import { ProjectFileError } from '../client/config/project-trust.ts';
 import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
 import type { CommandContext, Files } from './command.ts';
-import { COMMANDS, readArguments, translateCommand } from './commands.ts';
+import { commandOf, COMMANDS, readArguments, translateCommand } from './commands.ts';
 import { terminalPrompt } from './prompt.ts';
 import type { Output } from './reporter.ts';
 
@@ -73,12 +73,14 @@ const context: CommandContext = {
 };
 
 async function main(): Promise<ExitCode> {
+  const args = process.argv.slice(2);
   try {
-    const args = process.argv.slice(2);
     return await readArguments(args, process.env, await filesFor(args)).run(context);
   } catch (error) {
     if (error instanceof UsageError) {
-      output.err(`culvert: ${error.message}\nRun "culvert --help" for the usage.\n`);
+      const help = commandOf(args);
+      const usage = help === undefined ? 'culvert --help' : `culvert help ${help}`;
+      output.err(`culvert: ${error.message}\nRun "${usage}" for usage and examples.\n`);
       return error.exitCode;
     }
     if (error instanceof ProjectFileError || error instanceof StoredLoginError) {

@@ -10,48 +10,58 @@ import { type ExitCode, UsageError } from '../client/failures.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
 import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
-import { ACCESS, EXIT_CODES, ONCE_ONLINE, WHO_MAY_COME_IN } from './options.ts';
+import { EXIT_CODES } from './help.ts';
+import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
 import { parseTarget, readOption, readSeconds, type Target, type Values } from './parse.ts';
 import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
-const EVENTS = `Events of --json, one per line:
-  {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting;
-    with "password" where --password has made one up
-  {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
-  {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
-    codes: local-refused local-reset local-slow host-blocked visitor-gone data-refused data-failed
-           too-many-connections
-  {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}    a visitor waits to be let in:
-    "culvert knock ID KNOCK --admit" or --refuse answers, within 5 minutes
-  {"event":"expiring","in_seconds":600,"expires_at":"…"}    10 and 2 minutes before the end: "culvert extend ID" extends
-  {"event":"offline","reason":"stopped","message":"…"}    always the last event
-    reasons: stopped closed expired gone replaced key-refused refused failed
+const EVENTS = `{"event":"online","tunnel":{…}}
+    Visitors reach the port. The first event, and again after each reconnect. Has "password" if --password generated one.
+{"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
+    The connection to the relay broke.
+{"event":"problem","code":"local-refused","message":"…"}
+    One visitor could not be served; the tunnel stays open. Codes: local-refused, local-reset, local-slow, host-blocked,
+    visitor-gone, data-refused, data-failed, too-many-connections.
+{"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
+    A visitor asks for access and waits for 5 minutes: "culvert knock ID KNOCK --admit" or --refuse.
+{"event":"expiring","in_seconds":600,"expires_at":"…"}
+    10 and 2 minutes before the end: "culvert extend ID".
+{"event":"offline","reason":"stopped","message":"…"}
+    The last event. Reasons: stopped, closed, expired, gone, replaced, key-refused, refused, failed.
 `;
+
+const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
 
 export const httpCommand = defineCommand({
   name: 'http',
   operands: 'PORT',
-  summary: 'open a tunnel to a port of this machine; Ctrl-C closes it',
-  options: [
-    'name',
-    'domain',
-    'ttl',
-    'idle',
-    'host-header',
-    'local-host',
-    'local-https',
-    'wait',
-    ...WHO_MAY_COME_IN,
-    ...ONCE_ONLINE,
-    ...ACCESS,
-  ],
-  examples: ['culvert http 3000', 'culvert http 3000 --name my-app --password'],
-  details: `Who may come in: everybody, unless one of --auth, --password, --links and --knock is given; then visitors need one of
-those that are. --allow is needed besides. On a terminal, a admits who knocks and x refuses; ? shows all keys.
+  summary: 'Open a tunnel to a local port',
+  options: {
+    Address: ADDRESS,
+    'Local service': ['host-header', 'local-host', 'local-https', 'wait'],
+    Access: ACCESS_POLICY,
+    'When online': WHEN_ONLINE,
+    ...COMMON,
+  },
+  examples: {
+    'culvert http 3000': 'open a tunnel with a random name',
+    'culvert 3000': 'the same, shorter',
+    'culvert http 3000 --name my-app': 'use https://my-app.… if your plan allows names',
+    'culvert http 3000 --password': 'protect it with a generated password',
+    'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login, from one network only',
+    'culvert http 5173 --host-header local': 'for development servers that reject unknown hosts',
+    'culvert http https://localhost:8443': 'forward to a port that speaks HTTPS',
+  },
+  details: `
+    The command serves the tunnel until you press Ctrl-C, which closes it. PORT can also be an address that a development
+    server prints, such as http://localhost:3000.
 
-${EVENTS}
-${EXIT_CODES}`,
+    By default, anyone with the address can visit the tunnel. If you set several of --auth, --password, --links and --knock,
+    visitors need one of them. --allow applies in addition. Put --password last if you give it no word.
+
+    On a terminal, press ? to see the keys.`,
+  sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
   read: readHttp,
   run: serve,
 });
@@ -59,13 +69,19 @@ ${EXIT_CODES}`,
 export const shareCommand = defineCommand({
   name: 'share',
   operands: 'FOLDER',
-  summary: 'open a tunnel to the files of a folder, read-only; Ctrl-C closes it',
-  options: ['name', 'domain', 'ttl', 'idle', ...WHO_MAY_COME_IN, ...ONCE_ONLINE, ...ACCESS],
-  examples: ['culvert share ./public'],
-  details: `Visitors get index.html of a folder, or a list of what is in it. Names that begin with a dot are not there for them, nor
-are culvert.yml and links that lead out of the folder. Nothing can be changed. Who may come in, and what is printed, is as with "culvert http".
+  summary: 'Open a tunnel to the files of a folder, read-only',
+  options: { Address: ADDRESS, Access: ACCESS_POLICY, 'When online': WHEN_ONLINE, ...COMMON },
+  examples: {
+    'culvert share .': 'share this folder',
+    'culvert share ./public --name preview --password':
+      'share a folder under a name, with a generated password',
+  },
+  details: `
+    The command shares the folder until you press Ctrl-C. Visitors get the index.html of a folder, or a list of its files.
+    They cannot change anything, and they cannot see names that begin with a dot, culvert.yml, or links that point outside
+    the folder.
 
-${EXIT_CODES}`,
+    Access, events and exit codes are those of "culvert http".`,
   read: readShare,
   run: serve,
 });
@@ -73,38 +89,55 @@ ${EXIT_CODES}`,
 export const startCommand = defineCommand({
   name: 'start',
   operands: '[NAME…]',
-  summary: 'open the tunnels of culvert.yml, all or those named; Ctrl-C closes them',
-  options: ['config', 'allow-other-hosts', ...ONCE_ONLINE, ...ACCESS],
-  examples: ['culvert start', 'culvert start web --open'],
-  details: `culvert.yml:
-  relay: https://relay.example.com   # optional; never a key, which "culvert login" keeps
-  tunnels:
-    web:                 # a name for this file, 1-32 letters, digits, hyphens and underscores
-      port: 3000         # the only field a tunnel needs; or, in its place,
-                         # share: ./public   for the files of a folder, as "culvert share"
-      name: my-app       # as --name of "culvert http"
-      domain: app.example.com   # of yours, see "culvert help domain"
-      ttl: 4h
-      idle: true
-      host_header: local
-      local_host: 192.0.2.7   # another machine: needs --allow-other-hosts
-      local_https: true
-      wait: 10           # seconds
-      auth: "ann:\${ANN_PASSWORD}"   # or a list; who may come in is as in the options of "culvert http",
-      password: \${DOOR}  # and may name variables of the environment; true: three words that are made up
-      allow: [10.0.0.0/8, 192.0.2.7]
-      links: true
-      knock: true
+  summary: 'Open the tunnels of culvert.yml',
+  options: {
+    Project: ['config', 'allow-other-hosts'],
+    'When online': WHEN_ONLINE,
+    ...COMMON,
+  },
+  meanings: {
+    relay:
+      'Address of the relay. Default: CULVERT_RELAY, then "relay" of culvert.yml, then the relay you logged in to.',
+    open: 'Open each address in a browser.',
+    qr: 'Show each address as a QR code.',
+    copy: 'Copy the address to the clipboard of the terminal. Name one tunnel.',
+  },
+  examples: {
+    'culvert start': 'open every tunnel of the nearest culvert.yml',
+    'culvert start web': 'open one of them',
+    'culvert start web --open': 'and show it in a browser',
+  },
+  details: `
+    The command serves the tunnels until you press Ctrl-C, which closes them. It opens them one after the other, and waits if
+    the relay limits how many you can create per minute. If one ends, the others keep running.
 
-The relay of a culvert.yml gets the key of CULVERT_API_KEY or --key only if you name that relay, too (CULVERT_RELAY,
---relay, login). Another user's culvert.yml is used only if --config names it.
+    The relay in culvert.yml gets the key from CULVERT_API_KEY or --key only if you also name that relay yourself, with
+    CULVERT_RELAY, --relay or "culvert login". A culvert.yml that belongs to another user is used only with --config.
 
-Events of --json are those of "culvert http", each with "name", what culvert.yml calls the tunnel; every
-tunnel has its own "offline" event. Tunnels are opened one after the other, and wait if the relay limits how
-many may be created per minute. When one ends, the others keep running.
-
-Exit codes are those of "culvert http". When tunnels end differently, the worst code counts: 3, 1, 5, 4, 0.
+    With --json, events are those of "culvert http", each with "name". Every tunnel has its own "offline" event. If tunnels end
+    with different exit codes, the first of these counts: 3, 1, 5, 4, 0.`,
+  sections: {
+    'culvert.yml': `relay: https://relay.example.com   # optional; never a key, which "culvert login" stores
+tunnels:
+  web:                        # a label: 1 to 32 letters, digits, hyphens and underscores
+    port: 3000                # the only required field
+    name: my-app              # the fields below are options of "culvert http"
+    domain: app.example.com
+    ttl: 4h
+    idle: true
+    host_header: local
+    local_host: 192.0.2.7     # another machine: needs --allow-other-hosts
+    local_https: true
+    wait: 10
+    auth: "ann:\${ANN_PASSWORD}"   # or a list; reads variables of the environment
+    password: \${PASSWORD}    # or true for a generated one
+    allow: [10.0.0.0/8, 192.0.2.7]
+    links: true
+    knock: true
+  docs:
+    share: ./public           # a folder instead of a port, as "culvert share"
 `,
+  },
   read: readStart,
   run: serve,
 });

@@ -42,7 +42,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Exit codes of `culvert` (docs/reference/culvert.md). */
+/** Exit codes of `culvert`. */
 export const ExitCode = {
   /** ended with Ctrl-C, or finished */
   ok: 0,
@@ -55,6 +55,16 @@ export const ExitCode = {
   replaced: 5,
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** What the help and docs/reference/exit-codes.md say about each. */
+export const EXIT_CODE_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'The command succeeded, or you ended it with Ctrl-C.',
+  1: 'The command failed.',
+  2: 'Wrong usage, an invalid culvert.yml, or no API key.',
+  3: 'The relay refused the API key.',
+  4: 'The tunnel was closed or has expired.',
+  5: 'Another client took over the tunnel.',
+};
 
 /** The exit code for a tunnel that went offline. */
 export function exitCodeOf(reason: OfflineReason): ExitCode {
