@@ -239,7 +239,7 @@ describe('loadConfig', () => {
   });
 
   it('describes a wrong flag in one line', () => {
-    assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'"]);
+    assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'. Did you mean --port?"]);
     assert.deepEqual(problems({}, '--port'), ['--port takes a value']);
     assert.deepEqual(problems({}, '--port', '-1'), ['--port takes a value']);
   });

@@ -54,9 +54,9 @@ export function loadConfig(
   own: FlagTypes = {},
   maxOperands = 0,
 ): ConfigResult {
+  const settings = ALL_SETTINGS.map(({ name }) => [name, { type: 'string' }] as const);
+  const options: FlagTypes = { ...Object.fromEntries(settings), ...own };
   try {
-    const settings = ALL_SETTINGS.map(({ name }) => [name, { type: 'string' }] as const);
-    const options: FlagTypes = { ...Object.fromEntries(settings), ...own };
     const { values, positionals } = parseArgs({
       args: [...argv],
       options,
@@ -68,16 +68,19 @@ export function loadConfig(
     const result = readConfig(env, values);
     return 'problems' in result ? result : { ...result, operands: positionals };
   } catch (error) {
-    return { problems: [flagProblem(error)] };
+    return { problems: [flagProblem(error, Object.keys(options))] };
   }
 }
 
-function flagProblem(error: unknown): string {
+function flagProblem(error: unknown, known: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error);
   const flag = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message)?.[1];
   if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} takes a value`;
   // The first sentence of the message of `parseArgs`; the rest is advice on escaping.
-  return message.split(/\n|\. /, 1).join('');
+  const text = message.split(/\n|\. /, 1).join('');
+  const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1];
+  const meant = unknown === undefined ? undefined : nearest(unknown, known);
+  return meant === undefined ? text : `${text}. Did you mean --${meant}?`;
 }
 
 function readConfig(

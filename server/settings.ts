@@ -77,29 +77,39 @@ const DEFAULT_RESERVED_NAMES: readonly string[] = [
 ].flatMap((line) => line.split(' '));
 
 export const SETTINGS = {
-  host: setting('host', readers.host, '127.0.0.1', 'address to listen on'),
-  port: setting('port', readers.port, '8080', 'port to listen on; 0 picks a free one'),
+  host: setting('host', readers.host, '127.0.0.1', 'Address to listen on.'),
+  port: setting('port', readers.port, '8080', 'Port to listen on; 0 picks a free one.'),
   /** `undefined` when not given: it then holds the bound port, see `publicUrlOf` */
-  publicUrl: optional('public-url', readers.publicUrl, 'http://localhost:<port>', "the relay's own address"),
-  tunnelDomain: setting('tunnel-domain', readers.domain, 'localhost', 'tunnels are {slug}.<tunnel domain>'),
+  publicUrl: optional(
+    'public-url',
+    readers.publicUrl,
+    'http://localhost:<port>',
+    "The relay's public address, without a path.",
+  ),
+  tunnelDomain: setting(
+    'tunnel-domain',
+    readers.domain,
+    'localhost',
+    'Tunnels are at {slug}.<tunnel domain>.',
+  ),
   serviceDomain: optional(
     'service-domain',
     readers.domain,
     'the tunnel domain',
-    'account addresses are {slug}.{account}.<service domain>',
+    'Tunnels of an account with a subdomain are at {slug}.{account}.<service domain>.',
   ),
-  dataDir: setting('data-dir', readers.path, './.culvert', 'where the database is kept'),
+  dataDir: setting('data-dir', readers.path, './.culvert', 'Folder for the database and other files.'),
   database: optional(
     'database-url',
     readers.databaseUrl,
     'sqlite:<data dir>/culvert.db',
-    'the database, or postgres://USER:PASSWORD@HOST/NAME',
+    'Database: sqlite:FILE or postgres://USER:PASSWORD@HOST/NAME.',
   ),
   bootstrapKey: optional(
     'bootstrap-key',
     readers.apiKey,
-    'made at the first start',
-    'an API key to create at start, for the account "default"',
+    'created at the first start',
+    'API key of the account "default", created at start.',
   ),
   /** `undefined` to serve without TLS, or with certificates of an authority */
   tls: together(['cert', 'key'], {
@@ -107,9 +117,9 @@ export const SETTINGS = {
       'tls-cert',
       readers.file,
       'none',
-      'certificate file (PEM): serve TLS; read again when it changes',
+      'Certificate file (PEM) to serve TLS with. Read again when it changes.',
     ),
-    key: optional('tls-key', readers.file, 'none', 'key file (PEM) of the certificate'),
+    key: optional('tls-key', readers.file, 'none', 'Key file (PEM) of the certificate.'),
   }),
   /** `undefined` where certificates, if there are any, come from elsewhere */
   acme: together(['email'], {
@@ -117,55 +127,60 @@ export const SETTINGS = {
       'acme-email',
       readers.mail,
       'none',
-      'mail address: get certificates from an authority, whose terms you so agree to, and serve TLS with them',
+      'Mail address. Obtains certificates automatically. By setting this you accept the terms of the certificate authority.',
     ),
     directory: setting(
       'acme-directory',
       readers.directory,
       'https://acme-v02.api.letsencrypt.org/directory',
-      'the authority, an ACME directory',
+      'ACME directory of the certificate authority.',
     ),
     ca: optional(
       'acme-ca',
       readers.file,
       'none',
-      'certificate file (PEM) with which the authority itself is checked',
+      'Certificate file (PEM) to verify the certificate authority with.',
     ),
     ordersPerHour: setting(
       'acme-orders-per-hour',
       readers.ordersPerHour,
       String(ORDERS_PER_HOUR),
-      'certificates ordered in an hour, at most',
+      'Maximum number of certificates ordered per hour.',
     ),
     httpPort: setting(
       'http-port',
       readers.port,
       '80',
-      'port for plain HTTP, with certificates: proofs for the authority, and redirects to https; 0 picks a free one',
+      'Port for plain HTTP with automatic certificates: challenges, and redirects to HTTPS. 0 picks a free one.',
     ),
     dnsPort: optional(
       'dns-port',
       readers.port,
       'none',
-      'port for DNS, UDP and TCP, where _acme-challenge.<tunnel domain> is delegated to the relay: one certificate for all tunnels',
+      'Port for DNS (UDP and TCP), if _acme-challenge.<tunnel domain> is delegated to the relay: one wildcard certificate for all tunnels.',
     ),
   }),
   /** seconds */
-  maxTtl: setting('max-ttl', readers.ttl, '168h', 'the longest life of a tunnel'),
+  maxTtl: setting('max-ttl', readers.ttl, '168h', 'Maximum time to live of a tunnel.'),
   /** seconds */
   nameHold: setting(
     'name-hold',
     readers.nameHold,
     '0s',
-    'how long the name of an ended tunnel stays with its account',
+    'How long the name of an ended tunnel stays reserved for its account.',
   ),
   /** seconds */
-  defaultTtl: setting('default-ttl', readers.ttl, '1h', 'the life of a tunnel that asks for none'),
+  defaultTtl: setting(
+    'default-ttl',
+    readers.ttl,
+    '1h',
+    'Time to live of a tunnel whose client does not request one.',
+  ),
   trustedProxies: setting(
     'trust-proxy',
     readers.networks,
     'none',
-    'addresses and networks whose forwarded headers are believed',
+    'Addresses and networks of proxies in front of the relay. Their forwarded headers are trusted.',
     new BlockList(),
   ),
   /** settings that are given and no longer have an effect, as the operator wrote them */
@@ -173,23 +188,23 @@ export const SETTINGS = {
     'warm-sockets',
     readers.ignored,
     'none',
-    'ignored; accepted until 1.0, because earlier versions had it',
+    'Ignored. Accepted until 1.0, because earlier versions had it.',
     [],
   ),
   trunks: setting(
     'trunks',
     readers.trunks,
     String(TRUNKS_MAX),
-    'connections of a client that the visitors of a tunnel share; 0 for none',
+    'Trunks per tunnel: connections of a client that visitors share. 0 turns them off.',
   ),
   metrics: together(['port'], {
     port: optional(
       'metrics-port',
       readers.port,
       'none',
-      'port of /metrics, on a listener of its own; 0 picks a free one, without it there is none',
+      'Port of /metrics, on a separate listener; 0 picks a free one. Without it, metrics are not served.',
     ),
-    host: setting('metrics-host', readers.host, '127.0.0.1', 'address of that listener'),
+    host: setting('metrics-host', readers.host, '127.0.0.1', 'Address of the listener for metrics.'),
   }),
   log: {
     /** depends on whether stderr is a terminal unless it is given */
@@ -197,78 +212,78 @@ export const SETTINGS = {
       'log-format',
       readers.logFormat,
       'pretty on a terminal, else json',
-      'how the log is written to stderr',
+      'Format of the log on stderr: pretty or json.',
     ),
     level: setting(
       'log-level',
       readers.logLevel,
       'info',
-      'debug, info, warn or error: the lowest level that is logged',
+      'Lowest level that is logged: debug, info, warn or error.',
     ),
   },
   accessLog: setting(
     'access-log',
     readers.accessLog,
     'off',
-    'stderr or the path of a file: a line of JSON for each request',
+    'Where to write a line of JSON for each request: off, stderr or the path of a file.',
   ),
   maxConnections: setting(
     'max-connections',
     readers.connections,
     String(CONNECTIONS_MAX),
-    "visitors' connections at a time",
+    'Maximum number of visitor connections at a time.',
   ),
   address: {
     connections: setting(
       'address-connections',
       readers.addressConnections,
       String(ADDRESS_CONNECTIONS_MAX),
-      'connections of one address at a time; 0 for no limit',
+      'Maximum number of connections from one visitor address at a time; 0 for no limit.',
     ),
     requests: setting(
       'address-requests',
       readers.addressRequests,
       '0',
-      'requests of one address per second, with bursts of ten times as many; 0 for no limit',
+      'Requests per second from one visitor address, with bursts of ten times as many; 0 for no limit.',
     ),
   },
   notice: setting(
     'notice',
     readers.notice,
     'off',
-    'free: people see a warning page before they first visit a tunnel on the plan free',
+    'free: browsers see a warning page before they first visit a tunnel on the plan free. off: no warning.',
   ),
   /** the address of a link */
   abuseContact: optional(
     'abuse-contact',
     readers.contact,
     'none',
-    'mail address or web page for complaints about tunnels, shown on the pages of the relay',
+    'Mail address or web page for abuse reports, shown on the pages of the relay.',
   ),
   downloadPage: optional(
     'download-page',
     readers.webPage,
     'none',
-    'web page from which people get Culvert, linked by invitations',
+    'Web page where invited people can download Culvert.',
   ),
   /** whether search engines may show tunnels */
   indexed: setting(
     'robots',
     readers.robots,
     'noindex',
-    'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not',
+    'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not.',
   ),
   pathForm: setting(
     'path-form',
     readers.onOff,
     'on',
-    'on, or off: whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers',
+    'Whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers: on or off.',
   ),
   resolver: optional(
     'resolver',
     readers.resolver,
     "the system's",
-    'DNS server that is asked about domains, as ADDRESS:PORT',
+    'DNS server that checks domains of users, as ADDRESS:PORT.',
   ),
   /** the other relays, if several serve as one */
   cluster: together(['redisUrl', 'secret'], {
@@ -276,33 +291,33 @@ export const SETTINGS = {
       'redis-url',
       readers.redisUrl,
       'none',
-      'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',
+      'Redis address (redis:// or rediss://). Relays with the same PostgreSQL database and Redis serve as one.',
     ),
     secret: optional(
       'cluster-secret',
       readers.clusterSecret,
       'none',
-      'a secret of 32 characters or more that all relays have, and nobody else',
+      'Secret of at least 32 characters that all relays of the cluster share.',
     ),
     host: setting(
       'cluster-host',
       readers.clusterHost,
       '127.0.0.1',
-      'address on which other relays reach this one, in a private network',
+      'Address where other relays reach this one, in a private network.',
     ),
-    port: setting('cluster-port', readers.port, '0', 'port for other relays; 0 picks a free one'),
+    port: setting('cluster-port', readers.port, '0', 'Port for other relays; 0 picks a free one.'),
   }),
   reusePort: setting(
     'reuse-port',
     readers.truth,
     'false',
-    'true: several relays of a cluster listen on the same port of this machine',
+    'true: several relays of a cluster listen on the same port of this machine.',
   ),
   reservedNames: setting(
     'reserved-names',
     readers.names,
     'www, api, admin, …',
-    'names that no tunnel and no account can have',
+    'Names that tunnels and accounts cannot have.',
     new Set(DEFAULT_RESERVED_NAMES),
   ),
 };
@@ -323,3 +338,33 @@ function rowsOf(table: Table): Setting<unknown>[] {
     isSetting(entry) ? entry : rowsOf(isGroup(entry) ? entry.rows : entry),
   );
 }
+
+/** The settings by the headings of the help and of docs/reference/settings.md; a test checks that none is missing. */
+export const SETTING_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  Addresses: ['host', 'port', 'public-url', 'tunnel-domain', 'service-domain', 'path-form', 'resolver'],
+  'Data and keys': ['data-dir', 'database-url', 'bootstrap-key'],
+  Certificates: [
+    'acme-email',
+    'acme-directory',
+    'acme-ca',
+    'acme-orders-per-hour',
+    'http-port',
+    'dns-port',
+    'tls-cert',
+    'tls-key',
+  ],
+  Tunnels: ['default-ttl', 'max-ttl', 'name-hold', 'reserved-names', 'trunks'],
+  Visitors: [
+    'trust-proxy',
+    'max-connections',
+    'address-connections',
+    'address-requests',
+    'notice',
+    'robots',
+    'abuse-contact',
+    'download-page',
+  ],
+  Monitoring: ['log-format', 'log-level', 'access-log', 'metrics-port', 'metrics-host'],
+  'Several relays': ['redis-url', 'cluster-secret', 'cluster-host', 'cluster-port', 'reuse-port'],
+  Obsolete: ['warm-sockets'],
+};

@@ -1,12 +1,9 @@
 /** The text of `culvert help`, and the manual page. */
+import { helpParagraph, helpRow, paragraphsOf } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
 import { EXIT_CODE_MEANINGS } from '../client/failures.ts';
 import { defineCommand, meaningOf, optionsOf, type Usage } from './command.ts';
 import { OPTION_NAMES, OPTIONS, type OptionName } from './options.ts';
-
-/** Columns up to the explanations. */
-const INDENT = 28;
-const WIDTH = 100;
 
 export const EXIT_CODES = Object.entries(EXIT_CODE_MEANINGS)
   .map(([code, meaning]) => `${code}  ${meaning}\n`)
@@ -14,7 +11,7 @@ export const EXIT_CODES = Object.entries(EXIT_CODE_MEANINGS)
 
 /** A summary of all commands. */
 export function overview(all: readonly Usage[]): string {
-  const commands = all.map((each) => row(`  ${usage(each)}`, each.summary));
+  const commands = all.map((each) => helpRow(`  ${usage(each)}`, each.summary));
   return `Culvert puts a local port on the internet, through a relay you run yourself.
 
 Usage: culvert COMMAND [options]
@@ -26,13 +23,13 @@ ${exampleRows({
   'culvert help http': 'explain a command',
 })}
 Commands:
-${commands.join('')}${row('  culvert help COMMAND', 'Explain a command, its options and its output')}
+${commands.join('')}${helpRow('  culvert help COMMAND', 'Explain a command, its options and its output')}
 Options of most commands:
 ${optionRows(undefined, ['relay', 'key', 'json', 'help', 'version'])}
 Options take precedence over the environment, and the environment over what "culvert login" stored.
 
 Files:
-${row('  culvert.yml', 'The tunnels of a project. See "culvert help start".')}${row('  login.json', 'The stored relay and key, in ~/.config/culvert (or XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert.')}
+${helpRow('  culvert.yml', 'The tunnels of a project. See "culvert help start".')}${helpRow('  login.json', 'The stored relay and key, in ~/.config/culvert (or XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert.')}
 Exit codes:
 ${indented(EXIT_CODES)}`;
 }
@@ -44,7 +41,7 @@ export function commandHelp(command: Usage): string {
     `${summary}.\n`,
     `Usage: ${usage(command)}${optionsOf(command).length === 0 ? '' : ' [options]'}\n`,
     `Examples:\n${exampleRows(examples)}`,
-    ...paragraphsOf(details).map(wrapped),
+    ...paragraphsOf(details).map(helpParagraph),
     ...Object.entries(options).map(([heading, names]) => `${heading}:\n${optionRows(command, names)}`),
     `Help:\n${optionRows(undefined, ['help'])}`,
     ...Object.entries(sections).map(([heading, text]) => `${heading}:\n${indented(text)}`),
@@ -53,19 +50,6 @@ export function commandHelp(command: Usage): string {
 
 export function usage({ name, operands }: Pick<Usage, 'name' | 'operands'>): string {
   return `culvert ${name} ${operands}`.trimEnd();
-}
-
-/** The paragraphs of a text with an empty line between them, each on one line. */
-export function paragraphsOf(text: string): string[] {
-  return text
-    .trim()
-    .split(/\n\s*\n/)
-    .map((paragraph) => paragraph.replaceAll(/\s+/g, ' ').trim())
-    .filter((paragraph) => paragraph !== '');
-}
-
-function wrapped(paragraph: string): string {
-  return `${wordWrap(paragraph, WIDTH).join('\n')}\n`;
 }
 
 function indented(text: string): string {
@@ -80,7 +64,7 @@ function exampleRows(examples: Usage['examples']): string {
 
 /** @param command `undefined` for the usual meanings */
 function optionRows(command: Usage | undefined, names: readonly OptionName[]): string {
-  return names.map((name) => row(`  ${optionUsage(name)}`, meaningOf(command ?? {}, name))).join('');
+  return names.map((name) => helpRow(`  ${optionUsage(name)}`, meaningOf(command ?? {}, name))).join('');
 }
 
 /** An option with its placeholder, such as `--name NAME`. */
@@ -88,22 +72,6 @@ export function optionUsage(name: OptionName): string {
   const { short, value } = OPTIONS[name];
   const long = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? long : `-${short}, ${long}`;
-}
-
-/** A line of a table: a word, and its explanation on as many lines as it takes. */
-function row(word: string, text: string): string {
-  const head = word.length < INDENT ? word.padEnd(INDENT) : `${word}\n${' '.repeat(INDENT)}`;
-  return `${head}${wordWrap(text, WIDTH - INDENT).join(`\n${' '.repeat(INDENT)}`)}\n`;
-}
-
-function wordWrap(text: string, width: number): string[] {
-  const lines = [''];
-  for (const part of text.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && line.length + 1 + part.length > width) lines.push(part);
-    else lines[lines.length - 1] = line === '' ? part : `${line} ${part}`;
-  }
-  return lines;
 }
 
 /* The manual page. */

@@ -17,8 +17,11 @@ import { adminCommand, failure, readAccountName, readCount, readReason, table } 
 import { type Shell, usageError } from './command.ts';
 
 export const listAccountsCommand = adminCommand({
-  usage: `account list [--json]
-    show all accounts`,
+  words: 'account list',
+  forms: ['[options]'],
+  summary: 'List all accounts',
+  options: {},
+  examples: { 'culvert-relay account list': 'show name, plan, subdomain and id of each account' },
   async run({ config, json, administer }, shell) {
     const accounts = await administer((administration) => administration.listAccounts());
     if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewAccount) }));
@@ -40,8 +43,15 @@ export const listAccountsCommand = adminCommand({
 });
 
 export const setPlanCommand = adminCommand({
-  usage: `account set-plan --name NAME --plan free|dev|team [--json]
-    change an account's plan; what is open stays open`,
+  words: 'account set-plan',
+  forms: ['--name NAME --plan free|dev|team [options]'],
+  summary: 'Change the plan of an account',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+    plan: { value: 'free|dev|team', text: 'The new plan.' },
+  },
+  examples: { 'culvert-relay account set-plan --name ann --plan team': 'put the account on the plan team' },
+  details: `Tunnels that are open stay open, even if the new plan allows fewer.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const plan = readPlan(flags['plan']);
@@ -52,8 +62,19 @@ export const setPlanCommand = adminCommand({
 });
 
 export const setSubdomainCommand = adminCommand({
-  usage: `account set-subdomain --name NAME --subdomain LABEL | --none [--json]
-    give an account another subdomain, or none`,
+  words: 'account set-subdomain',
+  forms: ['--name NAME --subdomain LABEL [options]', '--name NAME --none [options]'],
+  summary: 'Change or remove the subdomain of an account',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+    subdomain: { value: 'LABEL', text: 'The new subdomain: 2 to 63 lowercase letters, digits and hyphens.' },
+    none: { text: 'Remove the subdomain.' },
+  },
+  examples: {
+    'culvert-relay account set-subdomain --name ann --subdomain ann': 'give the account a subdomain',
+    'culvert-relay account set-subdomain --name ann --none': 'remove it',
+  },
+  details: `Open tunnels get the new address immediately.`,
   async run({ config, flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     if ((flags['subdomain'] === undefined) !== (flags['none'] === true))
@@ -70,8 +91,18 @@ export const setSubdomainCommand = adminCommand({
 });
 
 export const suspendAccountCommand = adminCommand({
-  usage: `account suspend --name NAME --reason TEXT [--json]
-    keep visitors away from its tunnels (451), and refuse its keys (403), until`,
+  words: 'account suspend',
+  forms: ['--name NAME --reason TEXT [options]'],
+  summary: 'Suspend an account',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+    reason: { value: 'TEXT', text: 'Reason that the owner of the account sees.' },
+  },
+  examples: {
+    "culvert-relay account suspend --name ann --reason 'phishing at my-app'":
+      'block the account until you resume it',
+  },
+  details: `Visitors of its tunnels get 451, its API keys get 403, and its clients are disconnected.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const reason = readReason(flags['reason']);
@@ -85,8 +116,13 @@ export const suspendAccountCommand = adminCommand({
 });
 
 export const resumeAccountCommand = adminCommand({
-  usage: `account resume --name NAME [--json]
-    lets it go on`,
+  words: 'account resume',
+  forms: ['--name NAME [options]'],
+  summary: 'Resume a suspended account',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+  },
+  examples: { 'culvert-relay account resume --name ann': 'admit its visitors and keys again' },
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.suspendAccount(name, null));
@@ -96,8 +132,13 @@ export const resumeAccountCommand = adminCommand({
 });
 
 export const removeAccountCommand = adminCommand({
-  usage: `account remove --name NAME [--json]
-    remove an account with its keys, and end its tunnels`,
+  words: 'account remove',
+  forms: ['--name NAME [options]'],
+  summary: 'Delete an account with its keys and tunnels',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+  },
+  examples: { 'culvert-relay account remove --name ann': 'end its tunnels and delete it' },
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.removeAccount(name));
@@ -124,10 +165,26 @@ export function readSubdomain(given: unknown, config: Config): string | null {
 /* `culvert-relay account create`: one account, or those of a whole team (README.md). */
 
 export const createAccountCommand = adminCommand({
-  usage: `account create --name NAME --plan free|dev|team [--subdomain LABEL] [--with-key] [--json]
-    make an account, and with it a key, which is printed once
-account create --name NAME --count NUMBER | --from FILE --plan free|dev|team [--with-key] [--json]
-    make many accounts: NAME-1, NAME-2 and so on, or one for each line of a file (- is standard input)`,
+  words: 'account create',
+  forms: ['--name NAME --plan free|dev|team [options]', '--from FILE --plan free|dev|team [options]'],
+  summary: 'Create one or more accounts',
+  options: {
+    name: { value: 'NAME', text: 'Name of the account.' },
+    plan: { value: 'free|dev|team', text: 'Plan of the account.' },
+    subdomain: {
+      value: 'LABEL',
+      text: 'Subdomain of the account: its tunnels are at {slug}.LABEL.<service domain>.',
+    },
+    'with-key': { text: 'Also create an API key for each account, and print it. It is not shown again.' },
+    count: { value: 'NUMBER', text: 'Create this many accounts: NAME-1, NAME-2 and so on.' },
+    from: { value: 'FILE', text: 'Create an account for each line of this file; - reads standard input.' },
+  },
+  examples: {
+    'culvert-relay account create --name ann --plan dev --with-key': 'create an account and its first key',
+    'culvert-relay account create --name team --count 20 --plan dev': 'create team-1 to team-20',
+    'culvert-relay account create --from names.txt --plan dev': 'create an account for each line',
+  },
+  details: `If one of several names is taken, no account is created.`,
   async run({ config, flags, json, administer }, shell) {
     const names = readNames(flags);
     const plan = readPlan(flags['plan']);

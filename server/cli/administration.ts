@@ -12,7 +12,15 @@ import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { CommandError, configured, ExitCode, type RelayCommand, type Shell, usageError } from './command.ts';
+import {
+  CommandError,
+  configured,
+  ExitCode,
+  type RelayCommand,
+  type RelayUsage,
+  type Shell,
+  usageError,
+} from './command.ts';
 
 /** A command that administers, as it was given. */
 export type GivenCommand = Extract<ConfigResult, { config: unknown }> & {
@@ -21,7 +29,7 @@ export type GivenCommand = Extract<ConfigResult, { config: unknown }> & {
   readonly administer: <T>(work: (administration: Administration, store: Store) => Promise<T>) => Promise<T>;
 };
 
-interface AdminCommand extends Pick<RelayCommand, 'usage'> {
+interface AdminCommand extends RelayUsage {
   /**
    * @returns the exit code, unless it is 0
    * @throws CommandError
@@ -29,20 +37,23 @@ interface AdminCommand extends Pick<RelayCommand, 'usage'> {
   readonly run: (given: GivenCommand, shell: Shell) => Promise<number | void>;
 }
 
-/** A command that also accepts the relay's settings. Its usage lists its words, arguments and flags. */
-export function adminCommand({ usage, run }: AdminCommand): RelayCommand {
-  const [, words = '', argument] = /^([a-z-]+(?: [a-z][a-z-]*)?)( [A-Z])?/.exec(usage) ?? [];
-  const forms = usage.replaceAll(/\n .*/g, '');
-  // `--name NAME` takes a text, `--admin` alone nothing.
-  const flags = [...forms.matchAll(/--([a-z-]+)( [^-[|\s])?/g)];
+const JSON_OPTION = { json: { text: 'Print JSON instead of text.' } };
+
+/** A command that also accepts `--json` and the relay's settings. */
+export function adminCommand({ run, ...usage }: AdminCommand): RelayCommand {
+  const options = { ...usage.options, ...JSON_OPTION };
   const own: FlagTypes = Object.fromEntries(
-    flags.map(([, name = '', text]) => [name, { type: text === undefined ? 'boolean' : 'string' }] as const),
+    Object.entries(options).map(
+      ([name, option]: [string, { value?: string }]) =>
+        [name, { type: option.value === undefined ? 'boolean' : 'string' }] as const,
+    ),
   );
+  const operands = usage.forms.some((form) => /^[A-Z]/.test(form)) ? 1 : 0;
   return {
-    words,
-    usage,
+    ...usage,
+    options,
     run: async (shell, argv) => {
-      const given = configured(loadConfig(shell.env, argv, own, argument === undefined ? 0 : 1));
+      const given = configured(loadConfig(shell.env, argv, own, operands));
       const json = given.flags['json'] === true;
       return await run(
         { ...given, json, administer: (work) => administering(shell, given.config, work) },

@@ -45,12 +45,31 @@ export interface Shell {
   onCrash(handler: (error: unknown) => void): void;
 }
 
-/** A command of `culvert-relay`: help and dispatch are built from these. */
-export interface RelayCommand {
+/** An option of one command. */
+export interface RelayOption {
+  /** the placeholder for its value; without one it is a switch */
+  readonly value?: string;
+  readonly text: string;
+}
+
+/** How a command is called: the help, the flags and docs/reference/culvert-relay.md follow from it. */
+export interface RelayUsage {
   /** such as `account create` */
   readonly words: string;
-  /** each form of it, with the effect of that form in indented lines below */
-  readonly usage: string;
+  /** what follows the words, one entry for each form; an operand is in upper case at the beginning */
+  readonly forms: readonly string[];
+  /** in the imperative, without a full stop */
+  readonly summary: string;
+  /** by name, without dashes */
+  readonly options: Readonly<Record<string, RelayOption>>;
+  /** command lines that work as typed, each with its effect */
+  readonly examples: Readonly<Record<string, string>>;
+  /** paragraphs with an empty line between them */
+  readonly details?: string;
+}
+
+/** A command of `culvert-relay`: help and dispatch are built from these. */
+export interface RelayCommand extends RelayUsage {
   /**
    * @param argv the arguments after its words
    * @returns the exit code, unless it is 0
@@ -60,6 +79,13 @@ export interface RelayCommand {
 }
 
 export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** What the help and docs/reference/exit-codes.md say about each. */
+export const EXIT_CODE_MEANINGS: Readonly<Record<number, string>> = {
+  [ExitCode.ok]: 'The command succeeded, or the relay stopped at a signal.',
+  [ExitCode.failed]: 'The command failed, or the relay could not start.',
+  [ExitCode.usage]: 'Wrong usage, or an invalid setting.',
+};
 
 /** A command that cannot continue, with one or more lines for the person who gave it. */
 export class CommandError extends Error {

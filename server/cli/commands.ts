@@ -1,60 +1,123 @@
-/** Every command of `culvert-relay` but `serve`, and the text of `--help`. */
-import { ALL_SETTINGS, type Setting } from '../settings.ts';
+/** Every command of `culvert-relay`, and the texts of `--help`. */
+import { helpParagraph, helpRow, paragraphsOf } from '../../shared/help-text.ts';
+import { VERSION } from '../../shared/version.ts';
+import { ALL_SETTINGS, type Setting, SETTING_GROUPS } from '../settings.ts';
 import * as account from './account-commands.ts';
-import type { RelayCommand } from './command.ts';
+import { EXIT_CODE_MEANINGS, type RelayCommand, type RelayUsage } from './command.ts';
 import * as key from './key-commands.ts';
 import * as maintenance from './maintenance-commands.ts';
-import * as tunnel from './tunnel-commands.ts';
 import { SERVE_USAGE } from './serve-command.ts';
+import * as tunnel from './tunnel-commands.ts';
 
-/** In the order of the help. */
-export const COMMANDS: readonly RelayCommand[] = [
-  account.createAccountCommand,
-  account.listAccountsCommand,
-  account.setSubdomainCommand,
-  account.suspendAccountCommand,
-  account.resumeAccountCommand,
-  account.setPlanCommand,
-  account.removeAccountCommand,
-  key.createKeyCommand,
-  key.listKeysCommand,
-  key.revokeKeyCommand,
-  key.createInvitesCommand,
-  key.listInvitesCommand,
-  key.revokeInviteCommand,
-  tunnel.listTunnelsCommand,
-  tunnel.closeTunnelCommand,
-  tunnel.suspendTunnelCommand,
-  tunnel.resumeTunnelCommand,
-  maintenance.doctorCommand,
-  maintenance.auditCommand,
-  maintenance.backupCommand,
-  maintenance.restoreCommand,
-  maintenance.renewSecretsCommand,
-  maintenance.migrateCommand,
-];
+/** Every command but `serve`, by the headings of the help. */
+export const COMMAND_GROUPS: Readonly<Record<string, readonly RelayCommand[]>> = {
+  Accounts: [
+    account.createAccountCommand,
+    account.listAccountsCommand,
+    account.setPlanCommand,
+    account.setSubdomainCommand,
+    account.suspendAccountCommand,
+    account.resumeAccountCommand,
+    account.removeAccountCommand,
+  ],
+  'Keys and invitations': [
+    key.createKeyCommand,
+    key.listKeysCommand,
+    key.revokeKeyCommand,
+    key.createInvitesCommand,
+    key.listInvitesCommand,
+    key.revokeInviteCommand,
+  ],
+  Tunnels: [
+    tunnel.listTunnelsCommand,
+    tunnel.closeTunnelCommand,
+    tunnel.suspendTunnelCommand,
+    tunnel.resumeTunnelCommand,
+  ],
+  Maintenance: [
+    maintenance.doctorCommand,
+    maintenance.auditCommand,
+    maintenance.backupCommand,
+    maintenance.restoreCommand,
+    maintenance.renewSecretsCommand,
+    maintenance.migrateCommand,
+  ],
+};
 
-export function helpText(): string {
-  return `culvert-relay: a tunnel relay you run yourself
+export const COMMANDS: readonly RelayCommand[] = Object.values(COMMAND_GROUPS).flat();
+export const ALL_USAGES: readonly RelayUsage[] = [SERVE_USAGE, ...COMMANDS];
 
-Usage:
-${[SERVE_USAGE, ...COMMANDS.map(({ usage }) => usage)].map(usageLines).join('\n')}
+/** The text of `culvert-relay --help`. */
+export function overview(): string {
+  const groups = Object.entries(COMMAND_GROUPS).map(
+    ([heading, commands]) => `${heading}:\n${commands.map(commandLine).join('')}`,
+  );
+  return `culvert-relay ${VERSION}: a tunnel relay you run yourself
 
-Accounts and keys can be changed while the relay runs; it follows within a second. These commands need the same
-database, so give them the same --data-dir or --database-url; they name the one they work on, and make none.
+Usage: culvert-relay [COMMAND] [options]
 
-Settings, as a flag or as an environment variable (the flag wins):
-${ALL_SETTINGS.map(settingLine).join('\n')}
+Relay:
+${commandLine(SERVE_USAGE)}
+${groups.join('\n')}
+Help:
+${helpRow('  help COMMAND', 'Explain a command and its options')}${helpRow('  help account', 'List the commands about accounts; likewise key, invite and tunnel')}${helpRow('  --version', 'Show the version')}
+Commands work on the database of the relay: give them the same --data-dir or --database-url. A
+running relay follows within a second.
 
-Also --help and --version.
-
-Exit codes: 0 stopped normally, 1 failed, 2 wrong usage or setting.`;
+${settingsHelp()}
+${exitCodes()}`;
 }
 
-function settingLine({ name, variable, fallback, meaning }: Setting<unknown>): string {
-  return `  ${`--${name}`.padEnd(18)} ${variable.padEnd(25)} ${meaning} (default: ${fallback})`;
+/** Explains one command. */
+export function commandHelp(usage: RelayUsage): string {
+  const { words, forms, summary, options, examples, details = '' } = usage;
+  const isServe = usage === SERVE_USAGE;
+  return [
+    `${summary}.\n`,
+    `Usage:\n${forms.map((form) => `  culvert-relay ${words} ${form}\n`).join('')}`,
+    `Examples:\n${Object.entries(examples)
+      .map(([line, effect]) => `  ${line}\n      ${effect}\n`)
+      .join('')}`,
+    ...paragraphsOf(details).map(helpParagraph),
+    `Options:\n${Object.entries(options)
+      .map(([name, { value, text }]) => helpRow(`  --${name}${value === undefined ? '' : ` ${value}`}`, text))
+      .join('')}`,
+    isServe
+      ? settingsHelp()
+      : `Settings:\n${helpRow('  --data-dir, --database-url', 'Where the database is. "culvert-relay help serve" lists all settings.')}`,
+    exitCodes(),
+  ].join('\n');
 }
 
-function usageLines(usage: string): string {
-  return usage.replaceAll(/^(?! )/gm, 'culvert-relay ').replaceAll(/^/gm, '  ');
+/** Lists the commands of a group, such as `account`. */
+export function groupHelp(commands: readonly RelayUsage[]): string {
+  const [first] = commands;
+  return `Commands:
+${commands.map(commandLine).join('')}
+Run "culvert-relay help ${first?.words}" to see the options of a command.
+`;
+}
+
+function commandLine({ words, forms, summary }: RelayUsage): string {
+  const [, operand = ''] = /^([A-Z|]+)/.exec(forms[0] ?? '') ?? [];
+  return helpRow(`  ${`${words} ${operand}`.trimEnd()}`, summary);
+}
+
+function settingsHelp(): string {
+  const groups = Object.entries(SETTING_GROUPS).map(
+    ([heading, names]) =>
+      `${heading}:\n${ALL_SETTINGS.filter(({ name }) => names.includes(name))
+        .map(settingRow)
+        .join('')}`,
+  );
+  return `Settings, as an option or as an environment variable (the option takes precedence).\n\n${groups.join('\n')}`;
+}
+
+function settingRow({ name, variable, fallback, meaning }: Setting<unknown>): string {
+  return helpRow(`  --${name}`, `${meaning}${fallback === 'none' ? '' : ` Default: ${fallback}.`} (${variable})`);
+}
+
+function exitCodes(): string {
+  const lines = Object.entries(EXIT_CODE_MEANINGS).map(([code, meaning]) => `  ${code}  ${meaning}\n`);
+  return `Exit codes:\n${lines.join('')}`;
 }

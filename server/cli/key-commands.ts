@@ -26,9 +26,26 @@ import {
 import { usageError } from './command.ts';
 
 export const createKeyCommand = adminCommand({
-  usage: `key create --account NAME [--label TEXT] [--expires DURATION] [--name TUNNEL | --admin] [--json]
-    make an API key for an account, and print it once; with --name, for the tunnel of that name only, with --admin, for
-    nothing but administering the relay`,
+  words: 'key create',
+  forms: ['--account NAME [options]'],
+  summary: 'Create an API key',
+  options: {
+    account: { value: 'NAME', text: 'Account that the key belongs to.' },
+    label: { value: 'TEXT', text: 'Text that identifies the key in lists, up to 100 characters.' },
+    expires: {
+      value: 'DURATION',
+      text: 'How long the key is valid, such as 720h. Default: until it is revoked.',
+    },
+    name: { value: 'TUNNEL', text: 'Limit the key to the tunnel of this name.' },
+    admin: { text: 'Limit the key to administration (/v1/admin).' },
+  },
+  examples: {
+    "culvert-relay key create --account ann --label 'laptop'": 'create a key for everything the account has',
+    'culvert-relay key create --account ann --name preview --expires 720h':
+      'create a key for one tunnel, for CI',
+    'culvert-relay key create --account ops --admin': 'create a key for the administration interface',
+  },
+  details: `The key is printed once and cannot be shown again.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['account'], '--account');
     const wanted = {
@@ -55,8 +72,11 @@ export const createKeyCommand = adminCommand({
 });
 
 export const listKeysCommand = adminCommand({
-  usage: `key list [--account NAME] [--json]
-    show valid keys by their ids and first 8 characters, and when they were used last`,
+  words: 'key list',
+  forms: ['[options]'],
+  summary: 'List valid API keys',
+  options: { account: { value: 'NAME', text: 'Only keys of this account.' } },
+  examples: { 'culvert-relay key list': 'show the id, first 8 characters and last use of each key' },
   async run({ flags, json, administer }, shell) {
     const name = readOptionalName(flags['account'], '--account');
     const keys = await administer((administration) => administration.listKeys(name));
@@ -78,8 +98,12 @@ export const listKeysCommand = adminCommand({
 });
 
 export const revokeKeyCommand = adminCommand({
-  usage: `key revoke ID [--json]
-    revoke a key, and close what was opened with it`,
+  words: 'key revoke',
+  forms: ['ID [options]'],
+  summary: 'Revoke an API key',
+  options: {},
+  examples: { 'culvert-relay key revoke 0b4bfc2e-7f0c-4f3c-9d53-0f1f6d3c7a11': 'revoke a key by its id' },
+  details: `Everything that was opened with the key is closed. "culvert-relay key list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined) throw usageError('key revoke takes the id of a key; key list shows it');
@@ -112,8 +136,25 @@ function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope
 /* `culvert-relay invite …` (README.md). */
 
 export const createInvitesCommand = adminCommand({
-  usage: `invite create --account NAME [--plan free|dev|team] [--ttl DURATION] [--count NUMBER] [--json]
-    make addresses, each of which gives one person a key of the account, which is made if it is not there`,
+  words: 'invite create',
+  forms: ['--account NAME [options]'],
+  summary: 'Create invitations',
+  options: {
+    account: {
+      value: 'NAME',
+      text: 'Account that invited people get a key of. It is created if it does not exist.',
+    },
+    plan: { value: 'free|dev|team', text: 'Plan of a new account. Default: dev.' },
+    ttl: { value: 'DURATION', text: 'How long the invitations are valid. Default: 24h.' },
+    count: { value: 'NUMBER', text: 'Number of invitations. Default: 1.' },
+  },
+  examples: {
+    'culvert-relay invite create --account ann': 'print an address for one person',
+    'culvert-relay invite create --account team --count 5 --ttl 72h': 'print five, valid for three days',
+  },
+  details: `
+    Each invitation is an address that gives one person an API key. Send each address to one person; they run
+    "culvert login ADDRESS" or open it in a browser. The addresses begin with the public URL of the relay.`,
   async run({ config, flags, json, administer }, shell) {
     const name = readAccountName(flags['account'], '--account');
     const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
@@ -135,8 +176,11 @@ export const createInvitesCommand = adminCommand({
 });
 
 export const listInvitesCommand = adminCommand({
-  usage: `invite list [--json]
-    show invitations that nobody has taken yet`,
+  words: 'invite list',
+  forms: ['[options]'],
+  summary: 'List open invitations',
+  options: {},
+  examples: { 'culvert-relay invite list': 'show the invitations that nobody has accepted yet' },
   async run({ json, administer }, shell) {
     const open = await administer((administration) => administration.listInvitations());
     const views = open.map(viewInvitation);
@@ -148,8 +192,14 @@ export const listInvitesCommand = adminCommand({
 });
 
 export const revokeInviteCommand = adminCommand({
-  usage: `invite revoke ID [--json]
-    make an invitation good for nobody`,
+  words: 'invite revoke',
+  forms: ['ID [options]'],
+  summary: 'Revoke an invitation',
+  options: {},
+  examples: {
+    'culvert-relay invite revoke 5f1a4c0e-2b61-4c55-8a3c-1d8b1d2f9e70': 'revoke an invitation by its id',
+  },
+  details: `"culvert-relay invite list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined)

@@ -6,8 +6,10 @@ import type { Config } from '../config.ts';
 import { HandoffError } from '../handoff/take.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
-import { ALL_SETTINGS } from '../settings.ts';
+import { ALL_SETTINGS, SETTING_GROUPS } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { loadConfig } from '../config.ts';
+import { ALL_USAGES } from './commands.ts';
 import { main, translateWords } from './main.ts';
 
 /** A relay that has stopped when `stopped` is called. */
@@ -77,6 +79,54 @@ describe('culvert-relay', () => {
     for (const { name, variable } of ALL_SETTINGS) {
       assert.ok(help.includes(`--${name}`) && help.includes(variable), name);
     }
+    assert.deepEqual(
+      Object.values(SETTING_GROUPS).flat().toSorted(),
+      ALL_SETTINGS.map(({ name }) => name).toSorted(),
+    );
+  });
+
+  describe('help', () => {
+    async function help(...argv: string[]): Promise<string> {
+      assert.equal(await main(shell, argv, noRelay), 0);
+      return shell.stdout.splice(0).join('\n');
+    }
+
+    for (const { words, options, examples } of ALL_USAGES) {
+      it(`explains "${words}" alone, with its options`, async () => {
+        const text = await help('help', ...words.split(' '));
+        assert.ok(text.includes(`culvert-relay ${words}`));
+        for (const option of Object.keys(options)) assert.ok(text.includes(`--${option}`), option);
+        assert.equal(await help(...words.split(' '), '--help'), text);
+        if (words !== 'serve') assert.doesNotMatch(text, /CULVERT_PORT/);
+      });
+
+      it(`has examples of "${words}" that work as typed`, () => {
+        assert.notDeepEqual(examples, {});
+        for (const line of Object.keys(examples)) {
+          const typed = line
+            .replaceAll(/'([^']*)'/g, (_, text: string) => text.replaceAll(' ', '_'))
+            .split(' ')
+            .slice(1);
+          const name = words === 'serve' && typed[0] !== 'serve' ? [] : words.split(' ');
+          assert.deepEqual(typed.slice(0, name.length), name);
+          const types = Object.entries(options).map(([option, { value }]) => {
+            return [
+              option,
+              { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+            ] as const;
+          });
+          const result = loadConfig({}, typed.slice(name.length), Object.fromEntries(types), 1);
+          assert.ok('config' in result, `${line}: ${JSON.stringify(result)}`);
+        }
+      });
+    }
+
+    it('lists the commands of a group, and understands aliases', async () => {
+      assert.match(await help('help', 'account'), /^Commands:\n {2}account create/);
+      assert.equal(await help('help', 'key', 'rm'), await help('help', 'key', 'revoke'));
+      assert.equal(await help('help'), await help('--help'));
+      assert.equal(await main(shell, ['help', 'foo'], noRelay), 2);
+    });
   });
 
   it('understands aliases, and names the program that a command belongs to', async () => {
@@ -100,18 +150,32 @@ describe('culvert-relay', () => {
     assert.equal(await main(shell, ['http', '3000'], noRelay), 2);
     assert.match(
       shell.stderr.join(''),
-      /no command "http 3000"; that is a command of the client: "culvert http 3000"/,
+      /unknown command "http 3000": it is a command of the client, "culvert http 3000"/,
     );
   });
 
-  for (const argv of [['foo'], ['account'], ['serve', 'foo'], ['key', 'forget'], ['constructor']]) {
-    it(`rejects "${argv.join(' ')}"`, async () => {
-      assert.equal(await main(shell, argv, noRelay), 2);
-      assert.deepEqual(shell.stderr, [
-        `culvert-relay: there is no command "${argv.join(' ')}"; culvert-relay --help lists them`,
-      ]);
+  for (const [line, message] of [
+    ['foo', 'unknown command "foo": run "culvert-relay --help" for a list'],
+    ['acount list', 'unknown command "acount list": did you mean "account"?'],
+    ['secrets', 'incomplete command "secrets": use renew'],
+    ['serve foo', 'unexpected argument "foo"'],
+    ['key forget', 'unknown command "key forget": use create, list or revoke'],
+    ['constructor', 'unknown command "constructor": run "culvert-relay --help" for a list'],
+    ['--prot 1', "Unknown option '--prot'. Did you mean --port?"],
+  ] as const) {
+    it(`rejects "${line}"`, async () => {
+      assert.equal(await main(shell, line.split(' '), noRelay), 2);
+      assert.deepEqual(shell.stderr, [`culvert-relay: ${message}`]);
     });
   }
+
+  it('points to the help of the command that was given wrongly', async () => {
+    assert.equal(await main(shell, ['account', 'create', '--nmae', 'ann'], noRelay), 2);
+    assert.deepEqual(shell.stderr, [
+      "culvert-relay: Unknown option '--nmae'. Did you mean --name?",
+      'Run "culvert-relay help account create" for usage and examples.',
+    ]);
+  });
 
   describe('serve', () => {
     it('logs its address on one line, and shuts down in order at a signal', async () => {

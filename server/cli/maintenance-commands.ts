@@ -6,15 +6,24 @@ import { adminCommand, readCount, table } from './administration.ts';
 /* The runner of a command is a file of its own if it loads much that no other command needs. */
 
 export const backupCommand = adminCommand({
-  usage: `backup FILE [--json]
-    copy a SQLite database, while the relay runs`,
+  words: 'backup',
+  forms: ['FILE [options]'],
+  summary: 'Copy the SQLite database while the relay runs',
+  options: {},
+  examples: { 'culvert-relay backup /var/backups/culvert.db': 'write a copy that only you can read' },
+  details: `FILE must not exist.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runBackup(given, shell),
 });
 
 export const restoreCommand = adminCommand({
-  usage: `restore FILE [--json]
-    put a copy back, while no relay runs; the previous database is kept, and what was ended in it since stays ended:
-    keys, links, accounts, invitations, tunnels and domains`,
+  words: 'restore',
+  forms: ['FILE [options]'],
+  summary: 'Restore a copy of the SQLite database',
+  options: {},
+  examples: { 'culvert-relay restore /var/backups/culvert.db': 'restore a backup' },
+  details: `
+    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains that ended
+    after the backup stay ended.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
 
@@ -24,8 +33,11 @@ export const restoreCommand = adminCommand({
 const SHOWN = 100;
 
 export const auditCommand = adminCommand({
-  usage: `audit [--count NUMBER] [--json]
-    show who did what, and when: the last 100 acts, or as many as are asked for`,
+  words: 'audit',
+  forms: ['[options]'],
+  summary: 'Show the audit log',
+  options: { count: { value: 'NUMBER', text: 'Number of entries, up to 10000. Default: 100.' } },
+  examples: { 'culvert-relay audit': 'show who changed what, and when' },
   async run({ flags, json, administer }, shell) {
     const count = flags['count'] === undefined ? SHOWN : readCount(flags['count'], '--count', AUDIT_MAX);
     const acts = await administer((administration) => administration.audit(count));
@@ -43,8 +55,12 @@ export const auditCommand = adminCommand({
 });
 
 export const renewSecretsCommand = adminCommand({
-  usage: `secrets renew [--json]
-    end all cookies of visitors and all signed links, for example after a copy of the database was lost`,
+  words: 'secrets renew',
+  forms: ['[options]'],
+  summary: 'Invalidate all access cookies and signed links',
+  options: {},
+  examples: { 'culvert-relay secrets renew': 'for example after a copy of the database was lost' },
+  details: `Visitors of protected tunnels have to authenticate again, and owners have to create new links.`,
   async run({ json, administer }, shell) {
     const links = await administer((administration) => administration.renewSecrets());
     if (json) return shell.out(JSON.stringify({ status: 'renewed', links_ended: links }));
@@ -57,17 +73,42 @@ export const renewSecretsCommand = adminCommand({
 });
 
 export const doctorCommand = adminCommand({
-  usage: `doctor [--idle DURATION] [--json]
-    look at everything that the relay depends on, here and through its public address, with a tunnel of its own, and say
-    what to do; with --idle also whether a response may be silent for that long`,
+  words: 'doctor',
+  forms: ['[options]'],
+  summary: 'Check everything that the relay depends on',
+  options: {
+    idle: { value: 'DURATION', text: 'Also check that a response may be silent for this long, such as 5m.' },
+  },
+  examples: {
+    'culvert-relay doctor': 'check database, DNS, certificates, proxy and public address',
+    'culvert-relay doctor --idle 5m': 'also find proxies that cut silent responses',
+  },
+  details: `
+    The command runs on the machine of the relay, with the settings of the relay. It opens a test tunnel through the public
+    address, and prints a remedy for everything that fails.`,
   run: async (given, shell) => (await import('./doctor-run.ts')).runDoctor(given, shell),
 });
 
 export const migrateCommand = adminCommand({
-  usage: `migrate --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/NAME] [--json]
-    move everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to, to that of
-    CULVERT_DATABASE_URL, which keeps its password out of the process list
-migrate --undo sqlite:FILE [--json]
-    use a file again from which everything was moved, as it was then`,
+  words: 'migrate',
+  forms: ['--from sqlite:FILE [options]', '--undo sqlite:FILE [options]'],
+  summary: 'Move from SQLite to PostgreSQL',
+  options: {
+    from: { value: 'sqlite:FILE', text: 'SQLite database to move.' },
+    to: {
+      value: 'postgres://USER:PASSWORD@HOST/NAME',
+      text: 'Empty database to move to. Default: CULVERT_DATABASE_URL, which keeps the password out of the process list.',
+    },
+    undo: {
+      value: 'sqlite:FILE',
+      text: 'Make a database usable again that was moved, in the state it had then.',
+    },
+  },
+  examples: {
+    'culvert-relay migrate --from sqlite:/var/lib/culvert/culvert.db':
+      'move to the database of CULVERT_DATABASE_URL',
+    'culvert-relay migrate --undo sqlite:/var/lib/culvert/culvert.db': 'go back to the SQLite file',
+  },
+  details: `Stop all relays that use either database first.`,
   run: async (given, shell) => (await import('./migrate-run.ts')).runMigrate(given, shell),
 });

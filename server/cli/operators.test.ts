@@ -47,7 +47,7 @@ describe('culvert-relay, for operators', () => {
   /** Gives a command that fails, and returns what it says. */
   async function refused(code: number, ...argv: string[]): Promise<string> {
     assert.equal(await run(...argv), code, argv.join(' '));
-    return shell.stderr.at(-1) ?? '';
+    return shell.stderr.findLast((line) => !line.startsWith('Run "culvert-relay help')) ?? '';
   }
 
   async function aLiveTunnel(slug: string): Promise<string> {

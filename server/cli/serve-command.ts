@@ -1,13 +1,29 @@
 /** The command line of `culvert-relay serve`; serve.ts implements it, and is loaded when it runs. */
-import { configured, type Shell } from './command.ts';
+import { configured, type RelayUsage, type Shell } from './command.ts';
 import type { StartRelay } from './serve.ts';
 
 const DETACH = '--detach';
 
-export const SERVE_USAGE = `[serve] [settings] [--replace] [--detach]
-    run the relay; prints "listening on http://HOST:PORT" when it takes requests; with --replace it takes over from the
-    relay that serves the same data folder and port, without losing a request; with --detach it
-    runs on as a process of its own when the command has ended, which is when it serves`;
+/** Its options are the settings, and these. */
+export const SERVE_USAGE: RelayUsage = {
+  words: 'serve',
+  forms: ['[options]'],
+  summary: 'Run the relay',
+  options: {
+    replace: {
+      text: 'Take over from the relay that uses the same data folder and port, without losing a request.',
+    },
+    detach: { text: 'Run in the background. The command returns as soon as the relay accepts requests.' },
+  },
+  examples: {
+    'culvert-relay': 'serve http://localhost:8080, for this machine only',
+    'culvert-relay serve --port 9000': 'use another port',
+    'culvert-relay serve --replace --detach': 'replace the running relay, for example with a new version',
+  },
+  details: `
+    "serve" can be left out. The command prints "listening on http://HOST:PORT" when it accepts requests. Every setting is an
+    option and an environment variable; the option takes precedence.`,
+};
 
 /** @throws CommandError */
 export async function serveCommand(

@@ -5,8 +5,11 @@ import { adminCommand, readOptionalName, readReason, table } from './administrat
 import { type Shell, usageError } from './command.ts';
 
 export const listTunnelsCommand = adminCommand({
-  usage: `tunnel list [--account NAME] [--json]
-    show live tunnels, whose they are and how much they are used, and addresses that are suspended`,
+  words: 'tunnel list',
+  forms: ['[options]'],
+  summary: 'List live tunnels and suspended addresses',
+  options: { account: { value: 'NAME', text: 'Only those of this account.' } },
+  examples: { 'culvert-relay tunnel list': 'show the account, traffic and end of each tunnel' },
   async run({ flags, json, administer }, shell) {
     const account = readOptionalName(flags['account'], '--account');
     const { tunnels, names } = await administer(async (administration) => ({
@@ -48,8 +51,11 @@ function showTunnels(shell: Shell, tunnels: readonly OwnedTunnel[]): void {
 }
 
 export const closeTunnelCommand = adminCommand({
-  usage: `tunnel close ID|SLUG [--json]
-    close a tunnel`,
+  words: 'tunnel close',
+  forms: ['ID|SLUG [options]'],
+  summary: 'Close a tunnel',
+  options: {},
+  examples: { 'culvert-relay tunnel close my-app': 'end the tunnel and disconnect its client' },
   async run({ operands, json, administer }, shell) {
     const name = readTunnel(operands, 'close');
     const closed = await administer((administration) => administration.closeTunnel(name));
@@ -59,8 +65,14 @@ export const closeTunnelCommand = adminCommand({
 });
 
 export const suspendTunnelCommand = adminCommand({
-  usage: `tunnel suspend ID|SLUG --reason TEXT [--json]
-    keep visitors away from a tunnel (451), and its name from everybody if it ends, until`,
+  words: 'tunnel suspend',
+  forms: ['ID|SLUG --reason TEXT [options]'],
+  summary: 'Suspend a tunnel',
+  options: {
+    reason: { value: 'TEXT', text: 'Reason that the owner of the account sees.' },
+  },
+  examples: { "culvert-relay tunnel suspend my-app --reason 'reported as phishing'": 'block its visitors' },
+  details: `Visitors get 451. If the tunnel ends, nobody can use its name or domain until you resume it.`,
   async run({ operands, flags, json, administer }, shell) {
     const name = readTunnel(operands, 'suspend');
     const reason = readReason(flags['reason']);
@@ -75,8 +87,11 @@ export const suspendTunnelCommand = adminCommand({
 });
 
 export const resumeTunnelCommand = adminCommand({
-  usage: `tunnel resume ID|SLUG [--json]
-    lets them in again, or frees the name`,
+  words: 'tunnel resume',
+  forms: ['ID|SLUG [options]'],
+  summary: 'Resume a suspended tunnel, or free its name',
+  options: {},
+  examples: { 'culvert-relay tunnel resume my-app': 'admit its visitors again' },
   async run({ operands, json, administer }, shell) {
     const name = readTunnel(operands, 'resume');
     const resumed = await administer((administration) => administration.resumeTunnel(name));
