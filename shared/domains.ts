@@ -42,16 +42,16 @@ export type DnsRecord = TypeOf<typeof RECORD>;
 export const DOMAIN = object(
   {
     id: UUID,
-    domain: described(COPIED, 'in lower case, other characters than ASCII in punycode'),
+    domain: described(COPIED, 'in lower case and punycode'),
     status: oneOf(['pending', 'verified']),
     records: listOf(RECORD, 'what has to be entered where the DNS of the domain is kept'),
     created_at: SHOWN_TIME,
     /** `null` for one that is not verified */
     verified_at: TIME_OR_NULL,
     /** `null` if they are right, or if the relay has not checked them again */
-    failing_since: described(TIME_OR_NULL, 'since when its records are wrong'),
+    failing_since: described(TIME_OR_NULL, 'since when the records of a verified domain are wrong'),
     /** `null` if it does not */
-    ends_at: described(TIME_OR_NULL, 'when the relay lets go of it if nothing changes'),
+    ends_at: described(TIME_OR_NULL, 'when the relay releases it if nothing changes'),
   },
   'Domain',
 );
@@ -62,10 +62,10 @@ export type DomainStatus = Domain['status'];
 /** What was found when the records of a domain were checked. */
 const CHECK = object(
   {
-    what: described(oneOf(['proof', 'address']), 'the TXT record, or where the domain leads'),
+    what: described(oneOf(['proof', 'address']), 'the TXT record, or the host that the domain points to'),
     ok: FLAG,
     found: listOf(TEXT_OR_EMPTY, 'what the DNS has instead'),
-    problem: described(TEXT_OR_EMPTY, 'what is wrong; empty where nothing is'),
+    problem: described(TEXT_OR_EMPTY, 'what is wrong, or empty'),
   },
   'DomainCheck',
 );

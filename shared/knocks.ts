@@ -37,7 +37,7 @@ export const KNOCK = object(
       accepts: yup.string().defined(),
     },
     at: SHOWN_TIME,
-    ends_at: described(SHOWN_TIME, 'until when the visitor waits, is in, or may not knock again'),
+    ends_at: described(SHOWN_TIME, 'until when the visitor waits, has access, or may not ask again'),
   },
   'Knock',
 );
@@ -49,7 +49,7 @@ export type KnockAnswer = { readonly admit: false } | { readonly admit: true; re
 
 export const KNOCK_ANSWER_SCHEMA = objectSchema(
   {
-    admit: { type: 'boolean', description: 'whether the visitor may come in' },
+    admit: { type: 'boolean', description: 'whether to approve the visitor' },
     'for?': givenDuration(
       `for how long, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
       ADMISSION_DEFAULT_SECONDS,

@@ -36,7 +36,7 @@ export const LINK = object(
   {
     id: SHORT_ID,
     note: TEXT_OR_EMPTY,
-    path: optional(described(TEXT_OR_EMPTY, "where it leads below the tunnel's address")),
+    path: optional(described(TEXT_OR_EMPTY, "path and query below the tunnel's address")),
     created_at: TIME,
     expires_at: TIME,
   },
@@ -50,7 +50,7 @@ export const NEW_LINK = object(
   {
     ...LINK.fields,
     url: {
-      ...described(ADDRESS, 'the address to hand out; it is not shown again'),
+      ...described(ADDRESS, 'the address to hand out; not shown again'),
       // It has a query.
       accepts: TEXT.accepts,
     },
@@ -104,7 +104,7 @@ const note: OptionalField<string | null> = optional({
   schema: {
     type: ['string', 'null'],
     maxLength: LINK_NOTE_MAX_LENGTH,
-    description: 'without control characters; the local service is told it as the name of whoever comes',
+    description: 'name of the recipient, which the local service receives; no control characters',
   },
   accepts: yup
     .mixed()

@@ -2,10 +2,24 @@
 export const VERSION = '0.1.0';
 
 /**
- * The environment variables of the client, `culvert` (culvert.md). The relay's are its settings. Each program
- * knows the other's names, since both may run on one machine.
+ * The environment variables of the client, `culvert`. The relay's are its settings. Each program knows the other's
+ * names, since both may run on one machine.
  */
 export const CLIENT_VARIABLES = ['CULVERT_RELAY', 'CULVERT_API_KEY', 'CULVERT_CA'] as const;
+
+/** What docs/reference/settings.md says about those, and about variables of the system that the client reads. */
+export const CLIENT_VARIABLE_MEANINGS = {
+  CULVERT_RELAY: 'Address of the relay, as `--relay`.',
+  CULVERT_API_KEY: 'API key, as `--key`.',
+  CULVERT_CA: 'PEM file with certificate authorities to trust, as `--ca`.',
+  NODE_EXTRA_CA_CERTS: 'PEM file with further authorities, as in every program on Node.js.',
+  'HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY':
+    'Proxy between the client and the relay, in upper or lower case.',
+  NO_COLOR: 'If set, the terminal view has no colours.',
+  'VISUAL, EDITOR': 'Editor of `culvert inspect edit`.',
+  XDG_CONFIG_HOME: 'Folder that `login.json` is stored below, on Linux.',
+} as const satisfies Readonly<Record<(typeof CLIENT_VARIABLES)[number], string>> &
+  Readonly<Record<string, string>>;
 
 /** Shown instead of a secret. */
 export const REDACTED = '[redacted]';

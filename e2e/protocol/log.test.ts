@@ -21,7 +21,7 @@ interface LogLine {
 /** A stand-in for confidential data. */
 const SECRET = 'hunter2-s3cr3t';
 
-describe('the log of the relay (docs/operating/monitoring.md)', () => {
+describe('the log of the relay (docs/reference/log-events.md)', () => {
   const { scope, relay, pool } = relaySuite({ CULVERT_LOG_LEVEL: 'debug', CULVERT_METRICS_PORT: '0' });
   let account: TestAccount;
   let client: SpecClient;
@@ -177,7 +177,7 @@ describe('the log of the relay (docs/operating/monitoring.md)', () => {
     });
 
     it('has only lines of JSON, each with a level, a time and a documented event', async () => {
-      const page = await readFile(new URL('../../docs/operating/monitoring.md', import.meta.url), 'utf8');
+      const page = await readFile(new URL('../../docs/reference/log-events.md', import.meta.url), 'utf8');
       const documented = new Set(
         [...page.matchAll(/^\| `([a-z ]+)` +\| \w+ +\|/gm)].map(([, event]) => event),
       );

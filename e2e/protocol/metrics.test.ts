@@ -15,7 +15,7 @@ function requests(to: string, outcome: string): string {
   return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
 }
 
-describe('GET /metrics (docs/operating/monitoring.md)', () => {
+describe('GET /metrics (docs/reference/metrics.md)', () => {
   const { scope, relay, pool } = relaySuite({ ...WITH_TRUNKS, ...WITH_METRICS });
   let account: TestAccount;
   let client: SpecClient;

@@ -90,14 +90,14 @@ export function assertError(
   text: string,
   code = documentedCode(text),
 ): void {
-  assert.ok(code !== undefined, `docs/reference/protocol.md has no error with the text "${text}"`);
+  assert.ok(code !== undefined, `docs/reference/errors.md has no error with the text "${text}"`);
   assert.deepEqual({ status: response.status, body: response.json }, { status, body: { error: text, code } });
   assert.equal(response.head.field('content-type'), 'application/json; charset=utf-8');
 }
 
-const ROW = /^\| \d{3} +\| `([\w-]+)` +\| `([^`]+)` +\|/gm;
+const ENTRY = /^### `([\w-]+)`\n\n\d{3}: `([^`]+)`$/gm;
 
-const CODES = [...readFileSync('docs/reference/protocol.md', 'utf8').matchAll(ROW)].map(
+const CODES = [...readFileSync('docs/reference/errors.md', 'utf8').matchAll(ENTRY)].map(
   ([, code = '', text = '']) => ({
     code,
     // `…` stands for a name in the text, or for the rest of it.

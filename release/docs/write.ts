@@ -2,6 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../repository.ts';
-import { GENERATED } from './limits-page.ts';
+import { GENERATED, generate } from './pages.ts';
 
-for (const [file, make] of Object.entries(GENERATED)) writeFileSync(join(ROOT, file), await make());
+for (const path of GENERATED) writeFileSync(join(ROOT, path), await generate(path));

@@ -34,16 +34,16 @@ export function timestampOr<T>(none: T, wallTime: number | null): string | T {
   return wallTime === null ? none : timestamp(wallTime);
 }
 
-const ACCOUNT_NAME = described(TEXT, 'its name');
+const ACCOUNT_NAME = described(TEXT, 'name of the account');
 
 export const ADMIN_ACCOUNT = object(
   {
     id: UUID,
     name: TEXT,
     plan: oneOf(PLANS),
-    subdomain: described(TEXT_OR_NULL, 'null: none'),
+    subdomain: described(TEXT_OR_NULL, 'null for none'),
     created_at: TIME,
-    suspended: optional(described(TEXT, 'why; only where it is')),
+    suspended: optional(described(TEXT, 'the reason, if it is suspended')),
   },
   'AdminAccount',
 );
@@ -62,8 +62,8 @@ export const ADMIN_KEY = object(
     created_at: TIME,
     label: TEXT,
     expires_at: TIME_OR_NULL,
-    last_used_at: described(TIME_OR_NULL, 'to within a minute; null: never'),
-    scope: described(TEXT, '`all`, `admin`, or the name of the one tunnel that it is for'),
+    last_used_at: described(TIME_OR_NULL, 'to within a minute; null for never'),
+    scope: described(TEXT, '`all`, `admin`, or the name of a tunnel'),
   },
   'AdminKey',
 );
@@ -93,7 +93,7 @@ export const ADMIN_TUNNEL = object(
     bytes_in: COUNT,
     bytes_out: COUNT,
     requests: COUNT,
-    suspended: described(TEXT_OR_NULL, 'why; null: it is not'),
+    suspended: described(TEXT_OR_NULL, 'the reason, or null'),
   },
   'AdminTunnel',
 );
@@ -117,9 +117,9 @@ export const ADMIN_SUSPENDED_NAME = object(
   {
     id: described(UUID, 'of the tunnel, which has ended'),
     slug: TEXT,
-    account: described(TEXT_OR_NULL, 'its name; null: it was removed'),
-    domain: described(TEXT_OR_NULL, 'of the tunnel; null: none'),
-    suspended: described(TEXT_OR_NULL, 'why; null: it is no longer'),
+    account: described(TEXT_OR_NULL, 'name of the account; null if it was deleted'),
+    domain: described(TEXT_OR_NULL, 'domain of the tunnel, or null'),
+    suspended: described(TEXT_OR_NULL, 'the reason, or null'),
   },
   'AdminSuspendedName',
 );
@@ -143,7 +143,7 @@ export function viewInvitation({ id, account, expiresAt }: OpenInvitation): Type
 
 /** An invitation that was just made. */
 export const ADMIN_NEW_INVITE = object(
-  { ...ADMIN_INVITE.fields, url: described(ADDRESS, 'good once; shown only here') },
+  { ...ADMIN_INVITE.fields, url: described(ADDRESS, 'works once; not shown again') },
   'AdminNewInvite',
 );
 

@@ -124,22 +124,22 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
   const CHANGING = ['invalidAdminRequest', 'rateLimited'] as const;
 
   function get(path: string, row: AdminRoute): Route {
-    return route('get', path, [200, 'What there is.'], row);
+    return route('get', path, [200, 'The list.'], row);
   }
   function post(path: string, row: AdminRoute): Route {
-    return route('post', path, [201, 'What was made.'], {
+    return route('post', path, [201, 'What was created.'], {
       ...row,
       errors: [...CHANGING, ...(row.errors ?? [])],
     });
   }
   function put(path: string, row: AdminRoute): Route {
-    return route('put', path, [200, 'What it is now.'], {
+    return route('put', path, [200, 'The changed object.'], {
       ...row,
       errors: [...CHANGING, 'noSuch', ...(row.errors ?? [])],
     });
   }
   function remove(path: string, row: AdminRoute): Route {
-    return route('delete', path, [200, 'What it was.'], { ...row, errors: ['noSuch', 'rateLimited'] });
+    return route('delete', path, [200, 'The deleted object.'], { ...row, errors: ['noSuch', 'rateLimited'] });
   }
 
   return [
@@ -151,7 +151,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     post('/accounts', {
       id: 'adminCreateAccount',
-      summary: 'Make an account',
+      summary: 'Create an account',
       takes: objectSchema(
         {
           name: { type: 'string', description: '1-100 characters' },
@@ -160,7 +160,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'with_key?': {
             type: ['boolean', 'null'],
             default: false,
-            description: 'whether it gets a key at once',
+            description: 'whether to create a key as well',
           },
         },
         'AdminCreateAccount',
@@ -190,13 +190,13 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     remove('/accounts/{id}', {
       id: 'adminRemoveAccount',
-      summary: 'Remove an account with its keys and its tunnels',
+      summary: 'Delete an account with its keys and tunnels',
       shows: ADMIN_ACCOUNT.schema,
       act: async (by, { id }) => viewAccount(await by.removeAccount(await nameOf(id))),
     }),
     put('/accounts/{id}/plan', {
       id: 'adminSetPlan',
-      summary: 'Put an account on another plan; what is open stays open',
+      summary: 'Change the plan of an account',
       takes: objectSchema({ plan: { enum: PLANS } }, 'AdminSetPlan'),
       shows: ADMIN_ACCOUNT.schema,
       async act(by, { fields, id }) {
@@ -206,7 +206,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     put('/accounts/{id}/subdomain', {
       id: 'adminSetSubdomain',
-      summary: 'Give an account another subdomain, or none',
+      summary: 'Change or remove the subdomain of an account',
       takes: objectSchema({ subdomain: SUBDOMAIN }, 'AdminSetSubdomain'),
       shows: ADMIN_ACCOUNT.schema,
       errors: ['taken'],
@@ -217,7 +217,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     put('/accounts/{id}/suspension', {
       id: 'adminSuspendAccount',
-      summary: 'Suspend an account, or let it go on',
+      summary: 'Suspend or resume an account',
       takes: SUSPEND,
       shows: ADMIN_ACCOUNT.schema,
       async act(by, { fields, id }) {
@@ -227,19 +227,19 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     post('/accounts/{id}/keys', {
       id: 'adminCreateKey',
-      summary: 'Make a key of an account',
+      summary: 'Create a key',
       takes: objectSchema(
         {
           'label?': { type: ['string', 'null'], maxLength: KEY_LABEL_MAX_LENGTH },
           'expires?': {
             type: ['string', 'null'],
-            description: 'after how long it is good no more; never without it',
+            description: 'how long the key is valid; without it, until it is revoked',
           },
-          'name?': { type: ['string', 'null'], description: 'the name of the one tunnel that it is for' },
+          'name?': { type: ['string', 'null'], description: 'limits the key to the tunnel of this name' },
         },
         'AdminCreateKey',
       ),
-      shows: object({ ...ADMIN_KEY.fields, key: described(API_KEY, 'shown only here') }, 'AdminNewKey')
+      shows: object({ ...ADMIN_KEY.fields, key: described(API_KEY, 'not shown again') }, 'AdminNewKey')
         .schema,
       errors: ['noSuch'],
       async act(by, { fields, id }) {
@@ -254,7 +254,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     get('/keys', {
       id: 'adminListKeys',
-      summary: 'List valid keys, without the keys',
+      summary: 'List valid keys',
       query: OF_ACCOUNT,
       shows: listed('AdminKeyList', 'keys', ADMIN_KEY),
       errors: ['noSuch', 'invalidAdminRequest'],
@@ -299,7 +299,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     put('/tunnels/{id}/suspension', {
       id: 'adminSuspendTunnel',
-      summary: 'Suspend a tunnel, or let it go on',
+      summary: 'Suspend or resume a tunnel',
       takes: SUSPEND,
       shows: { title: 'AdminTunnelSuspension', anyOf: [ADMIN_TUNNEL.schema, ADMIN_SUSPENDED_NAME.schema] },
       async act(by, { fields, id }) {
@@ -311,17 +311,20 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     get('/invites', {
       id: 'adminListInvites',
-      summary: 'List invitations that nobody has taken',
+      summary: 'List open invitations',
       shows: listed('AdminInviteList', 'invites', ADMIN_INVITE),
       act: async (by) => ({ invites: (await by.listInvitations()).map(viewInvitation) }),
     }),
     post('/invites', {
       id: 'adminInvite',
-      summary: 'Make invitations to an account',
+      summary: 'Create invitations',
       takes: objectSchema(
         {
-          account: { type: 'string', description: 'its name; it is made if it is not there' },
-          'plan?': { ...NEW_PLAN, description: 'of an account that is made' },
+          account: {
+            type: 'string',
+            description: 'name of the account, which is created if it does not exist',
+          },
+          'plan?': { ...NEW_PLAN, description: 'plan of a new account' },
           'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration like `24h`' },
           'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
         },
@@ -341,7 +344,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     remove('/invites/{id}', {
       id: 'adminRevokeInvite',
-      summary: 'Make an invitation good for nobody',
+      summary: 'Revoke an invitation',
       shows: objectSchema({ id: UUID.schema, status: { const: 'revoked' } }, 'AdminRevokedInvite'),
       async act(by, { id }) {
         await by.revokeInvitation(id);
@@ -350,7 +353,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     get('/audit', {
       id: 'adminAudit',
-      summary: 'List who did what, and when',
+      summary: 'List the audit log',
       query: { count: `how many, from 1 to ${AUDIT_MAX}; all that are kept without it` },
       shows: listed('AdminAudit', 'acts', ADMIN_ACT),
       errors: ['invalidAdminRequest'],
@@ -364,13 +367,13 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
 
 const OF_ACCOUNT = { account: 'name of the account; all without it' };
 const NEW_PLAN = { enum: [...PLANS, null], default: 'dev' };
-const SUBDOMAIN = { type: ['string', 'null'], description: 'null: none' };
+const SUBDOMAIN = { type: ['string', 'null'], description: 'null for none' };
 const SUSPEND = objectSchema(
   {
     reason: {
       type: ['string', 'null'],
       maxLength: REASON_MAX_LENGTH,
-      description: 'null takes the suspension back',
+      description: 'null resumes it',
     },
   },
   'AdminSuspend',

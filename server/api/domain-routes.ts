@@ -39,8 +39,8 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       tag: 'Domains',
       summary: 'Claim a domain',
       description:
-        'It is the account’s once its records are entered where its DNS is kept and it was verified. One that the account has ' +
-        `claimed before is returned as it is. With verifying, at most ${DOMAIN_CALLS_PER_MINUTE} a minute, ${DOMAIN_CALLS_BURST} at once.`,
+        'Create its DNS records, then verify it. A domain that the account has already claimed is returned unchanged. Claims and ' +
+        `verifications together: at most ${DOMAIN_CALLS_PER_MINUTE} a minute, in bursts of ${DOMAIN_CALLS_BURST}.`,
       caller: 'accountKey',
       body: { schema: ADD_DOMAIN_SCHEMA, required: true },
       results: { 201: ['The domain.', DOMAIN.schema, 'Location'] },
@@ -81,10 +81,10 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       path: '/v1/domains/{id}',
       id: 'removeDomain',
       tag: 'Domains',
-      summary: 'Give a domain up',
-      description: 'Tunnels that have it end.',
+      summary: 'Remove a domain',
+      description: 'Tunnels with the domain end.',
       caller: 'accountKey',
-      results: { 200: ['The domain is not the account’s any more.', REMOVED.schema] },
+      results: { 200: ['The domain was removed.', REMOVED.schema] },
       errors: ['domainNotFound'],
       async handle(ctx) {
         const { account } = ctx.state;
@@ -97,10 +97,10 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       path: '/v1/domains/{id}/verify',
       id: 'verifyDomain',
       tag: 'Domains',
-      summary: 'Look at the records of a domain, and take it if they are right',
-      description: 'A domain that is not verified afterwards says in `checks` what is missing.',
+      summary: 'Verify a domain',
+      description: 'Checks both DNS records. `checks` shows what is missing.',
       caller: 'accountKey',
-      results: { 200: ['The domain as it is now.', CHECKED_DOMAIN.schema] },
+      results: { 200: ['The domain.', CHECKED_DOMAIN.schema] },
       errors: ['domainNotFound', 'domainTaken', 'rateLimited'],
       async handle(ctx): Promise<CheckedDomain> {
         // Not one of the account's writes: the DNS may take its time.

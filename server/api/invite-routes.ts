@@ -25,9 +25,9 @@ export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
       path: '/v1/invites/{token}',
       id: 'takeInvitation',
       tag: 'Invitations',
-      summary: 'Take an invitation for a key',
+      summary: 'Accept an invitation',
       description:
-        'An invitation is good once, and needs no key. Its address, opened in a browser, is a page that says so and takes nothing.',
+        'No key is needed. An invitation works once. Its address in a browser shows a page and does not use it up.',
       caller: 'anybody',
       body: { schema: TAKE_SCHEMA, required: false },
       results: { 201: ['The key, which is not shown again.', TAKEN_INVITE.schema] },
@@ -77,7 +77,7 @@ const TAKE_SCHEMA = objectSchema(
     'machine?': {
       type: ['string', 'null'],
       maxLength: MACHINE_MAX_LENGTH,
-      description: 'its name, by which the key is known; without control characters',
+      description: 'name of the machine, used as the label of the key; no control characters',
     },
   },
   'TakeInvitation',

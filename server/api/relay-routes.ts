@@ -40,7 +40,7 @@ export function relayRoutes(
       path: '/v1/account',
       id: 'getAccount',
       tag: 'Account',
-      summary: 'Show the account behind the key, and its limits',
+      summary: 'Get the account of the key, and its limits',
       caller: 'anyKey',
       results: { 200: ['The account.', ACCOUNT.schema] },
       handle: (ctx) => viewAccount(ctx.state.account, ttl),
@@ -50,10 +50,10 @@ export function relayRoutes(
       path: '/v1/ask',
       id: 'askForName',
       tag: 'Relay',
-      summary: 'Whether a host is served here',
+      summary: 'Check whether the relay serves a host',
       description:
-        'For proxies in front that order certificates on demand: 200 for the name of the relay, of a live tunnel or of a verified ' +
-        'domain. Only for requests from the machine of the relay and from trusted proxies themselves; 404 for all others.',
+        'For proxies that order certificates on demand: 200 for the host of the relay, of a live tunnel or of a verified domain. ' +
+        'Only the machine of the relay and trusted proxies may ask; all others get 404.',
       query: { domain: 'the host' },
       caller: 'anybody',
       results: { 200: ['It is.', SERVED.schema] },
@@ -73,7 +73,7 @@ export function relayRoutes(
       path: '/v1/openapi.json',
       id: 'getOpenApi',
       tag: 'Relay',
-      summary: 'This document',
+      summary: 'Get the OpenAPI document',
       caller: 'anybody',
       results: { 200: ['OpenAPI 3.1.', { title: 'Document', type: 'object', description: 'OpenAPI 3.1' }] },
       handle: document,
@@ -83,7 +83,7 @@ export function relayRoutes(
       path: '/healthz',
       id: 'getHealth',
       tag: 'Relay',
-      summary: 'Whether the process is up',
+      summary: 'Check that the process runs',
       caller: 'anybody',
       results: { 200: ['It is.', HEALTHY.schema] },
       handle: () => HEALTHY.body,
@@ -93,7 +93,7 @@ export function relayRoutes(
       path: '/readyz',
       id: 'getReadiness',
       tag: 'Relay',
-      summary: 'Whether the store can be reached and the relay takes new work',
+      summary: 'Check that the relay is ready',
       caller: 'anybody',
       results: { 200: ['Both.', READY.schema] },
       errors: ['unavailable'],
@@ -110,9 +110,9 @@ export function relayRoutes(
       summary: 'Open the control WebSocket of a tunnel',
       description:
         'The relay sends a text message `{"type":"connection","id":"<UUID>"}` for each inbound connection; types a client ' +
-        `does not know are to be ignored. It pings every ${PING_INTERVAL_MS / 1000} s and gives a client up that has not answered after ` +
+        `does not know must be ignored. It pings every ${PING_INTERVAL_MS / 1000} s and disconnects a client that has not answered after ` +
         `${PONG_TIMEOUT_MS / 1000} s. The newest control socket of a tunnel wins. Close codes: 1001 the relay shuts down, reconnect; ` +
-        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key is good no more, the reason says why; 4004 its domain is not its account’s any more; 4005 the account is suspended, with the reason.',
+        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key is no longer valid, see the reason; 4004 its domain no longer belongs to its account; 4005 the account is suspended, with the reason.',
       query: { tunnel_id: "the tunnel's `id`" },
       caller: 'anybody',
       results: { 101: ['The control WebSocket.'] },
@@ -127,8 +127,8 @@ export function relayRoutes(
       summary: 'Open the data WebSocket of one inbound connection',
       description:
         'Binary messages carry the bytes of the connection in both directions, first ' +
-        `those of the request; how they are cut into messages means nothing. An \`id\` is good for one socket within ${PENDING_TIMEOUT_MS / 1000} s and ` +
-        'needs no key; one that is sent must be the owner’s. Closing with 1000 ends the connection in order, any other way breaks it off.',
+        `those of the request; message boundaries have no meaning. An \`id\` works once, within ${PENDING_TIMEOUT_MS / 1000} s and ` +
+        'needs no key; a key that is sent must belong to the owner. Close with 1000 after a complete response; anything else tells the relay that it is incomplete.',
       query: { id: 'from a `connection` message' },
       caller: 'anybody',
       results: { 101: ['The data WebSocket.'] },
@@ -142,8 +142,8 @@ export function relayRoutes(
       tag: 'WebSockets',
       summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
       description:
-        'As long as one is open, the relay may bring inbound connections through it instead of announcing them. What travels on it ' +
-        'is described in protocol.md section 10; a client that opens none misses nothing but speed.',
+        'While one is open, the relay may send inbound connections through it instead of announcing them. Section 10 of the ' +
+        'protocol describes its frames. Trunks are optional and only improve speed.',
       query: { tunnel_id: "the tunnel's `id`" },
       caller: 'anybody',
       results: { 101: ['The trunk.'] },

@@ -58,12 +58,11 @@ export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRO
 
 export const TAGS = {
   Tunnels: 'Tunnels of an account.',
-  Access: 'Who may come into a tunnel: the policy, signed links, and visitors who ask.',
-  Domains: 'Domains that accounts bring.',
-  Account: 'The account behind a key.',
+  Access: 'Access policies, signed links and approval requests.',
+  Domains: 'Domains of accounts.',
+  Account: 'The account of a key.',
   Invitations: 'Invitations to an account, which need no key.',
-  Administration:
-    'What an operator does, with a key for administration. For other keys these paths do not exist.',
+  Administration: 'For operators, with a key for administration. With other keys these paths do not exist.',
   Relay: 'The relay itself. No key is needed.',
   WebSockets: 'Sockets through which clients serve tunnels.',
 } as const;

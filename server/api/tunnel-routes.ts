@@ -102,7 +102,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'createTunnel',
       tag: 'Tunnels',
       summary: 'Create a tunnel',
-      description: `At most ${CREATES_PER_MINUTE} a minute for each account, ${CREATE_BURST} at once.`,
+      description: `At most ${CREATES_PER_MINUTE} a minute for each account, in bursts of ${CREATE_BURST}.`,
       caller: 'tunnelKey',
       body: { schema: createTunnelBody(ttl).schema, required: true },
       results: {
@@ -169,9 +169,9 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'closeTunnel',
       tag: 'Tunnels',
       summary: 'Close a tunnel',
-      description: 'Its connections are cut, and its slug is free.',
+      description: 'Disconnects its visitors and frees its name.',
       caller: 'tunnelOwner',
-      results: { 200: ['The tunnel is gone.', CLOSED.schema] },
+      results: { 200: ['The tunnel was closed.', CLOSED.schema] },
       async handle(ctx) {
         const { account } = ctx.state;
         await writes.run(account.id, () => tunnels.close(account, idOf(ctx)));
@@ -184,7 +184,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'extendTunnel',
       tag: 'Tunnels',
       summary: 'Extend a tunnel',
-      description: 'Its `expires_at` moves later by `ttl`; it may be no later than now plus the maximum.',
+      description: 'Adds `ttl` to `expires_at`, which may not become later than now plus the maximum.',
       caller: 'tunnelOwner',
       body: { schema: extendTunnelBody(ttl).schema, required: false },
       results: { 200: ['The tunnel, with its `ttl` unchanged.', TUNNEL.schema] },
@@ -200,10 +200,10 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       path: '/v1/tunnels/{id}/access',
       id: 'setTunnelAccess',
       tag: 'Access',
-      summary: 'Say who may come into a tunnel',
+      summary: 'Replace the access policy of a tunnel',
       description:
-        'In place of what was said before; `{}` opens it to everybody. It counts for new requests within a second; open WebSockets ' +
-        'and event streams that no longer pass are cut, other responses have 30 s to end, and every pass of a visitor ends.',
+        '`{}` makes the tunnel public. Applies to new requests within a second. WebSockets and event streams that are no longer ' +
+        'allowed are closed, other responses have 30 s to end, and all access cookies become invalid.',
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },

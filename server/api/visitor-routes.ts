@@ -47,10 +47,10 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/links',
       id: 'createLink',
       tag: 'Access',
-      summary: 'Make a signed link',
+      summary: 'Create a signed link',
       description:
-        `Whoever opens it comes into the tunnel until its end. At most ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were ` +
-        'revoked before their end.',
+        `Anyone who opens it has access until it ends. At most ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
+        'before their end.',
       caller: 'tunnelOwner',
       body: { schema: CREATE_LINK.schema, required: false },
       results: { 201: ['The link.', NEW_LINK.schema] },
@@ -67,7 +67,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/links',
       id: 'listLinks',
       tag: 'Access',
-      summary: 'List the links of a tunnel that are good',
+      summary: 'List the valid links of a tunnel',
       caller: 'tunnelOwner',
       results: { 200: ['The links.', LINK_LIST.schema] },
       async handle(ctx) {
@@ -82,9 +82,9 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       tag: 'Access',
       summary: 'Revoke a link',
       description:
-        'Within a second it gives no access any longer, nor does the cookie of a visitor who came with it; everything that they have open is cut.',
+        'Within a second, the link and the cookies of its visitors give no access, and their connections are closed.',
       caller: 'tunnelOwner',
-      results: { 200: ['The link is gone.', REVOKED.schema] },
+      results: { 200: ['The link was revoked.', REVOKED.schema] },
       errors: ['linkNotFound'],
       async handle(ctx) {
         const { account } = ctx.state;
@@ -97,8 +97,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/knocks',
       id: 'listKnocks',
       tag: 'Access',
-      summary: 'List who knocks at a tunnel',
-      description: 'Those who wait for an answer, those who are in, and those who were refused lately.',
+      summary: 'List the approval requests of a tunnel',
+      description: 'Visitors who wait, who are approved, and who were denied in the last 5 minutes.',
       caller: 'tunnelOwner',
       results: { 200: ['The knocks.', KNOCK_LIST.schema] },
       async handle(ctx) {
@@ -111,9 +111,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/knocks/{knock_id}',
       id: 'answerKnock',
       tag: 'Access',
-      summary: 'Let a visitor in who knocks, or do not',
-      description:
-        'An answer may be changed: to refuse a visitor who is in sends him out, and cuts everything that he has open.',
+      summary: 'Approve or deny a visitor',
+      description: 'Denying an approved visitor revokes the approval and closes their connections.',
       caller: 'tunnelOwner',
       body: { schema: KNOCK_ANSWER_SCHEMA, required: true },
       results: { 200: ['The knock.', KNOCK.schema] },

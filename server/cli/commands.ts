@@ -114,7 +114,10 @@ function settingsHelp(): string {
 }
 
 function settingRow({ name, variable, fallback, meaning }: Setting<unknown>): string {
-  return helpRow(`  --${name}`, `${meaning}${fallback === 'none' ? '' : ` Default: ${fallback}.`} (${variable})`);
+  return helpRow(
+    `  --${name}`,
+    `${meaning}${fallback === 'none' ? '' : ` Default: ${fallback}.`} (${variable})`,
+  );
 }
 
 function exitCodes(): string {

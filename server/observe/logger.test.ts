@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { type LogFormat, type LogLevel, LOG_EVENTS } from '../log.ts';
+import type { LogFormat, LogLevel } from '../log.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { createLog, finishLog, stderrStream } from './logger.ts';
@@ -69,16 +69,6 @@ describe('createLog', () => {
       assert.doesNotMatch(lines.join(''), /cvt_\w/);
     });
   }
-});
-
-describe('docs/operating/monitoring.md', () => {
-  it('explains every log event with the text in the code', async () => {
-    const page = await readFile(new URL('../../docs/operating/monitoring.md', import.meta.url), 'utf8');
-    const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
-    for (const [event, { level, meaning }] of Object.entries(LOG_EVENTS)) {
-      assert.ok(rows.includes(`| \`${event}\` | ${level} | ${meaning} |`), event);
-    }
-  });
 });
 
 describe('stderrStream', () => {

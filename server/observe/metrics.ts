@@ -1,4 +1,4 @@
-/** The relay's metrics for Prometheus (docs/operating/monitoring.md): counters, and current values. */
+/** The relay's metrics for Prometheus: counters, and current values. */
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
 import {
@@ -19,16 +19,139 @@ import {
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
+interface MetricEntry {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  /** the labels, with their values */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Every metric of the relay; docs/reference/metrics.md is generated from this table. */
+export const METRICS = {
+  culvert_requests_total: {
+    type: 'counter',
+    help: 'Requests, by destination and outcome.',
+    labels: {
+      to: '`tunnel`, `relay` (API and WebSocket endpoints) or `nowhere`',
+      outcome:
+        '`answered` (complete, whatever its status), `upgraded` (to a WebSocket), `refused` (the relay responded itself), `broken` (the response broke off) or `abandoned` (the visitor left first)',
+    },
+  },
+  culvert_refusals_total: {
+    type: 'counter',
+    help: 'Error responses of the relay to visitors.',
+    labels: { reason: 'a `Culvert-Error` code, such as `tunnel-offline`' },
+  },
+  culvert_api_answers_total: {
+    type: 'counter',
+    help: 'Responses of the API.',
+    labels: { operation: 'method and route, or `none`', status: 'the HTTP status' },
+  },
+  culvert_api_refusals_total: {
+    type: 'counter',
+    help: 'Errors of the API and of the WebSocket endpoints.',
+    labels: { reason: 'the `code` of the error, such as `invalid-key`' },
+  },
+  culvert_connections_total: {
+    type: 'counter',
+    help: 'Accepted connections of visitors, clients and callers of the API.',
+  },
+  culvert_visitor_connections: {
+    type: 'gauge',
+    help: 'Open connections of visitors and of callers of the API.',
+  },
+  culvert_traffic_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of tunnels, including headers.',
+    labels: { direction: '`in` (to clients) or `out` (to visitors)' },
+  },
+  culvert_tunnels: { type: 'gauge', help: 'Live tunnels.' },
+  culvert_tunnels_online: { type: 'gauge', help: 'Live tunnels whose client is connected.' },
+  culvert_access_log_dropped_total: {
+    type: 'counter',
+    help: 'Lines of the access log that could not be written.',
+  },
+  culvert_data_sockets_total: {
+    type: 'counter',
+    help: 'Data sockets opened by clients, including those that large streams moved to.',
+  },
+  culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that serve a visitor.' },
+  // The name is guaranteed until 1.0.
+  culvert_warm_sockets: { type: 'gauge', help: 'Always 0. Kept until 1.0, because earlier versions had it.' },
+  culvert_trunks: { type: 'gauge', help: 'Open trunks: connections of clients that visitors share.' },
+  culvert_trunk_streams: { type: 'gauge', help: 'Streams on trunks.' },
+  culvert_trunk_streams_total: {
+    type: 'counter',
+    help: 'Visitors that reached their client through a trunk.',
+  },
+  culvert_trunk_moves_total: {
+    type: 'counter',
+    help: 'Large streams whose client was asked to continue over a data socket.',
+    labels: { outcome: '`moved`, or `timeout` if the client opened none within 10 s' },
+  },
+  culvert_certificate_orders_total: {
+    type: 'counter',
+    help: 'Orders of certificates.',
+    labels: {
+      outcome:
+        '`issued`, `failed` (the authority refused or found no challenge), `authority` (it could not be reached or used) or `limited` (too many in an hour)',
+    },
+  },
+  culvert_certificates: { type: 'gauge', help: 'Ordered certificates that have not expired.' },
+  culvert_certificate_waits: {
+    type: 'gauge',
+    help: 'TLS handshakes that wait for a certificate to be issued.',
+  },
+  culvert_certificate_seconds_left: {
+    type: 'gauge',
+    help: "Time until the certificate of the relay's own name expires; 0 without one. It is renewed 30 days before it expires.",
+  },
+  culvert_dns_questions_total: {
+    type: 'counter',
+    help: 'Queries to the DNS port.',
+    labels: {
+      outcome:
+        '`answered`, `refused` (not about challenges), `failed` (the database failed), `truncated` (told to ask over TCP) or `dropped` (left without an answer)',
+    },
+  },
+  culvert_rendezvous_pending: {
+    type: 'gauge',
+    help: 'Visitors that wait for a data socket or for their client.',
+  },
+  culvert_rendezvous_wait_seconds: {
+    type: 'histogram',
+    help: 'Time that visitors waited for a data socket or a trunk stream, if a new one was needed.',
+  },
+  culvert_store_operation_seconds: {
+    type: 'histogram',
+    help: 'Time of database operations, including their queue.',
+    labels: { operation: 'the operation, such as `insertTunnel`' },
+  },
+  culvert_store_failures_total: {
+    type: 'counter',
+    help: 'Failed database operations.',
+    labels: { operation: 'the operation' },
+  },
+  culvert_build_info: { type: 'gauge', help: 'Always 1.', labels: { version: 'the version of the relay' } },
+} as const satisfies Readonly<Record<string, MetricEntry>>;
+
+type MetricName = keyof typeof METRICS;
+
+function entryOf(name: MetricName): MetricEntry {
+  return METRICS[name];
+}
+
 /** @returns all metrics of the relay and of its process */
 export function createMetrics(gauges: Gauges): Registry {
   const registry = new Registry();
   const registers = [registry];
 
-  function counter(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) {
+  function counter(name: MetricName, read: () => Iterable<Sample>) {
+    const { help, labels: labelMeanings = {} } = entryOf(name);
     return new Counter({
       name,
       help,
-      labelNames,
+      labelNames: Object.keys(labelMeanings),
       registers,
       collect() {
         this.reset();
@@ -37,10 +160,10 @@ export function createMetrics(gauges: Gauges): Registry {
     });
   }
 
-  function gauge(name: string, help: string, read: () => number) {
+  function gauge(name: MetricName, read: () => number) {
     return new Gauge({
       name,
-      help,
+      help: METRICS[name].help,
       registers,
       collect() {
         this.set(read());
@@ -48,114 +171,59 @@ export function createMetrics(gauges: Gauges): Registry {
     });
   }
 
-  counter(
-    'culvert_requests_total',
-    "Requests by where they went and how they ended; a tunnel's are those of visitors.",
-    ['to', 'outcome'],
-    requestSamples,
+  counter('culvert_requests_total', requestSamples);
+  counter('culvert_refusals_total', () =>
+    Object.entries(refusals).map(([reason, value]) => [{ reason }, value]),
   );
-  counter(
-    'culvert_refusals_total',
-    'Answers the relay gave visitors itself, by Culvert-Error code.',
-    ['reason'],
-    () => Object.entries(refusals).map(([reason, value]) => [{ reason }, value]),
-  );
-  counter('culvert_api_answers_total', 'Answers of the API.', ['operation', 'status'], apiSamples);
-  counter(
-    'culvert_api_refusals_total',
-    'Errors answered by the API and the WebSocket endpoints.',
-    ['reason'],
-    () => [...apiRefusals].map(([reason, value]) => [{ reason }, value]),
-  );
-  counter('culvert_connections_total', 'Connections accepted, of visitors, clients and the API.', [], () => [
-    [{}, traffic.connections],
+  counter('culvert_api_answers_total', apiSamples);
+  counter('culvert_api_refusals_total', () => [...apiRefusals].map(([reason, value]) => [{ reason }, value]));
+  counter('culvert_connections_total', () => [[{}, traffic.connections]]);
+  counter('culvert_traffic_bytes_total', () => [
+    [{ direction: 'in' }, traffic.bytesIn],
+    [{ direction: 'out' }, traffic.bytesOut],
   ]);
-  counter(
-    'culvert_traffic_bytes_total',
-    'Bytes of tunnels: in from visitors to clients, out from clients to visitors.',
-    ['direction'],
-    () => [
-      [{ direction: 'in' }, traffic.bytesIn],
-      [{ direction: 'out' }, traffic.bytesOut],
-    ],
+  counter('culvert_access_log_dropped_total', () => [[{}, accessLines.dropped]]);
+  counter('culvert_data_sockets_total', () => [[{}, traffic.dataSockets]]);
+  counter('culvert_trunk_streams_total', () => [[{}, traffic.trunkStreams]]);
+  counter('culvert_trunk_moves_total', () =>
+    Object.entries(moves).map(([outcome, value]) => [{ outcome }, value]),
   );
-  counter(
-    'culvert_access_log_dropped_total',
-    'Lines of the access log that could not be written.',
-    [],
-    () => [[{}, accessLines.dropped]],
+  gauge('culvert_tunnels', gauges.tunnels);
+  gauge('culvert_tunnels_online', () => gauges.links().online);
+  gauge('culvert_visitor_connections', gauges.visitors);
+  gauge('culvert_data_streams', () => gauges.links().streams);
+  gauge('culvert_warm_sockets', () => 0);
+  gauge('culvert_trunks', () => gauges.links().trunks);
+  gauge('culvert_trunk_streams', () => gauges.links().trunkStreams);
+  counter('culvert_certificate_orders_total', () =>
+    Object.entries(certificateOrders).map(([outcome, value]) => [{ outcome }, value]),
   );
-  counter('culvert_data_sockets_total', 'Data sockets opened by clients.', [], () => [
-    [{}, traffic.dataSockets],
-  ]);
-  counter('culvert_trunk_streams_total', 'Visitors brought to clients through trunks.', [], () => [
-    [{}, traffic.trunkStreams],
-  ]);
-  counter(
-    'culvert_trunk_moves_total',
-    'Large streams of trunks whose client was asked to go on over a data socket, by what came of it.',
-    ['outcome'],
-    () => Object.entries(moves).map(([outcome, value]) => [{ outcome }, value]),
+  gauge('culvert_certificates', () => gauges.certificates().stored);
+  gauge('culvert_certificate_waits', () => gauges.certificates().waiting);
+  gauge('culvert_certificate_seconds_left', () => gauges.certificates().ownSecondsLeft ?? 0);
+  counter('culvert_dns_questions_total', () =>
+    Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
   );
-  gauge('culvert_tunnels', 'Live tunnels.', gauges.tunnels);
-  gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => gauges.links().online);
-  gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', gauges.visitors);
-  gauge(
-    'culvert_data_streams',
-    'Data sockets, and streams of trunks, that serve a visitor.',
-    () => gauges.links().streams,
-  );
-  // The name is guaranteed until 1.0.
-  gauge('culvert_warm_sockets', 'Always 0: data sockets are no longer offered ahead.', () => 0);
-  gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => gauges.links().trunks);
-  gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => gauges.links().trunkStreams);
-  counter(
-    'culvert_certificate_orders_total',
-    'Orders of certificates, by how they have ended.',
-    ['outcome'],
-    () => Object.entries(certificateOrders).map(([outcome, value]) => [{ outcome }, value]),
-  );
-  gauge(
-    'culvert_certificates',
-    'Certificates that were ordered and have not ended.',
-    () => gauges.certificates().stored,
-  );
-  gauge(
-    'culvert_certificate_waits',
-    'Handshakes that wait for a certificate to be issued.',
-    () => gauges.certificates().waiting,
-  );
-  gauge(
-    'culvert_certificate_seconds_left',
-    "Time until the certificate of the relay's own name ends; 0 without one.",
-    () => gauges.certificates().ownSecondsLeft ?? 0,
-  );
-  counter(
-    'culvert_dns_questions_total',
-    'Questions to the DNS port, by what became of them.',
-    ['outcome'],
-    () => Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
-  );
-  gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => gauges.links().pending);
+  gauge('culvert_rendezvous_pending', () => gauges.links().pending);
   registry.registerMetric(
-    histogram(
-      'culvert_rendezvous_wait_seconds',
-      'Time from a visitor needing a way to its client to having one: a data socket, or a stream of a trunk.',
-      () => [[{}, rendezvousWait]],
-    ),
+    histogram('culvert_rendezvous_wait_seconds', METRICS.culvert_rendezvous_wait_seconds.help, () => [
+      [{}, rendezvousWait],
+    ]),
   );
   registry.registerMetric(
-    histogram('culvert_store_operation_seconds', 'Time of store operations.', () =>
+    histogram('culvert_store_operation_seconds', METRICS.culvert_store_operation_seconds.help, () =>
       [...storeOperations].map(([operation, { seconds }]) => [{ operation }, seconds]),
     ),
   );
-  counter('culvert_store_failures_total', 'Store operations that failed.', ['operation'], () =>
+  counter('culvert_store_failures_total', () =>
     [...storeOperations].map(([operation, { failures }]) => [{ operation }, failures]),
   );
-  new Gauge({ name: 'culvert_build_info', help: 'Always 1.', labelNames: ['version'], registers }).set(
-    { version: VERSION },
-    1,
-  );
+  new Gauge({
+    name: 'culvert_build_info',
+    help: METRICS.culvert_build_info.help,
+    labelNames: ['version'],
+    registers,
+  }).set({ version: VERSION }, 1);
   collectDefaultMetrics({ register: registry });
   return registry;
 }

@@ -186,7 +186,7 @@ function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Spa
 
 /* What the keys of the view do. */
 
-const KEYS: readonly (readonly [key: string, meaning: string])[] = [
+export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['i', 'the requests: list, search, both messages, repeat'],
   ['c', 'copies the address to the clipboard of this terminal'],
   ['o', 'opens the address in a browser'],

@@ -15,7 +15,7 @@ export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as 
 type FieldName = (typeof ACCESS_FIELDS)[number];
 
 /** What a field accepts. Messages leave out the value itself, which is often a secret. */
-const TAKES = {
+export const ACCESS_FIELD_MESSAGES = {
   auth: 'access.takesUsers',
   password: 'access.takesPassword',
   allow: 'access.takesNetworks',
@@ -45,7 +45,7 @@ export function readProjectAccess(
       return kind(value);
     } catch (error) {
       if (error instanceof EnvironmentError) refuse(name, error.said, error instanceof VariableUnset);
-      else refuse(name, toMessage(TAKES[name]));
+      else refuse(name, toMessage(ACCESS_FIELD_MESSAGES[name]));
       return undefined;
     }
   }

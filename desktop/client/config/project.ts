@@ -50,7 +50,8 @@ const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const KEY_FIELD = /^(?:api)?[_-]?(?:key|token|secret)$/i;
 const PROJECT_FIELDS = ['relay', 'tunnels'];
 
-const RULES = {
+/** What each field of a tunnel accepts. */
+export const TUNNEL_FIELD_RULES = {
   port: PORT_RULE,
   share: FOLDER_RULE,
   name: NAME_RULE,
@@ -64,19 +65,19 @@ const RULES = {
 } as const;
 const tunnelSchema = yup
   .object({
-    port: field<number>(RULES.port),
-    share: field<string>(RULES.share),
-    name: field<string>(RULES.name),
-    domain: field<string>(RULES.domain),
-    ttl: field<string>(RULES.ttl),
-    idle: field<boolean>(RULES.idle),
-    host_header: field<string>(RULES.host_header),
-    local_host: field<string>(RULES.local_host),
-    local_https: field<boolean>(RULES.local_https),
-    wait: field<number>(RULES.wait),
+    port: field<number>(TUNNEL_FIELD_RULES.port),
+    share: field<string>(TUNNEL_FIELD_RULES.share),
+    name: field<string>(TUNNEL_FIELD_RULES.name),
+    domain: field<string>(TUNNEL_FIELD_RULES.domain),
+    ttl: field<string>(TUNNEL_FIELD_RULES.ttl),
+    idle: field<boolean>(TUNNEL_FIELD_RULES.idle),
+    host_header: field<string>(TUNNEL_FIELD_RULES.host_header),
+    local_host: field<string>(TUNNEL_FIELD_RULES.local_host),
+    local_https: field<boolean>(TUNNEL_FIELD_RULES.local_https),
+    wait: field<number>(TUNNEL_FIELD_RULES.wait),
   })
   .strict();
-const TUNNEL_FIELDS = [...Object.keys(RULES), ...ACCESS_FIELDS];
+const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
 
 /** Fields for a port that make no sense for a folder. */
 const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
@@ -201,7 +202,7 @@ class ProjectReader {
     } catch (error) {
       if (!(error instanceof yup.ValidationError)) throw error;
       const wrong = new Set(error.inner.map(({ path: name }) => name));
-      for (const [name, rule] of Object.entries(RULES)) {
+      for (const [name, rule] of Object.entries(TUNNEL_FIELD_RULES)) {
         if (!wrong.has(name)) continue;
         this.#report.field(
           [...path, name],

@@ -1,0 +1,86 @@
+/** Generates culvert-relay.md and settings.md from the commands and settings of the relay. */
+import { COMMAND_GROUPS } from '../../server/cli/commands.ts';
+import type { RelayUsage } from '../../server/cli/command.ts';
+import { SERVE_USAGE } from '../../server/cli/serve-command.ts';
+import { ALL_SETTINGS, SETTING_GROUPS } from '../../server/settings.ts';
+import { paragraphsOf } from '../../shared/help-text.ts';
+import { CLIENT_VARIABLE_MEANINGS } from '../../shared/version.ts';
+import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
+
+const COMMANDS_INTRODUCTION = `The command \`culvert-relay\` runs a relay and manages its accounts, keys and tunnels. \`culvert-relay help COMMAND\` prints the same as this
+page. See also [settings](settings.md), [exit codes](exit-codes.md) and [operating a relay](../operating/README.md).
+
+Every command except \`serve\` works on the database of the relay, whether or not the relay runs: give it the same \`--data-dir\` or
+\`--database-url\`. A running relay follows within a second. Every change is recorded in the audit log. All commands except \`serve\` accept
+\`--json\`, which prints [stable](versioning.md) JSON to standard output; messages for people go to standard error.`;
+
+const SETTINGS_INTRODUCTION = `Every setting of the relay is an environment variable and an option of \`culvert-relay serve\`; the option takes precedence. An empty value
+counts as not given. The relay refuses to start with an invalid setting or an unknown \`CULVERT_…\` variable, and names it (exit code 2).
+Secrets belong into the environment: other users of a machine can see options.`;
+
+/** @returns culvert-relay.md */
+export function culvertRelayPage(): string {
+  const groups = Object.entries({ Relay: [SERVE_USAGE], ...COMMAND_GROUPS });
+  return [
+    pageStart('The command culvert-relay', 'server/cli', COMMANDS_INTRODUCTION),
+    markdownTable(
+      ['', 'command', 'purpose'],
+      groups.flatMap(([heading, usages]) =>
+        usages.map(({ words, summary }, index) => [
+          index === 0 ? heading : '',
+          `[${code(words)}](#culvert-relay-${words.replaceAll(' ', '-')})`,
+          `${summary}.`,
+        ]),
+      ),
+    ),
+    ...groups.flatMap(([, usages]) => usages.map(section)),
+  ].join('\n');
+}
+
+function section({ words, forms, summary, options, examples, details = '' }: RelayUsage): string {
+  const own = Object.entries(options).filter(([name]) => name !== 'json');
+  const rows = own.map(([name, { value, text }]) => [
+    code(`--${name}${value === undefined ? '' : ` ${value}`}`),
+    prose(text),
+  ]);
+  return [
+    `## culvert-relay ${words}\n`,
+    codeBlock('', forms.map((form) => `culvert-relay ${words} ${form}`).join('\n')),
+    `${summary}.\n`,
+    codeBlock(
+      'sh',
+      Object.entries(examples)
+        .map(([line, effect]) => `${line}  # ${effect}`)
+        .join('\n'),
+    ),
+    ...paragraphsOf(details).map((paragraph) => `${prose(paragraph)}\n`),
+    ...(rows.length === 0 ? [] : [markdownTable(['option', 'meaning'], rows)]),
+  ].join('\n');
+}
+
+/** @returns settings.md */
+export function settingsPage(): string {
+  const areas = Object.entries(SETTING_GROUPS).map(([heading, names]) => {
+    const rows = ALL_SETTINGS.filter(({ name }) => names.includes(name)).map(
+      ({ name, variable, fallback, meaning, reader }) => [
+        `<a id="${variable.toLowerCase()}"></a>${code(variable)}, ${code(`--${name}`)}`,
+        prose(meaning),
+        prose(reader.takes),
+        fallback === 'none' ? '' : fallback.includes('…') ? fallback : code(fallback),
+      ],
+    );
+    return `### ${heading}\n\n${markdownTable(['setting', 'meaning', 'accepts', 'default'], rows)}`;
+  });
+  return [
+    pageStart('Settings', 'server/settings.ts and shared/version.ts', SETTINGS_INTRODUCTION),
+    '## The relay\n',
+    ...areas,
+    'Settings that work only together: a certificate needs its key; `CULVERT_ACME_EMAIL` needs a `CULVERT_PUBLIC_URL` with `https://` and\nexcludes `CULVERT_TLS_CERT` and `CULVERT_TRUST_PROXY`; `CULVERT_REDIS_URL` needs `CULVERT_CLUSTER_SECRET` and PostgreSQL;\n`CULVERT_REUSE_PORT` needs `CULVERT_REDIS_URL`.\n',
+    '## The client\n',
+    'Options take precedence over these variables: see [Configuration](culvert.md#configuration).\n',
+    markdownTable(
+      ['variable', 'meaning'],
+      Object.entries(CLIENT_VARIABLE_MEANINGS).map(([name, meaning]) => [code(name), meaning]),
+    ),
+  ].join('\n');
+}

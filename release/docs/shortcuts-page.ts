@@ -1,0 +1,61 @@
+/** Generates shortcuts.md from the keys of the terminal view, and the keys of the window below. */
+import { KEYS } from '../../desktop/cli/view/frame.ts';
+import { code, markdownTable, pageStart, sentence } from './page.ts';
+
+/** Keys of the request log in the terminal. */
+const LOG_KEYS: Readonly<Record<string, string>> = {
+  '↑ ↓, k j': 'Move through the requests, or scroll an open one.',
+  'PgUp PgDn, Space': 'Move by pages.',
+  Enter: 'Show the request and its response.',
+  '/': 'Search in method, path, status and visitor.',
+  r: 'Send the request to the local service again.',
+  'Esc, i, q': 'Go back.',
+};
+
+/** Keys of the window. On macOS, Cmd takes the place of Ctrl. */
+const WINDOW_KEYS: Readonly<Record<string, string>> = {
+  'Ctrl+Alt+Shift+C':
+    'From any program: show the newest address; twice: copy it. You can change it in the settings.',
+  'Ctrl+K': 'Open the command palette.',
+  'Ctrl+1 … Ctrl+9': 'Go to one of the first tunnels; Enter copies its address.',
+  'Ctrl+N': 'Go to the port of a new tunnel.',
+  'Ctrl+O': 'Open a project.',
+  'Ctrl+Shift+O': 'Share a folder.',
+  'Ctrl+,': 'Open the settings.',
+  'Ctrl+F':
+    'Search the log, or the body of an open request. Enter goes to the next match, Shift+Enter to the previous one.',
+  'Ctrl+Z': 'Undo Stop, Remove, Clear or Sign out.',
+  F6: 'Go to the next pane; with Shift, to the previous one.',
+  '/': 'Search the request log, or many tunnels.',
+  Esc: 'Clear a search, collapse a section, or go back.',
+  '↑ ↓, k j':
+    'Move through the requests; Enter opens one. In the port of a new tunnel: move through used ports.',
+  'PgUp PgDn, Home End': 'Move by pages, to the newest and to the oldest request.',
+  '← →, *': 'In a tree: collapse and expand; * expands all of a level. A letter goes to the next name.',
+};
+
+/** @returns the whole page */
+export function shortcutsPage(): string {
+  return [
+    pageStart(
+      'Keyboard shortcuts',
+      'desktop/cli/view/frame.ts and release/docs/shortcuts-page.ts',
+      'The keys of the terminal view and of the window.',
+    ),
+    '## Terminal view\n',
+    '`culvert http`, `share` and `start` on a terminal:\n',
+    keyTable(Object.fromEntries(KEYS)),
+    'In the request log (`i`):\n',
+    keyTable(LOG_KEYS),
+    '## Window\n',
+    'On macOS, use Cmd instead of Ctrl.\n',
+    keyTable(WINDOW_KEYS),
+  ].join('\n');
+}
+
+function keyTable(keys: Readonly<Record<string, string>>): string {
+  return markdownTable(
+    ['key', 'action'],
+    Object.entries(keys).map(([key, action]) => [code(key), sentence(action)]),
+  );
+}
