@@ -14,7 +14,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     'Log in, open a signed link, or ask the owner for access. Programs send `Authorization` with each request. See [Share safely](../guides/sharing-safely.md).',
   'access-address': 'The owner allows certain networks only (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for the time in `Retry-After`. An address may try 10 wrong passwords a minute, and ask for access three times at once.',
+    'Wait for the time in `Retry-After`. An address may try 10 wrong passwords a minute, and have three approval requests at a time.',
   'tunnel-unknown': 'Check the address. If it is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed': 'Use another method: `CONNECT` is never accepted, `TRACE` only by tunnels.',
   'request-timeout': 'Send the request head within 15 s, and do not pause for 60 s within the body.',
@@ -91,7 +91,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
     'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes `Upgrade`.',
-  'rate-limited': 'Wait for the time in `Retry-After`. An account may create 10 tunnels a minute, 5 at once.',
+  'rate-limited': 'Wait for the time in `Retry-After`. An account may create 10 tunnels a minute, in bursts of 5.',
   'too-many-wrong-keys': 'Wait a minute, and correct the key. An address may send 30 wrong keys a minute.',
   'too-many-trunks': 'Open fewer trunks: 2 for each tunnel, or `CULVERT_TRUNKS`.',
   'internal-error':

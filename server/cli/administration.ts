@@ -41,11 +41,10 @@ const JSON_OPTION = { json: { text: 'Print JSON instead of text.' } };
 
 /** A command that also accepts `--json` and the relay's settings. */
 export function adminCommand({ run, ...usage }: AdminCommand): RelayCommand {
-  const options = { ...usage.options, ...JSON_OPTION };
+  const options: RelayUsage['options'] = { ...usage.options, ...JSON_OPTION };
   const own: FlagTypes = Object.fromEntries(
     Object.entries(options).map(
-      ([name, option]: [string, { value?: string }]) =>
-        [name, { type: option.value === undefined ? 'boolean' : 'string' }] as const,
+      ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
     ),
   );
   const operands = usage.forms.some((form) => /^[A-Z]/.test(form)) ? 1 : 0;
