@@ -91,11 +91,12 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
     'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes `Upgrade`.',
-  'rate-limited': 'Wait for the time in `Retry-After`. An account may create 10 tunnels a minute, in bursts of 5.',
+  'rate-limited':
+    'Wait for the time in `Retry-After`. An account may create 10 tunnels a minute, in bursts of 5.',
   'too-many-wrong-keys': 'Wait a minute, and correct the key. An address may send 30 wrong keys a minute.',
   'too-many-trunks': 'Open fewer trunks: 2 for each tunnel, or `CULVERT_TRUNKS`.',
   'internal-error':
     'A bug of the relay. Report it with the `X-Request-Id` of the response and the line of the log.',
-  unavailable: 'Try again. The relay cannot reach its database, or is shutting down. Nothing was changed.',
+  unavailable: 'Try again. The relay cannot reach its database, or is shutting down. Nothing is half done.',
   'too-many-sockets': 'Try again later. The relay has as many client connections as it accepts.',
 };

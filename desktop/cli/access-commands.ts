@@ -31,12 +31,12 @@ export const accessCommand = defineCommand({
     'culvert access my-app --open': 'make the tunnel public again',
   },
   details: `
-    Without access options, the command shows the policy. With them, it replaces the whole policy: name everything that
-    should apply. If you set several of --auth, --password, --links and --knock, visitors need one of them. --allow applies
-    in addition.
+    Without access options, the command shows the policy. With them, it replaces the whole policy: name everything
+    that should apply. If you set several of --auth, --password, --links and --knock, visitors need one of them.
+    --allow applies in addition.
 
-    A change takes effect within a second. Visitors have to authenticate again, and WebSockets of visitors who no longer
-    have access are closed.`,
+    A change takes effect within a second. Visitors have to authenticate again, and WebSockets of visitors who no
+    longer have access are closed.`,
   read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
   async run(command, { prompt, output }) {
     const { wanted, json } = command;
@@ -76,8 +76,8 @@ export const linkCommand = defineCommand({
     'culvert link --revoke 0123456789abcdef': 'revoke a link by its id',
   },
   details: `
-    A link admits visitors only if the access policy of the tunnel includes --links. It stops working after --ttl, when the
-    tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
+    A link admits visitors only if the access policy of the tunnel includes --links. It stops working after --ttl,
+    when the tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
 
     The link is printed to standard output, its id and its end to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),
@@ -133,8 +133,8 @@ export const knockCommand = defineCommand({
     'culvert knock my-app 0123456789abcdef --refuse': 'deny a visitor, or revoke an approval',
   },
   details: `
-    KNOCK is the id of the request, as "culvert http --knock" shows it without a terminal, and as the event "knock" of --json
-    reports it. A visitor waits for up to 5 minutes.`,
+    KNOCK is the id of the request, as "culvert http --knock" shows it without a terminal, and as the event "knock" of
+    --json reports it. A visitor waits for up to 5 minutes.`,
   read(line) {
     line.atMost(2);
     const [tunnel = '', knock = ''] = line.operands;

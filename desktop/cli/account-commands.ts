@@ -45,11 +45,11 @@ export const loginCommand = defineCommand({
     'pass show culvert | culvert login https://relay.example.com': 'read the key from standard input',
   },
   details: `
-    ADDRESS is the address of a relay, like --relay, or an invitation. An invitation works once and brings its own key. The
-    operator of the relay sees that key labelled with the name of this machine.
+    ADDRESS is the address of a relay, like --relay, or an invitation. An invitation works once and brings its own
+    key. The operator of the relay sees that key labelled with the name of this machine.
 
-    The command checks the key with the relay before it stores it. Without a terminal, it reads the key from the first line
-    of standard input. A stored key is sent only to the relay it was checked with.`,
+    The command checks the key with the relay before it stores it. Without a terminal, it reads the key from the first
+    line of standard input. A stored key is sent only to the relay it was checked with.`,
   read: readLogin,
   run: runLogin,
 });

@@ -1,6 +1,6 @@
 /**
- * What every command of `culvert` is made of. A command is defined in one place with its name, help, options, reader and
- * runner; help, manual page and completion are made from that.
+ * What every command of `culvert` is made of. A command is defined in one place with its name, help, options, reader
+ * and runner; help, manual page, completion and reference page are made from that.
  */
 import { TTL_RULE } from '../../shared/value-rules.ts';
 import type { Project } from '../client/config/project.ts';

@@ -37,8 +37,9 @@ export const doctorCommand = defineCommand({
     'culvert doctor 3000': 'also check that port 3000 accepts connections',
   },
   details: `
-    The command checks one step after the other, shows how long each took, and stops at the first failure with a remedy. It
-    opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate limit for new tunnels.`,
+    The command checks one step after the other, shows how long each took, and stops at the first failure with a
+    remedy. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate limit for
+    new tunnels.`,
   sections: {
     Checks: `dns      the name of the relay has addresses
 connect  its port accepts connections

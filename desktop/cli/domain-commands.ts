@@ -19,8 +19,9 @@ export const domainCommand = defineCommand({
     'culvert domain remove app.example.com': 'remove the domain and end its tunnel',
   },
   details: `
-    "add" prints two DNS records: one points the domain to the relay, the other proves that the domain is yours. Create both
-    at your DNS provider, then run "verify". It shows what is missing and exits with code 1 until both records are correct.
+    "add" prints two DNS records: one points the domain to the relay, the other proves that the domain is yours.
+    Create both at your DNS provider, then run "verify". It shows what is missing and exits with code 1 until both
+    records are correct.
 
     The relay checks the records once a day. If they are wrong for 7 days, it releases the domain.`,
   read: (line) => ({ action: readDomainAction(line), ...line.access() }),

@@ -1,6 +1,6 @@
 /**
- * Every option of `culvert`. The parser, the help, the completion, the manual page and docs/reference/culvert.md use this
- * table; a command lists its options in groups, and can give one a meaning of its own.
+ * Every option of `culvert`. The parser, the help, the completion, the manual page and docs/reference/culvert.md use
+ * this table; a command lists its options in groups, and can give one a meaning of its own.
  */
 
 interface Option {

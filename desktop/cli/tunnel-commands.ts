@@ -54,11 +54,14 @@ export const httpCommand = defineCommand({
     'culvert http https://localhost:8443': 'forward to a port that speaks HTTPS',
   },
   details: `
-    The command serves the tunnel until you press Ctrl-C, which closes it. PORT can also be an address that a development
-    server prints, such as http://localhost:3000.
+    The command serves the tunnel until you press Ctrl-C, which closes it. PORT can also be an address that a
+    development server prints, such as http://localhost:3000.
 
-    By default, anyone with the address can visit the tunnel. If you set several of --auth, --password, --links and --knock,
-    visitors need one of them. --allow applies in addition. Put --password last if you give it no word.
+    By default, anyone with the address can visit the tunnel. If you set several of --auth, --password, --links and
+    --knock, visitors need one of them. --allow applies in addition. Put --password last if you give it no word.
+
+    With --name, the command returns to your live tunnel of that name, which keeps its address. If another client
+    serves it, the command asks first on a terminal; elsewhere it exits with code 1.
 
     On a terminal, press ? to see the keys.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
@@ -77,9 +80,9 @@ export const shareCommand = defineCommand({
       'share a folder under a name, with a generated password',
   },
   details: `
-    The command shares the folder until you press Ctrl-C. Visitors get the index.html of a folder, or a list of its files.
-    They cannot change anything, and they cannot see names that begin with a dot, culvert.yml, or links that point outside
-    the folder.
+    The command shares the folder until you press Ctrl-C. Visitors get the index.html of a folder, or a list of its
+    files. They cannot change anything, and they cannot see names that begin with a dot, culvert.yml, or links that
+    point outside the folder.
 
     Access, events and exit codes are those of "culvert http".`,
   read: readShare,
@@ -108,14 +111,15 @@ export const startCommand = defineCommand({
     'culvert start web --open': 'and show it in a browser',
   },
   details: `
-    The command serves the tunnels until you press Ctrl-C, which closes them. It opens them one after the other, and waits if
-    the relay limits how many you can create per minute. If one ends, the others keep running.
+    The command serves the tunnels until you press Ctrl-C, which closes them. It opens them one after the other, and
+    waits if the relay limits how many you can create per minute. If one ends, the others keep running.
 
-    The relay in culvert.yml gets the key from CULVERT_API_KEY or --key only if you also name that relay yourself, with
-    CULVERT_RELAY, --relay or "culvert login". A culvert.yml that belongs to another user is used only with --config.
+    The relay in culvert.yml gets the key from CULVERT_API_KEY or --key only if you also name that relay yourself,
+    with CULVERT_RELAY, --relay or "culvert login". A culvert.yml that belongs to another user is used only with
+    --config.
 
-    With --json, events are those of "culvert http", each with "name". Every tunnel has its own "offline" event. If tunnels end
-    with different exit codes, the first of these counts: 3, 1, 5, 4, 0.`,
+    With --json, events are those of "culvert http", each with "name". Every tunnel has its own "offline" event. If
+    tunnels end with different exit codes, the first of these counts: 3, 1, 5, 4, 0.`,
   sections: {
     'culvert.yml': `relay: https://relay.example.com   # optional; never a key, which "culvert login" stores
 tunnels:

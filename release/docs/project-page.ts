@@ -15,8 +15,11 @@ import { readable } from './limits-page.ts';
 const INTRODUCTION = `A \`culvert.yml\` lists the tunnels of a project. [\`culvert start\`](culvert.md#culvert-start) uses the nearest one, in the working directory
 or above it, or the file given with \`--config\`. [Projects](../guides/projects.md) is a guide.`;
 
-/** Fields that no option of `culvert http` corresponds to. */
+/** Fields whose meaning is not that of the option of `culvert http`. */
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
+  auth: 'Admit visitors who log in with HTTP Basic.',
+  password: 'Admit visitors who type this password into a page. `true` generates three words and shows them.',
+  allow: 'Admit visitors from these addresses and networks only, such as 192.0.2.7 or 10.0.0.0/8.',
   port: 'Local port. Every tunnel needs `port` or `share`.',
   share:
     'Folder to share instead of a port, below the folder of the file. Fields about a port are not allowed beside it.',
@@ -30,7 +33,7 @@ export function projectPage(): string {
   );
   return [
     pageStart('culvert.yml', 'desktop/client/config and desktop/cli/options.ts', INTRODUCTION),
-    codeBlock('yaml', startCommand.sections['culvert.yml']),
+    codeBlock('yaml', startCommand.sections?.['culvert.yml'] ?? ''),
     '## Fields\n',
     markdownTable(
       ['field', 'accepts', 'meaning'],

@@ -22,8 +22,8 @@ export const restoreCommand = adminCommand({
   options: {},
   examples: { 'culvert-relay restore /var/backups/culvert.db': 'restore a backup' },
   details: `
-    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains that ended
-    after the backup stay ended.`,
+    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains that
+    ended after the backup stay ended.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
 
@@ -84,8 +84,8 @@ export const doctorCommand = adminCommand({
     'culvert-relay doctor --idle 5m': 'also find proxies that cut silent responses',
   },
   details: `
-    The command runs on the machine of the relay, with the settings of the relay. It opens a test tunnel through the public
-    address, and prints a remedy for everything that fails.`,
+    The command runs on the machine of the relay, with the settings of the relay. It opens a test tunnel through the
+    public address, and prints a remedy for everything that fails.`,
   run: async (given, shell) => (await import('./doctor-run.ts')).runDoctor(given, shell),
 });
 

@@ -21,8 +21,8 @@ export const SERVE_USAGE: RelayUsage = {
     'culvert-relay serve --replace --detach': 'replace the running relay, for example with a new version',
   },
   details: `
-    "serve" can be left out. The command prints "listening on http://HOST:PORT" when it accepts requests. Every setting is an
-    option and an environment variable; the option takes precedence.`,
+    "serve" can be left out. The command prints "listening on http://HOST:PORT" when it accepts requests. Every
+    setting is an option and an environment variable; the option takes precedence.`,
 };
 
 /** @throws CommandError */
