@@ -44,7 +44,7 @@ export const DOMAIN = object(
     id: UUID,
     domain: described(COPIED, 'in lower case and punycode'),
     status: oneOf(['pending', 'verified']),
-    records: listOf(RECORD, 'what has to be entered where the DNS of the domain is kept'),
+    records: listOf(RECORD, 'DNS records to create'),
     created_at: SHOWN_TIME,
     /** `null` for one that is not verified */
     verified_at: TIME_OR_NULL,

@@ -120,8 +120,7 @@ const path: OptionalField<string | null> = optional({
   schema: {
     type: ['string', 'null'],
     maxLength: LINK_PATH_MAX_LENGTH,
-    description:
-      "where the link leads below the tunnel's address; it does not keep visitors from other paths",
+    description: 'path and query that the link opens; visitors can open other paths as well',
   },
   accepts: yup
     .mixed()

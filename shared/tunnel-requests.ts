@@ -84,7 +84,7 @@ export const ACCESS_SCHEMA: JsonObject = {
         maxItems: ALLOW_MAX,
         items: TEXT.schema,
         description:
-          'addresses and networks from which visitors may come, such as `192.0.2.7` or `10.0.0.0/8`',
+          'admits visitors from these addresses and networks only, such as `192.0.2.7` or `10.0.0.0/8`',
       },
       'basic?': {
         type: ['array', 'null'],

@@ -47,7 +47,8 @@ export function restPage(): string {
   const used = Object.entries(schemas).filter(
     ([name, schema]) => !name.endsWith('Error') && fieldsOf(schema).length > 0,
   );
-  return [
+  const shown = new Set(used.map(([name]) => name));
+  const page = [
     pageStart('REST interface', 'server/api', INTRODUCTION),
     ...Object.entries(TAGS)
       .filter(([tag]) => tag !== 'WebSockets')
@@ -72,6 +73,15 @@ export function restPage(): string {
     'A field with `?` is optional.\n',
     ...used.map(([name, schema]) => `### ${name}\n\n${fieldTable(schema)}`),
   ].join('\n');
+  // Schemas without fields of their own have no section.
+  return page.replaceAll(/\[(\w+)\]\(#\w+\)/g, (link, name: string) =>
+    shown.has(name) ? link : alternativesOf(schemas[name] ?? {}),
+  );
+}
+
+function alternativesOf({ oneOf, anyOf, title, description }: JsonObject): string {
+  const alternatives = (oneOf ?? anyOf ?? []) as readonly JsonObject[];
+  return alternatives.length > 0 ? alternatives.map(typeOf).join(' or ') : textOf(description ?? title);
 }
 
 function purposeOf({ summary, description }: JsonObject): string {
@@ -130,9 +140,10 @@ function typeOf(field: JsonObject): string {
   const alternatives = (oneOf ?? anyOf) as readonly JsonObject[] | undefined;
   if (alternatives !== undefined)
     return [...new Set(alternatives.map(typeOf))]
-      .filter((text) => text !== 'null' && text !== '`""`')
+      .filter((text) => text !== '' && text !== '`""`')
       .join(' or ');
-  if (type === 'array') return `list of ${typeOf(items as JsonObject)}`;
+  if (type === 'array' || (Array.isArray(type) && type.includes('array')))
+    return `list of ${typeOf(items as JsonObject) || 'objects'}`;
   const types = (Array.isArray(type) ? (type as string[]) : [textOf(type)]).filter((one) => one !== 'null');
   const suffix = Array.isArray(type) && type.includes('null') && !('default' in field) ? ' or null' : '';
   if (types[0] === 'object' && fieldsOf(field).length > 0)
