@@ -12,7 +12,7 @@ import { main } from './main.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 const NAMES_DATABASE = 'culvert-relay: database ';
-const NAMES_HELP = 'Run \"culvert-relay help ';
+const NAMES_HELP = 'Run "culvert-relay help ';
 const UNKNOWN_ID = 'a3a3e3d2-2f0c-4a52-9d0b-1c37d25d5f10';
 const CREATED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -85,12 +85,13 @@ describe('culvert-relay', () => {
     );
   });
 
-  describe('help', () => {
-    async function help(...argv: string[]): Promise<string> {
-      assert.equal(await main(shell, argv, noRelay), 0);
-      return shell.stdout.splice(0).join('\n');
-    }
+  /** The text of `--help` and the like. */
+  async function help(...argv: string[]): Promise<string> {
+    assert.equal(await main(shell, argv, noRelay), 0);
+    return shell.stdout.splice(0).join('\n');
+  }
 
+  describe('help', () => {
     for (const { words, options, examples } of ALL_USAGES) {
       it(`explains "${words}" alone, with its options`, async () => {
         const text = await help('help', ...words.split(' '));
