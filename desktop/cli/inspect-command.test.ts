@@ -36,7 +36,11 @@ describe('the command line of culvert inspect', () => {
 
   it('rejects unknown actions and unsuitable options, and shows what it accepts', () => {
     for (const [operands, values, message] of [
-      [['lost'], {}, /^Unknown command "inspect lost". Use list, show, replay, edit, export, import or watch/],
+      [
+        ['lost'],
+        {},
+        /^Unknown command "inspect lost". Use list, show, replay, edit, export, import or watch/,
+      ],
       [['list', '3'], {}, /"3" is more than "culvert inspect list" takes/],
       [['show'], {}, /Say which request to show: its number/],
       [['replay', '0'], {}, /Say which request to replay: its number/],
