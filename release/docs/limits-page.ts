@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { ROOT } from '../repository.ts';
-import { code, markdownTable, pageStart } from './page.ts';
+import { code, pageStart } from './page.ts';
 
 export interface Limit {
   readonly name: string;
@@ -66,9 +66,9 @@ export async function limitsPage(): Promise<string> {
   for (const { heading, files } of CHAPTERS) {
     parts.push(`## ${heading}\n`);
     for (const [file, title] of Object.entries(files))
-      for (const area of await readAreas(file)) parts.push(table(area.heading || title, area.limits));
+      for (const area of await readAreas(file)) parts.push(list(area.heading || title, area.limits));
   }
-  parts.push('## Both ends\n', table('', await sharedLimits()), CONCLUSION);
+  parts.push('## Both ends\n', list('', await sharedLimits()), CONCLUSION);
   return parts.join('\n');
 }
 
@@ -140,12 +140,12 @@ function reasonOf(comment: string): string {
 /** How often something is done is no limit. */
 const INTERVAL = /^(?:How often|Time between|Longest time between|Time until the next) /;
 
-function table(heading: string, limits: readonly Limit[]): string {
+function list(heading: string, limits: readonly Limit[]): string {
   const title = heading === '' ? '' : `### ${heading}\n\n`;
-  const rows = limits
+  const lines = limits
     .filter(({ reason }) => !INTERVAL.test(reason))
-    .map(({ name, value, reason }) => [code(name), readable(name, value), reason]);
-  return `${title}${markdownTable(['limit', 'value', 'purpose'], rows)}`;
+    .map(({ name, value, reason }) => `- ${code(name)} ${readable(name, value)}: ${reason}\n`);
+  return `${title}${lines.join('')}`;
 }
 
 /** @returns the value in readable form, with the unit at the end of the constant's name */
