@@ -75,9 +75,9 @@ describe('culvert-relay', () => {
 
   it('shows every setting in its help', async () => {
     assert.equal(await main(shell, ['--help'], noRelay), 0);
-    const help = shell.stdout.join('\n');
+    const text = shell.stdout.join('\n');
     for (const { name, variable } of ALL_SETTINGS) {
-      assert.ok(help.includes(`--${name}`) && help.includes(variable), name);
+      assert.ok(text.includes(`--${name}`) && text.includes(variable), name);
     }
     assert.deepEqual(
       Object.values(SETTING_GROUPS).flat().toSorted(),
