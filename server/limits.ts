@@ -435,14 +435,14 @@ export const LEAVING_REPEAT_MS = 500;
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
 /** ms for another relay to accept or refuse a data socket: it may have to look up the key in the store. */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
-/** ms for an inbound connection from another relay to prove its origin. */
+/** ms for an inbound connection from another relay to prove its origin, and for a stream on it to say what it is for. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /** Bytes that identify the owner of a data socket: an id, and two keys of at most a few hundred bytes each. */
 export const HOP_LINE_MAX_BYTES = 4096;
-/** ms an idle connection to another relay is kept for the next data socket. */
+/** ms between two checks of a trunk to another relay: it is closed if it was unused, and otherwise asked for a sign of life. */
 export const HOP_IDLE_MS = 30_000;
-/** Idle connections to each other relay that are kept. */
-export const HOP_IDLE_MAX = 64;
+/** Bytes of a stream between two relays in transit in one direction: 250 MB/s at 1 ms, as relays are close to each other. */
+export const HOP_WINDOW_BYTES = 256 * 1024;
 /**
  * Data sockets that each other relay has not yet accepted or refused: thousands a second, but at most as many as it has
  * capacity for.

@@ -1,15 +1,11 @@
 /** Input that relays read from each other, from Redis, and from anyone who reaches the port between them. */
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
-import { duplexPair } from 'node:stream';
 import * as fc from 'fast-check';
 import { UUID_PATTERN } from '../../shared/control.ts';
 import { anyJson, mutated } from '../../shared/testing/mutated.ts';
 import { readHello, readPredecessorMessage, readSuccessorMessage } from '../handoff/conversation.ts';
-import { HOP_LINE_MAX_BYTES } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
-import { readRequest } from './hop/hop-connection.ts';
-import { HopReceiver } from './hop/hop-listener.ts';
+import { readRequest } from './hop/hop-protocol.ts';
 import { readList, readRecord, writeRecord } from './members.ts';
 import { NewsSeal, readNews } from './notifications.ts';
 import { readAnnounced } from './ownership.ts';
@@ -132,33 +128,6 @@ describe('a connection between relays', () => {
         },
       ),
       RUNS,
-    );
-  });
-
-  it('accepts any bytes in any pieces and keeps at most one line of a request', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 }),
-        fc.boolean(),
-        (pieces, isLong) => {
-          const [near] = duplexPair();
-          near.on('error', () => {});
-          HopReceiver.serve(near as unknown as Socket, 'one', (_request, socket) => {
-            socket.on('error', () => {});
-            socket.resume();
-          });
-          if (isLong) {
-            const header = Buffer.alloc(4);
-            header.writeUInt32BE(0xffff_ffff);
-            near.emit('data', header);
-            near.emit('data', Buffer.alloc(HOP_LINE_MAX_BYTES + 1));
-            assert.ok(near.destroyed);
-          }
-          for (const piece of pieces) if (!near.destroyed) near.emit('data', Buffer.from(piece));
-          near.destroy();
-        },
-      ),
-      { numRuns: 300 },
     );
   });
 });

@@ -13,7 +13,7 @@ export const FrameType = {
   end: 2,
   /** The stream is broken; the value is a close code. */
   abort: 3,
-  /** The sender accepts that many more bytes of the stream, 1 to {@link WINDOW_BYTES}. */
+  /** The sender accepts that many more bytes of the stream, 1 to the size of its window. */
   window: 4,
   /**
    * The relay asks the client to continue over a data socket; the value is the number of bytes of its id that follow.
@@ -62,6 +62,7 @@ export function writeHeader(target: Buffer, at: number, type: FrameType, id: num
 /** Reads frames from bytes in pieces of any size, and holds back nothing of their data. */
 export class FrameReader {
   readonly #handler: FrameHandler;
+  readonly #windowBytes: number;
   readonly #header = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES);
   /** bytes of a header that arrived in an earlier piece */
   #headerLength = 0;
@@ -72,8 +73,10 @@ export class FrameReader {
   #connectionId: string | undefined;
   #stopped = false;
 
-  constructor(handler: FrameHandler) {
+  /** @param windowBytes size of a stream's window on this trunk */
+  constructor(handler: FrameHandler, windowBytes = WINDOW_BYTES) {
     this.#handler = handler;
+    this.#windowBytes = windowBytes;
   }
 
   push(chunk: Buffer): void {
@@ -134,7 +137,7 @@ export class FrameReader {
       case FrameType.abort:
         return isAbortCode(value) ? this.#handler.onAbort(id, value) : this.#fail(`ABORT with code ${value}`);
       case FrameType.window:
-        if (value === 0 || value > WINDOW_BYTES) return this.#fail(`WINDOW of ${value} bytes`);
+        if (value === 0 || value > this.#windowBytes) return this.#fail(`WINDOW of ${value} bytes`);
         return this.#handler.onWindow(id, value);
       case FrameType.move:
         if (value === 0 || value > CONNECTION_ID_MAX) return this.#fail(`MOVE with an id of ${value} bytes`);

@@ -17,7 +17,7 @@ export interface ReceiverOwner {
 
 export class Receiver {
   readonly #owner: ReceiverOwner;
-  readonly #window = new ReceiveWindow();
+  readonly #window: ReceiveWindow;
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
   /** Whether the handler gets no further callbacks. */
@@ -32,8 +32,9 @@ export class Receiver {
   /** code of the peer's end, after the held data */
   #endCode: number | undefined;
 
-  constructor(owner: ReceiverOwner) {
+  constructor(owner: ReceiverOwner, windowBytes = WINDOW_BYTES) {
     this.#owner = owner;
+    this.#window = new ReceiveWindow(windowBytes);
   }
 
   get handler(): ByteStreamHandler | undefined {
@@ -171,14 +172,18 @@ export class Receiver {
 
 /* The window of a stream: how much one end allows the other to send. Data that was passed on is granted again. */
 
-/** Bytes granted at a time: enough to be worth a frame, few enough that a peer with half a window left never stops. */
-const GRANT_BYTES = WINDOW_BYTES / 2;
-
 export class ReceiveWindow {
+  /** bytes granted at a time: enough to be worth a frame, few enough that a peer with half a window left never stops */
+  readonly #grantBytes: number;
   /** bytes that the peer may still send */
-  #open = WINDOW_BYTES;
+  #open: number;
   /** bytes passed on, but not yet granted again */
   #passedOn = 0;
+
+  constructor(windowBytes = WINDOW_BYTES) {
+    this.#grantBytes = windowBytes / 2;
+    this.#open = windowBytes;
+  }
 
   /** @returns whether the peer was allowed to send that many bytes */
   received(bytes: number): boolean {
@@ -193,7 +198,7 @@ export class ReceiveWindow {
    */
   passedOn(bytes: number): boolean {
     this.#passedOn += bytes;
-    return this.#passedOn >= GRANT_BYTES;
+    return this.#passedOn >= this.#grantBytes;
   }
 
   /**

@@ -8,10 +8,16 @@ const HIGH_WATER_BYTES = 16 * 1024;
 export class Sender {
   #pieces: Buffer[] = [];
   #size = 0;
+  readonly #windowBytes: number;
   /** bytes that the peer accepts */
-  #window = WINDOW_BYTES;
+  #window: number;
   /** Whether a writer waits for room. */
   #isAwaited = false;
+
+  constructor(windowBytes = WINDOW_BYTES) {
+    this.#windowBytes = windowBytes;
+    this.#window = windowBytes;
+  }
 
   get isEmpty(): boolean {
     return this.#size === 0;
@@ -34,7 +40,7 @@ export class Sender {
   /** @returns whether the peer may accept that many more bytes: at most a window */
   widen(bytes: number): boolean {
     this.#window += bytes;
-    return this.#window <= WINDOW_BYTES;
+    return this.#window <= this.#windowBytes;
   }
 
   /**

@@ -22,6 +22,8 @@ export interface StreamCarrier {
    * ms in which the peer has to read {@link FLUSH_STEP_BYTES} of the remaining data of an ended stream, or all of it
    */
   readonly flushMs: number;
+  /** bytes of a stream that may be in transit in one direction */
+  readonly windowBytes: number;
   /** Asks the peer for a sign of life. */
   probe(): void;
   /** The stream has data to send. */
@@ -38,8 +40,8 @@ export interface StreamCarrier {
 
 export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   readonly #trunk: StreamCarrier;
-  readonly #receiver = new Receiver(this);
-  readonly #sender = new Sender();
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
   readonly #run = new Run();
   #id: number;
 
@@ -68,6 +70,8 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    */
   constructor(trunk: StreamCarrier, id = 0) {
     this.#trunk = trunk;
+    this.#receiver = new Receiver(this, trunk.windowBytes);
+    this.#sender = new Sender(trunk.windowBytes);
     this.#id = id;
   }
 

@@ -1,28 +1,30 @@
 /** Forwards a data socket to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import type { Duplex } from 'node:stream';
-import { connect } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
+import { CloseCode } from '../../../shared/control.ts';
+import { joined } from '../../../shared/http1/fields.ts';
 import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
+import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
+import type { Trunk } from '../../../shared/trunk/trunk.ts';
+import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Hop, UpgradeToPass } from '../../clients/ownership.ts';
 import {
   HOP_CONNECT_TIMEOUT_MS,
-  HOP_IDLE_MAX,
   HOP_IDLE_MS,
   HOP_RESPONSE_TIMEOUT_MS,
   HOPS_ASKED_MAX,
-  KEEP_ALIVE_MS,
   STALL_TIMEOUT_MS,
 } from '../../limits.ts';
 import { relayOf } from '../connection-id.ts';
 import type { Membership, RelayAddress } from '../members.ts';
-import { HOP_TLS, HopConnection, type HopHandler, hopKey, writeRequest } from './hop-connection.ts';
+import { HOP_TLS, hopKey, hopTrunk, writeRequest } from './hop-protocol.ts';
 
 export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;
   readonly #incarnation: string;
   readonly #secret: string;
-  readonly #pool = new HopPool();
-  /** number of unanswered requests, by the incarnation of the relay */
-  readonly #asked = new Map<string, number>();
+  /** by the incarnation of the relay */
+  readonly #relays = new Map<string, OtherRelay>();
   #open = 0;
 
   /** @param incarnation of this relay */
@@ -47,87 +49,124 @@ export class HopDialer {
   async dial(request: UpgradeToPass): Promise<Hop | undefined> {
     const address = this.#membership.find(relayOf(request.id, this.#secret) ?? 0);
     if (address === undefined) return undefined;
-    const asked = this.#asked.get(address.incarnation) ?? 0;
-    if (asked >= HOPS_ASKED_MAX) return undefined;
-    this.#asked.set(address.incarnation, asked + 1);
-    try {
-      return await this.#dial(address, request);
-    } finally {
-      this.#answered(address.incarnation);
+    const { incarnation } = address;
+    let relay = this.#relays.get(incarnation);
+    if (relay === undefined) {
+      const key = hopKey({ from: this.#incarnation, to: incarnation }, this.#secret);
+      if (key === undefined) return undefined;
+      relay = new OtherRelay(address, key, this.#incarnation, () => this.#relays.delete(incarnation));
+      this.#relays.set(incarnation, relay);
     }
-  }
-
-  async #dial(address: RelayAddress, request: UpgradeToPass): Promise<Hop | undefined> {
-    const kept = this.#pool.take(address.incarnation);
-    const first = kept && (await this.#ask(kept, address, request));
-    // A kept connection may have been closed just when it was needed: a new one is tried once.
-    if (first !== undefined && first !== 'lost') return first === 'refused' ? undefined : first;
-    const fresh = await this.#connect(address);
-    const second = fresh && (await this.#ask(fresh, address, request));
-    return typeof second === 'string' ? undefined : second;
-  }
-
-  #answered(incarnation: string): void {
-    const asked = (this.#asked.get(incarnation) ?? 0) - 1;
-    if (asked > 0) this.#asked.set(incarnation, asked);
-    else this.#asked.delete(incarnation);
-  }
-
-  /** Closes the idle connections. */
-  close(): void {
-    this.#pool.close();
-  }
-
-  async #ask(
-    connection: HopConnection,
-    { incarnation }: RelayAddress,
-    request: UpgradeToPass,
-  ): Promise<Hop | 'refused' | 'lost'> {
-    const response = new HopResponse(connection);
-    connection.send([writeRequest(request)]);
-    const verdict = await response.verdict;
-    if (verdict !== 'taken') {
-      connection.destroy();
-      return verdict;
-    }
+    const accepted = await relay.ask(request);
+    if (accepted === undefined) return undefined;
     return {
       carry: (client, head) => {
-        if (head.length > 0) connection.send([head]);
-        this.#carry(client, connection, response, incarnation);
+        this.#open += 1;
+        const done = (): void => {
+          this.#open -= 1;
+        };
+        accepted.handOver(new ForwardedSocket(client, head, accepted.stream, done));
       },
-      cancel: () => connection.destroy(),
+      cancel: () => accepted.stream.destroy(),
     };
   }
 
-  #carry(client: Duplex, connection: HopConnection, response: HopResponse, incarnation: string): void {
-    this.#open += 1;
-    const carrier = new HopCarrier(client, connection, {
-      free: () => this.#pool.keep(incarnation, connection),
-      done: () => {
-        this.#open -= 1;
-      },
-    });
-    connection.handler = carrier;
-    response.replay(carrier);
+  /** Cuts the connections to other relays. */
+  close(): void {
+    for (const relay of this.#relays.values()) relay.close();
+  }
+}
+
+/** The trunks to another relay: usually one, and another one while it carries as many streams as a trunk can. */
+class OtherRelay {
+  readonly #address: RelayAddress;
+  readonly #key: Buffer;
+  readonly #incarnation: string;
+  readonly #unused: () => void;
+  readonly #trunks = new Set<Trunk>();
+  /** a new trunk that is being connected, for everyone who waits for it */
+  #connecting: Promise<Trunk | undefined> | undefined;
+  /** number of unanswered requests */
+  #asked = 0;
+  #isClosed = false;
+
+  /** @param unused called when nothing is left of it */
+  constructor(address: RelayAddress, key: Buffer, incarnation: string, unused: () => void) {
+    this.#address = address;
+    this.#key = key;
+    this.#incarnation = incarnation;
+    this.#unused = unused;
+  }
+
+  /** @returns `undefined` if the relay cannot be reached or refuses, or if too many requests are unanswered */
+  async ask(request: UpgradeToPass): Promise<AcceptedStream | undefined> {
+    if (this.#asked >= HOPS_ASKED_MAX) return undefined;
+    this.#asked += 1;
+    try {
+      const known = this.#usable();
+      const first = known && (await askOn(known, request));
+      // A trunk may be lost just when it is needed: a new one is tried once.
+      if (first !== undefined && first !== 'lost') return first === 'refused' ? undefined : first;
+      const fresh = this.#usable() ?? (await (this.#connecting ??= this.#connect()));
+      const second = fresh?.takesStreams === true ? await askOn(fresh, request) : undefined;
+      return typeof second === 'string' ? undefined : second;
+    } finally {
+      this.#asked -= 1;
+      this.#checkUse();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const trunk of this.#trunks) trunk.lose();
+  }
+
+  #usable(): Trunk | undefined {
+    for (const trunk of this.#trunks) if (trunk.takesStreams) return trunk;
+    return undefined;
+  }
+
+  #checkUse(): void {
+    if (this.#asked === 0 && this.#trunks.size === 0) this.#unused();
   }
 
   /** @returns `undefined` if the relay cannot be reached in time, or does not prove that it is the requested one */
-  async #connect({ host, port, incarnation }: RelayAddress): Promise<HopConnection | undefined> {
-    const from = this.#incarnation;
-    const psk = hopKey({ from, to: incarnation }, this.#secret);
-    if (psk === undefined) return undefined;
-    return await new Promise((resolve) => {
+  async #connect(): Promise<Trunk | undefined> {
+    const socket = await this.#connectTls();
+    this.#connecting = undefined;
+    if (socket === undefined) return undefined;
+    if (this.#isClosed || socket.destroyed) {
+      socket.destroy();
+      return undefined;
+    }
+    const trunk: Trunk = hopTrunk(socket, 'dialer', {
+      // Only this end begins streams: `Trunk` ends with a protocol error.
+      begun: (stream) => stream.destroy(),
+      moveAsked: (stream) => stream.destroy(),
+      closed: () => {
+        clearInterval(timer);
+        this.#trunks.delete(trunk);
+        this.#checkUse();
+      },
+    });
+    this.#trunks.add(trunk);
+    const timer = watch(trunk);
+    return trunk;
+  }
+
+  #connectTls(): Promise<TLSSocket | undefined> {
+    const { host, port } = this.#address;
+    return new Promise((resolve) => {
       const socket = connect({
         host,
         port,
         ...HOP_TLS,
-        pskCallback: () => ({ psk, identity: from }),
+        pskCallback: () => ({ psk: this.#key, identity: this.#incarnation }),
         // Called only for a peer that presents a certificate because it does not know the key.
         checkServerIdentity: () => new Error('the other end is no relay of this cluster'),
       });
       // A fixed time limit, which received bytes do not extend.
       const timer = setTimeout(() => socket.destroy(), HOP_CONNECT_TIMEOUT_MS);
-      socket.on('timeout', () => socket.destroy());
       socket.on('error', () => socket.destroy());
       socket.once('close', () => {
         clearTimeout(timer);
@@ -135,153 +174,145 @@ export class HopDialer {
       });
       socket.once('secureConnect', () => {
         clearTimeout(timer);
-        socket.setNoDelay(true);
-        socket.setKeepAlive(true, KEEP_ALIVE_MS);
-        resolve(new HopConnection(socket, NOBODY));
+        resolve(socket);
       });
     });
   }
 }
 
-/** Until the first request is sent. */
-const NOBODY: HopHandler = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };
-
-/* Idle connections to other relays. */
-
-export class HopPool {
-  /** by the incarnation of the relay; the most recently used ones are last */
-  readonly #idle = new Map<string, HopConnection[]>();
-
-  /** @returns the most recently used one, which is the least likely to be closed */
-  take(incarnation: string): HopConnection | undefined {
-    const connection = this.#idle.get(incarnation)?.pop();
-    connection?.setTimeout(0);
-    return connection;
-  }
-
-  /** Keeps a connection for {@link HOP_IDLE_MS}, or closes it if there are enough. */
-  keep(incarnation: string, connection: HopConnection): void {
-    if (!connection.isOpen) return;
-    const idle = this.#idle.get(incarnation) ?? [];
-    if (idle.length >= HOP_IDLE_MAX) return connection.destroy();
-    this.#idle.set(incarnation, idle);
-    idle.push(connection);
-    connection.setTimeout(HOP_IDLE_MS);
-    const lost = (): void => connection.destroy();
-    connection.handler = {
-      // Nothing was requested on it.
-      onPiece: lost,
-      onEnd: lost,
-      onDrain() {},
-      onClose: () => this.#forget(incarnation, connection),
-    };
-  }
-
-  /** Closes all of them. */
-  close(): void {
-    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
-  }
-
-  #forget(incarnation: string, connection: HopConnection): void {
-    const left = this.#idle.get(incarnation)?.filter((other) => other !== connection) ?? [];
-    if (left.length > 0) this.#idle.set(incarnation, left);
-    else this.#idle.delete(incarnation);
-  }
-}
-
-/*
- * One data socket on a connection to another relay, on the side where it arrived. It is the hop's hot path: bytes are
- * written unchanged, and reading pauses only while the system accepts no more.
+/**
+ * Closes a trunk that was unused for {@link HOP_IDLE_MS}, and drops one whose peer gives no sign of life in that time.
+ *
+ * @returns to be cleared when the trunk has ended
  */
-
-export interface CarrierEvents {
-  /** Both directions have ended: the connection may carry the next data socket. */
-  free(): void;
-  /** Called once, when nothing of it is left on this side. */
-  done(): void;
+function watch(trunk: Trunk): NodeJS.Timeout {
+  let words = 0;
+  const check = (): void => {
+    const isUnused = trunk.size === 0 && trunk.words === words;
+    words = trunk.words;
+    if (trunk.isSilent) trunk.lose();
+    else if (isUnused) trunk.retire();
+    else trunk.probe();
+  };
+  return setInterval(check, HOP_IDLE_MS).unref();
 }
 
-export class HopCarrier implements HopHandler {
+/** The beginning of a response that accepts. */
+const SWITCHING = Buffer.from('HTTP/1.1 101 ');
+
+/** A stream whose data socket another relay has accepted. */
+interface AcceptedStream {
+  readonly stream: TrunkStream;
+  /** Passes everything received so far, and all that follows, to a handler. */
+  handOver(handler: ByteStreamHandler): void;
+}
+
+/** `lost`: the trunk has ended without notice. */
+function askOn(trunk: Trunk, request: UpgradeToPass): Promise<AcceptedStream | 'refused' | 'lost'> {
+  const stream = trunk.open();
+  return new Promise((resolve) => {
+    let read: Buffer | undefined;
+    let endCode: number | undefined;
+    const timer = setTimeout(() => {
+      stream.destroy();
+      resolve('refused');
+    }, HOP_RESPONSE_TIMEOUT_MS);
+    stream.attach({
+      onStreamData: (piece) => {
+        read = read === undefined ? piece : joined(read, piece);
+        if (read.length < SWITCHING.length) return;
+        clearTimeout(timer);
+        // Bytes after the head are for the client.
+        stream.pause();
+        if (!read.subarray(0, SWITCHING.length).equals(SWITCHING)) {
+          stream.destroy();
+          return resolve('refused');
+        }
+        const accepted = read;
+        const handOver = (handler: ByteStreamHandler): void => {
+          handler.onStreamData(accepted);
+          if (endCode !== undefined) return handler.onStreamClose(endCode);
+          stream.attach(handler);
+          stream.resume();
+        };
+        resolve({ stream, handOver });
+      },
+      // The request is far smaller than a window.
+      onStreamDrain() {},
+      onStreamClose: (code) => {
+        clearTimeout(timer);
+        endCode = code;
+        // The stream of a trunk that was lost ends without a code of the other relay.
+        resolve(read === undefined && code === CloseCode.abnormal ? 'lost' : 'refused');
+      },
+    });
+    stream.write(writeRequest(request));
+  });
+}
+
+/** A data socket on the relay where it arrived: its bytes are passed on unchanged. */
+export class ForwardedSocket implements ByteStreamHandler {
   readonly #client: Duplex;
+  readonly #stream: TrunkStream;
   readonly #reads: ScheduledReads;
-  readonly #connection: HopConnection;
-  readonly #events: CarrierEvents;
-  #endSent = false;
-  #relayEnded = false;
-  #clientClosed = false;
+  readonly #done: () => void;
+  #hasStreamEnded = false;
 
   /**
-   * Must be made the handler of the connection immediately.
+   * Must be made the handler of the stream immediately.
    *
-   * @param client without listeners for its data so far; its end is passed on, and it still receives the rest of the
-   *   response
+   * @param client without listeners for its data so far
+   * @param head bytes that were read from it
+   * @param done called once, when nothing of it is left on this relay
    */
-  constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
+  constructor(client: Duplex, head: Buffer, stream: TrunkStream, done: () => void) {
     this.#client = client;
-    this.#connection = connection;
-    this.#events = events;
+    this.#stream = stream;
+    this.#done = done;
+    if (head.length > 0) stream.write(head);
     client.on('error', () => client.destroy());
-    client.on('drain', () => {
-      if (!this.#relayEnded) connection.resume();
-    });
+    client.on('drain', () => stream.resume());
     this.#reads = new ScheduledReads(client, () => client, {
       onChunk: (chunk) => {
-        if (!this.#endSent && !connection.send([chunk])) this.#reads.pause();
+        if (!stream.write(chunk)) this.#reads.pause();
       },
-      onEnd: () => this.#sendEnd(),
+      // A client that follows the protocol has closed the WebSocket, so nothing follows in the other direction either.
+      onEnd: () => {
+        this.#end(() => stream.close(CloseCode.normal));
+        endWithin(STALL_TIMEOUT_MS, client);
+      },
     });
-    client.once('close', () => this.#onClientClosed());
-    if (client.destroyed) this.#onClientClosed();
+    client.once('close', () => this.#clientClosed());
+    if (client.closed) this.#clientClosed();
     else this.#reads.resume();
   }
 
-  onPiece(piece: Buffer): void {
+  onStreamData(piece: Buffer): void {
     const client = this.#client;
-    // A large chunk counts as too much even if the system has accepted all of it immediately.
-    if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();
+    // A large piece counts as too much even if the system has accepted all of it immediately.
+    if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#stream.pause();
   }
 
-  onDrain(): void {
+  onStreamDrain(): void {
     this.#reads.resume();
   }
 
-  /** The relay ends a data socket as a whole, so its end also ends the client's side. */
-  onEnd(): void {
-    this.#relayEnded = true;
-    if (!this.#endSent) this.#connection.oweEnd();
-    this.#endSent = true;
-    if (this.#client.writableLength === 0) this.#client.destroy();
+  onStreamClose(code: number): void {
+    this.#end(() => {});
+    if (!isCleanClose(code) || this.#client.writableLength === 0) this.#client.destroy();
     else endWithin(STALL_TIMEOUT_MS, this.#client);
-    this.#connection.resume();
-    this.#events.free();
-    this.#tellDone();
   }
 
-  onClose(): void {
-    if (this.#relayEnded) return;
-    this.#relayEnded = true;
-    this.#client.destroy();
-    this.#tellDone();
-  }
-
-  #onClientClosed(): void {
-    if (this.#clientClosed) return;
-    this.#clientClosed = true;
+  #clientClosed(): void {
     this.#reads.flush();
-    // After a clean end the relay still receives the queued bytes, and then ends by itself.
-    if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
-    else if (!this.#relayEnded) this.#connection.resume();
-    this.#tellDone();
+    this.#end(() => this.#stream.destroy());
+    this.#done();
   }
 
-  #sendEnd(): void {
-    if (this.#endSent) return;
-    this.#endSent = true;
-    this.#connection.sendEnd();
-  }
-
-  #tellDone(): void {
-    if (this.#relayEnded && this.#clientClosed) this.#events.done();
+  #end(tell: () => void): void {
+    if (this.#hasStreamEnded) return;
+    this.#hasStreamEnded = true;
+    tell();
   }
 }
 
@@ -290,65 +321,4 @@ function endWithin(ms: number, socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(timer));
   socket.end(() => socket.destroy());
-}
-
-/* The response of a relay that was asked to accept a data socket. */
-
-/** The beginning of a response that accepts. */
-const SWITCHING = Buffer.from('HTTP/1.1 101 ');
-
-/** `lost`: the connection has ended without notice. */
-type Verdict = 'taken' | 'refused' | 'lost';
-
-export class HopResponse implements HopHandler {
-  /** Decided within {@link HOP_RESPONSE_TIMEOUT_MS}. */
-  readonly verdict: Promise<Verdict>;
-  readonly #connection: HopConnection;
-  #read: Buffer = Buffer.alloc(0);
-  #hasEnded = false;
-  #hasClosed = false;
-  #decide: (verdict: Verdict) => void = () => {};
-
-  constructor(connection: HopConnection) {
-    this.#connection = connection;
-    this.verdict = new Promise((resolve) => {
-      const timer = setTimeout(() => resolve('refused'), HOP_RESPONSE_TIMEOUT_MS);
-      this.#decide = (verdict) => {
-        clearTimeout(timer);
-        resolve(verdict);
-      };
-    });
-    connection.handler = this;
-    if (!connection.isOpen) this.#decide('lost');
-  }
-
-  onPiece(piece: Buffer): void {
-    this.#read = Buffer.concat([this.#read, piece]);
-    if (this.#read.length < SWITCHING.length) return;
-    // Bytes after the head are for the client.
-    this.#connection.pause();
-    this.#decide(this.#read.subarray(0, SWITCHING.length).equals(SWITCHING) ? 'taken' : 'refused');
-  }
-
-  onEnd(): void {
-    this.#hasEnded = true;
-    this.#decide('refused');
-  }
-
-  onDrain(): void {
-    // The request is far smaller than a connection's queue.
-  }
-
-  onClose(): void {
-    this.#hasClosed = true;
-    this.#decide(this.#read.length > 0 ? 'refused' : 'lost');
-  }
-
-  /** Passes everything received so far to another handler. */
-  replay(handler: HopHandler): void {
-    handler.onPiece(this.#read, false);
-    if (this.#hasEnded) handler.onEnd();
-    else if (this.#hasClosed) handler.onClose();
-    else this.#connection.resume();
-  }
 }

@@ -1,11 +1,18 @@
 /** Accepts data sockets that arrived on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { joined } from '../../../shared/http1/fields.ts';
+import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
+import type { TrunkOwner } from '../../../shared/trunk/trunk.ts';
+import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { HopRequest } from '../../clients/ownership.ts';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
-import { HOP_TLS, HopConnection, type HopHandler, hopKey, readRequest } from './hop-connection.ts';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS } from '../../limits.ts';
+import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protocol.ts';
+
+/** Handles a data socket that another relay has forwarded. */
+export type TakeHop = (request: HopRequest, socket: Duplex) => void;
 
 export interface HopListenerOptions {
   /** address to listen on */
@@ -32,9 +39,6 @@ export class HopListener {
     this.#server = createServer(
       {
         ...HOP_TLS,
-        noDelay: true,
-        keepAlive: true,
-        keepAliveInitialDelay: KEEP_ALIVE_MS,
         handshakeTimeout: HOP_LINE_TIMEOUT_MS,
         pskCallback: (socket, from) => {
           this.#from.set(socket, from);
@@ -78,147 +82,67 @@ export class HopListener {
   }
 
   #secured(socket: TLSSocket): void {
-    socket.on('error', () => socket.destroy());
     const via = this.#from.get(socket);
     if (via === undefined) return void socket.destroy();
-    HopReceiver.serve(socket, via, this.#take);
+    hopTrunk(socket, 'listener', acceptor(via, this.#take));
   }
 }
 
-/*
- * One connection from another relay, on the side where visitors wait: accepts one data socket after the other from it.
+/**
+ * Accepts the streams of a trunk.
+ *
+ * @param via incarnation of the relay that begins them
  */
+export function acceptor(via: string, take: TakeHop): TrunkOwner {
+  return {
+    begun: (stream, first) => {
+      const request = new PendingRequest(stream, via, take);
+      stream.attach(request);
+      request.onStreamData(first);
+    },
+    // Relays move no streams.
+    moveAsked: (stream) => stream.destroy(),
+    closed() {},
+  };
+}
 
-/** Handles a data socket that another relay has forwarded. */
-export type TakeHop = (request: HopRequest, socket: Duplex) => void;
-
-export class HopReceiver implements HopHandler {
-  readonly #connection: HopConnection;
+/** Reads the line that a stream begins with. */
+class PendingRequest implements ByteStreamHandler {
+  readonly #stream: TrunkStream;
   readonly #via: string;
   readonly #take: TakeHop;
-  /** as much of the next request as has arrived */
-  #request: Buffer = Buffer.alloc(0);
-  /** the current data socket, or the previous one */
-  #stream: HopStream | undefined;
-  /** whether more of it may arrive */
-  #isReading = false;
+  readonly #timer: NodeJS.Timeout;
+  #read: Buffer | undefined;
 
-  private constructor(socket: Socket, via: string, take: TakeHop) {
+  constructor(stream: TrunkStream, via: string, take: TakeHop) {
+    this.#stream = stream;
     this.#via = via;
     this.#take = take;
-    this.#connection = new HopConnection(socket, this);
+    this.#timer = setTimeout(() => stream.destroy(), HOP_LINE_TIMEOUT_MS);
   }
 
-  /**
-   * Reads from a connection until it ends.
-   *
-   * @param socket of a relay that has proven that it belongs to the cluster
-   * @param via its incarnation
-   */
-  static serve(socket: Socket, via: string, take: TakeHop): HopReceiver {
-    return new HopReceiver(socket, via, take);
+  onStreamData(piece: Buffer): void {
+    const read = this.#read === undefined ? piece : joined(this.#read, piece);
+    const end = read.indexOf('\n');
+    if (end === -1 && read.length < HOP_LINE_MAX_BYTES) {
+      this.#read = read;
+      return;
+    }
+    clearTimeout(this.#timer);
+    const line = end === -1 || end >= HOP_LINE_MAX_BYTES ? undefined : read.subarray(0, end);
+    const request = line && readRequest(line, this.#via);
+    if (request === undefined) return this.#stream.destroy();
+    const socket = new HopSocket(this.#stream);
+    this.#stream.attach(socket);
+    if (read.length > end + 1) socket.onStreamData(read.subarray(end + 1));
+    this.#take(request, socket);
   }
 
-  onPiece(piece: Buffer, isLast: boolean): void {
-    if (this.#isReading) return this.#stream?.receive(piece);
-    this.#request = Buffer.concat([this.#request, piece]);
-    if (this.#request.length > HOP_LINE_MAX_BYTES) return this.#connection.destroy();
-    if (isLast) this.#begin();
+  onStreamDrain(): void {
+    // Nothing was written yet.
   }
 
-  #begin(): void {
-    const request = readRequest(this.#request, this.#via);
-    this.#request = Buffer.alloc(0);
-    if (request === undefined) return this.#connection.destroy();
-    this.#stream = new HopStream(this.#connection);
-    this.#isReading = true;
-    this.#take(request, this.#stream);
-  }
-
-  onEnd(): void {
-    this.#isReading = false;
-    this.#stream?.receiveEnd();
-  }
-
-  onDrain(): void {
-    this.#stream?.drained();
-  }
-
-  onClose(): void {
-    this.#stream?.destroy();
-  }
-}
-
-/* The end of a data socket that arrives over a connection from another relay (hop-connection.ts). */
-
-export class HopStream extends Duplex {
-  readonly #connection: HopConnection;
-  #endSent = false;
-  #onDrain: (() => void) | undefined;
-
-  /** @param connection whose data socket begins */
-  constructor(connection: HopConnection) {
-    super({ allowHalfOpen: true, decodeStrings: true });
-    this.#connection = connection;
-    // Errors are reported with `close`.
-    this.on('error', () => {});
-  }
-
-  /** Bytes have arrived. */
-  receive(piece: Buffer): void {
-    // After our end was sent, the other relay may still send something until it has received that.
-    if (!this.destroyed && !this.push(piece)) this.#connection.pause();
-  }
-
-  /** No more bytes arrive. */
-  receiveEnd(): void {
-    if (!this.destroyed) this.push(null);
-  }
-
-  /** The connection accepts bytes again. */
-  drained(): void {
-    const onDrain = this.#onDrain;
-    this.#onDrain = undefined;
-    onDrain?.();
-  }
-
-  override _read(): void {
-    this.#connection.resume();
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.#send([chunk], callback);
-  }
-
-  override _writev(queued: readonly { readonly chunk: Buffer }[], callback: () => void): void {
-    this.#send(
-      queued.map(({ chunk }) => chunk),
-      callback,
-    );
-  }
-
-  #send(pieces: readonly Buffer[], callback: () => void): void {
-    this.#connection.hold();
-    if (this.#connection.send(pieces)) callback();
-    else this.#onDrain = callback;
-  }
-
-  override _final(callback: () => void): void {
-    this.#sendEnd();
-    callback();
-  }
-
-  /** If everything was passed to the system, it ends like a closed connection; otherwise it breaks like one. */
-  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    if (error !== null || this.writableLength > 0) this.#connection.destroy();
-    else this.#sendEnd();
-    this.#connection.resume();
-    callback(error);
-  }
-
-  #sendEnd(): void {
-    if (this.#endSent) return;
-    this.#endSent = true;
-    this.#connection.sendEnd();
+  onStreamClose(): void {
+    clearTimeout(this.#timer);
   }
 }
