@@ -32,6 +32,7 @@ import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
  * @returns the tunnel object
  */
 function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySet<string>): Tunnel {
+  const { totals } = tunnel;
   return {
     id: tunnel.id,
     slug: tunnel.slug,
@@ -43,9 +44,9 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     created_at: rfc3339(tunnel.createdAt),
     expires_at: rfc3339(tunnel.expiresAt),
     idle_ttl: tunnel.idle,
-    bytes_in: tunnel.bytesIn,
-    bytes_out: tunnel.bytesOut,
-    requests: tunnel.requests,
+    bytes_in: totals.bytesIn,
+    bytes_out: totals.bytesOut,
+    requests: totals.requests,
     online: online.has(tunnel.id),
     access: tunnel.access?.view() ?? {},
     ...tunnelUrls(tunnel, addresses),

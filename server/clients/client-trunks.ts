@@ -199,7 +199,7 @@ export class HeldTrunk {
     if (this.#unusedSince !== undefined && now - this.#unusedSince >= TRUNK_IDLE_MS) this.retire();
     else if (this.#askedAt === undefined) this.#listen(now);
     else if (!this.#socket.isSilent) this.#askedAt = undefined;
-    else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.lose();
+    else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.close(CloseCode.abnormal);
     if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
   }
 

@@ -305,7 +305,7 @@ export class ConnectedClient {
     if (opened === undefined) return undefined;
     traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, opened.keyId);
-    opened.stream.whenLarge(opened.largeBytes, () =>
+    opened.stream.run.whenAbove(opened.largeBytes, () =>
       this.#owner.large(this.tunnel, { trunk: opened.stream, data: stream }),
     );
     return stream;

@@ -90,7 +90,7 @@ export class Lifecycle {
     if (!this.#registry.remove(tunnel)) return false;
     this.#expiry.forget(tunnel);
     this.#sync.forget(tunnel);
-    const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel;
+    const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel.totals;
     this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
     this.#onEnd(tunnel, reason);
     return true;

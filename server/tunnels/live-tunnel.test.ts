@@ -47,7 +47,7 @@ describe('LiveTunnel', () => {
       tunnel.countIn(10);
       tunnel.countOut(20);
       tunnel.countRequest();
-      assert.deepEqual([tunnel.bytesIn, tunnel.bytesOut, tunnel.requests], [15, 26, 8]);
+      assert.deepEqual(tunnel.totals, { bytesIn: 15, bytesOut: 26, requests: 8 });
     });
 
     it('report what is not stored yet, until it is', () => {

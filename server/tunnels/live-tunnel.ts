@@ -117,19 +117,9 @@ export class LiveTunnel {
     return Math.round(this.#clock.monotonic() + ms + this.#wallAhead);
   }
 
-  /** Bytes from visitors sent to the client, heads included. */
-  get bytesIn(): number {
-    return this.#bytesIn;
-  }
-
-  /** Bytes from the client sent to visitors, heads included. */
-  get bytesOut(): number {
-    return this.#bytesOut;
-  }
-
-  /** Requests sent to the client. */
-  get requests(): number {
-    return this.#requests;
+  /** Bytes from visitors to the client and back, heads included, and requests sent to the client. */
+  get totals(): Pick<TrafficDelta, 'bytesIn' | 'bytesOut' | 'requests'> {
+    return { bytesIn: this.#bytesIn, bytesOut: this.#bytesOut, requests: this.#requests };
   }
 
   countRequest(): void {

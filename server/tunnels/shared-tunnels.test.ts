@@ -316,11 +316,11 @@ describe('TunnelService, sharing its database with another', () => {
     for (const { service } of [one, two]) {
       await service.coordination.followAccount(account);
       await service.coordination.followAccount(account);
-      assert.equal(service.get(account, made.id).bytesIn, 15);
+      assert.equal(service.get(account, made.id).totals.bytesIn, 15);
     }
     two.registry.byId(made.id)?.countIn(1);
     await two.service.coordination.followAccount(account);
-    assert.equal(two.service.get(account, made.id).bytesIn, 16);
+    assert.equal(two.service.get(account, made.id).totals.bytesIn, 16);
   });
 
   for (const [what, suspend] of [

@@ -456,7 +456,7 @@ describe('TunnelService', () => {
       await startAgain();
       const after = service.get(account, before.id);
       assert.deepEqual(
-        [after.slug, after.bytesIn, after.expiresAt, after.createdAt],
+        [after.slug, after.totals.bytesIn, after.expiresAt, after.createdAt],
         ['web', 10, before.expiresAt, before.createdAt],
       );
       clock.advance(HOUR / 2);

@@ -276,7 +276,7 @@ export class World {
   lose(how: 'lost' | 'closed' | 'gone', which: 0 | 1): void {
     this.#isEnding = true;
     if (how === 'closed') this.trunks[which].close(CloseCode.goingAway);
-    else if (how === 'gone') this.trunks[which].lose();
+    else if (how === 'gone') this.trunks[which].close(CloseCode.abnormal);
     else for (const socket of this.sockets) socket.lose();
   }
 
@@ -329,7 +329,6 @@ export class World {
         if (side !== undefined) side.arrived += piece.length;
       },
       onEnd() {},
-      onAbort() {},
       onWindow() {},
       onMove() {},
       onMoved() {},
@@ -473,8 +472,7 @@ export function read(bytes: Buffer): string[] {
   new FrameReader({
     onOpen: (id) => seen.push(`open ${id}`),
     onData: (id, piece) => seen.push(`data ${id} ${piece.length > 8 ? piece.length : piece.toString()}`),
-    onEnd: (id) => seen.push(`end ${id}`),
-    onAbort: (id, code) => seen.push(`abort ${id} ${code}`),
+    onEnd: (id, code) => seen.push(code === CloseCode.normal ? `end ${id}` : `abort ${id} ${code}`),
     onWindow: (id, more) => seen.push(`window ${id} ${more}`),
     onMove: (id, connectionId) => seen.push(`move ${id} ${connectionId}`),
     onMoved: (id) => seen.push(`moved ${id}`),

@@ -20,27 +20,24 @@ export type MoveTarget = Pick<
   | 'lookForEnd'
 >;
 
-export interface OwnSocketOwner {
-  /** There is room to write again. */
-  drained(): void;
-  /** Data of the peer has arrived, after {@link DedicatedSocket.read}. */
-  came(piece: Buffer): void;
-  /** The peer has closed it, or it broke. May be called at any time. */
-  closed(code: number): void;
-}
+/**
+ * `drained`: there is room to write again. A buffer: data of the peer has arrived, after {@link DedicatedSocket.read}. A
+ * number: the peer has closed the socket with this code, or it broke; at any time.
+ */
+export type SocketEvent = 'drained' | Buffer | number;
 
 export class DedicatedSocket implements ByteStreamHandler {
   readonly socket: MoveTarget;
-  readonly #owner: OwnSocketOwner;
+  readonly #tell: (event: SocketEvent) => void;
   /** Whether a writer waits for room. */
   #isAwaited = false;
   /** data received with the handshake; `undefined` after {@link read} */
   #early: BufferedBytes | undefined = new BufferedBytes();
 
   /** @param socket without a handler */
-  constructor(socket: MoveTarget, owner: OwnSocketOwner) {
+  constructor(socket: MoveTarget, tell: (event: SocketEvent) => void) {
     this.socket = socket;
-    this.#owner = owner;
+    this.#tell = tell;
     socket.attach(this);
     socket.pause();
   }
@@ -59,21 +56,21 @@ export class DedicatedSocket implements ByteStreamHandler {
   read(): void {
     const early = this.#early;
     this.#early = undefined;
-    for (let piece = early?.shift(); piece !== undefined; piece = early?.shift()) this.#owner.came(piece);
+    for (let piece = early?.shift(); piece !== undefined; piece = early?.shift()) this.#tell(piece);
     this.socket.resume();
   }
 
   onStreamData(piece: Buffer): void {
-    if (this.#early === undefined) this.#owner.came(piece);
+    if (this.#early === undefined) this.#tell(piece);
     else this.#early.add(piece);
   }
 
   onStreamDrain(): void {
     this.#isAwaited = false;
-    this.#owner.drained();
+    this.#tell('drained');
   }
 
   onStreamClose(code: number): void {
-    this.#owner.closed(code);
+    this.#tell(code);
   }
 }

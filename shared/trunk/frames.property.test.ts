@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { isSendableCode } from '../control.ts';
+import { CloseCode, isSendableCode } from '../control.ts';
 import {
   DATA_MAX_BYTES,
   FRAME_HEADER_BYTES,
@@ -78,8 +78,7 @@ function read(bytes: Buffer, pieces: readonly number[]): string[] {
       if (seen.at(-1)?.what !== `data ${stream}`) tell(`data ${stream}`);
       seen.at(-1)?.content.push(Buffer.from(piece));
     },
-    onEnd: (stream) => tell(`end ${stream}`),
-    onAbort: (stream, code) => tell(`abort ${stream} ${code}`),
+    onEnd: (stream, code) => tell(code === CloseCode.normal ? `end ${stream}` : `abort ${stream} ${code}`),
     onWindow: (stream, more) => tell(`window ${stream} ${more}`),
     onMove: (stream, connectionId) => tell(`move ${stream} ${connectionId}`),
     onMoved: (stream) => tell(`moved ${stream}`),

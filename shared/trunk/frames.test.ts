@@ -28,8 +28,7 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
       else events.push(`data ${id} ${piece.toString()}`);
       last = id;
     },
-    onEnd: (id) => events.push(`end ${id}`),
-    onAbort: (id, code) => events.push(`abort ${id} ${code}`),
+    onEnd: (id, code) => events.push(code === CloseCode.normal ? `end ${id}` : `abort ${id} ${code}`),
     onWindow: (id, more) => events.push(`window ${id} ${more}`),
     onMove: (id, connectionId) => events.push(`move ${id} ${connectionId}`),
     onMoved: (id) => events.push(`moved ${id}`),
@@ -132,7 +131,6 @@ describe('FrameReader of a trunk', () => {
       },
       onData() {},
       onEnd() {},
-      onAbort() {},
       onWindow() {},
       onMove() {},
       onMoved() {},

@@ -42,8 +42,8 @@ export interface FrameHandler {
   onOpen(id: number): void;
   /** Bytes of a DATA frame, in pieces as they arrive. */
   onData(id: number, piece: Buffer): void;
-  onEnd(id: number): void;
-  onAbort(id: number, code: number): void;
+  /** @param code of an ABORT frame; {@link CloseCode.normal} for an END frame */
+  onEnd(id: number, code: number): void;
   onWindow(id: number, bytes: number): void;
   /** @param connectionId of the data socket to continue over */
   onMove(id: number, connectionId: string): void;
@@ -133,9 +133,11 @@ export class FrameReader {
         this.#left = value;
         return;
       case FrameType.end:
-        return value === 0 ? this.#handler.onEnd(id) : this.#fail(`END with value ${value}`);
+        return value === 0
+          ? this.#handler.onEnd(id, CloseCode.normal)
+          : this.#fail(`END with value ${value}`);
       case FrameType.abort:
-        return isAbortCode(value) ? this.#handler.onAbort(id, value) : this.#fail(`ABORT with code ${value}`);
+        return isAbortCode(value) ? this.#handler.onEnd(id, value) : this.#fail(`ABORT with code ${value}`);
       case FrameType.window:
         if (value === 0 || value > this.#windowBytes) return this.#fail(`WINDOW of ${value} bytes`);
         return this.#handler.onWindow(id, value);

@@ -18,11 +18,7 @@ describe('Receiver', () => {
     turns = new FakeScheduler();
     owner = [];
     heard = [];
-    inlet = new Receiver({
-      arrived: () => owner.push('arrived'),
-      letSend: () => owner.push(`let send ${inlet.grant()}`),
-      emptied: () => owner.push('emptied'),
-    });
+    inlet = new Receiver((event) => owner.push(event === 'grant' ? `grant ${inlet.grant()}` : event));
   });
 
   afterEach(() => turns.reset());
@@ -38,8 +34,8 @@ describe('Receiver', () => {
   it('is open while a handler gets data immediately', () => {
     attach();
     assert.equal(inlet.isOpen, true);
-    inlet.received(Buffer.from('a'));
-    assert.deepEqual([inlet.isOpen, owner, heard], [false, ['arrived'], []]);
+    assert.equal(inlet.received(Buffer.from('a')), 'first');
+    assert.deepEqual([inlet.isOpen, owner, heard], [false, [], []]);
     inlet.handOverArrived();
     assert.deepEqual([inlet.isOpen, heard], [true, ['a']]);
     inlet.pause();
@@ -80,13 +76,13 @@ describe('Receiver', () => {
 
   it('grants as much as was handed over, and no more while the handler has no room', () => {
     attach();
-    assert.equal(inlet.received(Buffer.alloc(HALF)), true);
+    assert.equal(inlet.received(Buffer.alloc(HALF)), 'first');
     inlet.handOverArrived();
-    assert.deepEqual(owner, ['arrived', `let send ${HALF}`]);
+    assert.deepEqual(owner, [`grant ${HALF}`]);
     inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(WINDOW_BYTES)), true);
+    assert.equal(inlet.received(Buffer.alloc(WINDOW_BYTES)), 'more');
     turns.settle();
-    assert.deepEqual([owner.length, inlet.received(Buffer.alloc(1))], [2, false]);
+    assert.deepEqual([owner.length, inlet.received(Buffer.alloc(1))], [1, 'refused']);
   });
 
   it('drops held and new data, and grants more for it, once it is silenced', () => {
@@ -98,7 +94,7 @@ describe('Receiver', () => {
     inlet.received(Buffer.alloc(HALF));
     inlet.resume();
     turns.settle();
-    assert.deepEqual([heard, owner], [[], [`let send ${HALF}`, `let send ${HALF}`]]);
+    assert.deepEqual([heard, owner], [[], [`grant ${HALF}`, `grant ${HALF}`]]);
     assert.equal(inlet.handler, undefined);
   });
 

@@ -6,17 +6,13 @@ import { joined } from '../http1/fields.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
 
-export interface ReceiverOwner {
-  /** Data has arrived: {@link Receiver.handOverArrived} must be called after reading. */
-  arrived(): void;
-  /** The peer may send more: call {@link Receiver.grant}. */
-  letSend(): void;
-  /** All held data has been handed over, and the stream is not paused. */
-  emptied(): void;
-}
+/**
+ * `refused`: the peer was not allowed to send it. `first`: {@link Receiver.handOverArrived} must be called after reading.
+ */
+export type Received = 'refused' | 'first' | 'more';
 
 export class Receiver {
-  readonly #owner: ReceiverOwner;
+  readonly #tell: (event: 'emptied' | 'grant') => void;
   readonly #window: ReceiveWindow;
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
@@ -32,8 +28,12 @@ export class Receiver {
   /** code of the peer's end, after the held data */
   #endCode: number | undefined;
 
-  constructor(owner: ReceiverOwner, windowBytes = WINDOW_BYTES) {
-    this.#owner = owner;
+  /**
+   * @param tell `emptied`: all held data has been handed over, and the stream is not paused; `grant`: the peer may send
+   *   more, so call {@link grant}
+   */
+  constructor(tell: (event: 'emptied' | 'grant') => void, windowBytes = WINDOW_BYTES) {
+    this.#tell = tell;
     this.#window = new ReceiveWindow(windowBytes);
   }
 
@@ -67,19 +67,19 @@ export class Receiver {
     this.#handOverLater();
   }
 
-  /** @returns whether the peer was allowed to send it */
-  received(piece: Buffer): boolean {
-    if (!this.#window.received(piece.length)) return false;
+  received(piece: Buffer): Received {
+    if (!this.#window.received(piece.length)) return 'refused';
     if (this.#isSilent) {
       this.#unsettled += piece.length;
       this.#settle();
     } else if (this.#isPaused || this.#held.size > 0 || this.#handler === undefined) {
       this.#held.add(piece);
     } else {
-      if (this.#arrived === undefined) this.#owner.arrived();
+      const isFirst = this.#arrived === undefined;
       this.#arrived = withArrival(this.#arrived, piece);
+      return isFirst ? 'first' : 'more';
     }
-    return true;
+    return 'more';
   }
 
   /** @returns how many more bytes the peer may send, which the caller must report to it immediately */
@@ -140,7 +140,7 @@ export class Receiver {
     if (this.#unsettled === 0) return;
     const isDue = this.#window.passedOn(this.#unsettled);
     this.#unsettled = 0;
-    if (isDue) this.#owner.letSend();
+    if (isDue) this.#tell('grant');
   }
 
   /** Not within `resume`, because its caller may be about to attach another handler. */
@@ -156,7 +156,7 @@ export class Receiver {
       }
       if (this.#held.size > 0) return;
       this.#tellEnd();
-      if (!this.#isPaused) this.#owner.emptied();
+      if (!this.#isPaused) this.#tell('emptied');
     });
   }
 

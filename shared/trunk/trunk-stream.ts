@@ -3,9 +3,9 @@
  */
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
-import { type MoveTarget, DedicatedSocket, type OwnSocketOwner } from './dedicated-socket.ts';
+import { DedicatedSocket, type MoveTarget, type SocketEvent } from './dedicated-socket.ts';
 import { FrameType } from './frames.ts';
-import { Receiver, type ReceiverOwner } from './receiver.ts';
+import { type Received, Receiver } from './receiver.ts';
 import { type Batch, Sender } from './sender.ts';
 
 /**
@@ -28,8 +28,6 @@ export interface StreamCarrier {
   probe(): void;
   /** The stream has data to send. */
   ready(stream: TrunkStream): void;
-  /** Data has arrived for the stream: {@link TrunkStream.handOverArrived} must be called after reading. */
-  arrived(stream: TrunkStream): void;
   /** Assigns an id to a stream, which must be the next one sent. */
   begin(stream: TrunkStream): number;
   /** The peer was told that the stream has ended, and must answer. */
@@ -38,12 +36,14 @@ export interface StreamCarrier {
   forget(stream: TrunkStream): void;
 }
 
-export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
+export class TrunkStream {
   readonly #trunk: StreamCarrier;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
-  readonly #run = new Run();
-  #id: number;
+  /** shows whether the stream is large */
+  readonly run = new Run();
+  /** 0 before anything was sent. */
+  id: number;
 
   /** Whether the peer should get a grant. */
   #isGrantDue = false;
@@ -70,14 +70,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    */
   constructor(trunk: StreamCarrier, id = 0) {
     this.#trunk = trunk;
-    this.#receiver = new Receiver(this, trunk.windowBytes);
+    this.#receiver = new Receiver(this.#onReceiver, trunk.windowBytes);
     this.#sender = new Sender(trunk.windowBytes);
-    this.#id = id;
-  }
-
-  /** 0 before anything was sent. */
-  get id(): number {
-    return this.#id;
+    this.id = id;
   }
 
   /** Whether the peer was told the end of the stream on the trunk: data that it still sends there is dropped. */
@@ -86,7 +81,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   }
 
   /** Whether this side has ended the stream, or has learned of its end. */
-  get isOver(): boolean {
+  get #isOver(): boolean {
     return this.#closing !== undefined;
   }
 
@@ -104,7 +99,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    */
   write(chunk: Buffer): boolean {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
-    if (this.isOver || chunk.length === 0) return true;
+    if (this.#isOver || chunk.length === 0) return true;
     if (this.#own !== undefined) return this.#own.write(chunk);
     if (this.#sender.isOpen) this.#trunk.ready(this);
     return this.#sender.add(chunk);
@@ -151,7 +146,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    */
   close(code: number): void {
     if (this.#direct !== undefined) return this.#direct.close(code);
-    if (this.isOver) return this.#receiver.silence();
+    if (this.#isOver) return this.#receiver.silence();
     this.#closing = code;
     this.#own?.socket.close(code);
     if (!this.#sender.isEmpty) this.#armFlushTimer();
@@ -171,14 +166,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#awaitAnswer();
   }
 
-  /** Calls back once when more than that many bytes have been transferred in one direction without any in the other. */
-  whenLarge(bytes: number, tell: () => void): void {
-    this.#run.whenAbove(bytes, tell);
-  }
-
   /** Asks the peer to open the data socket of this id, to continue there; once per stream. */
   offerMove(connectionId: string): void {
-    if (this.isOver) return;
+    if (this.#isOver) return;
     this.#move = 'asked';
     this.#connectionId = connectionId;
     this.#trunk.ready(this);
@@ -187,18 +177,20 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   /**
    * The peer asks to continue over a data socket.
    *
+   * @param tell not called if this side ended the stream while the frame was on its way
    * @returns whether this is allowed
    */
-  moveAsked(): boolean {
+  moveAsked(tell: () => void): boolean {
     if (this.#move !== 'none' || this.#peerLast !== undefined) return false;
     this.#move = 'asked';
+    if (!this.#isOver) tell();
     return true;
   }
 
   /** Continues over a data socket without a handler, for everything written from now on. */
   moveTo(socket: MoveTarget): void {
-    if (this.isOver) return socket.close(CloseCode.goingAway);
-    this.#own = new DedicatedSocket(socket, this);
+    if (this.#isOver) return socket.close(CloseCode.goingAway);
+    this.#own = new DedicatedSocket(socket, (event) => this.#onOwnSocket(event));
     this.#trunk.ready(this);
     if (this.#peerLast === 'moved') this.#own.read();
     this.#follow();
@@ -217,19 +209,19 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    * @returns whether more data may be sent
    */
   putInto(batch: Batch, limit: number): boolean {
-    if (this.#id === 0) {
+    if (this.id === 0) {
       if (this.#sender.isEmpty) return this.#gone();
-      this.#id = this.#trunk.begin(this);
-      batch.add(FrameType.open, this.#id, 0);
+      this.id = this.#trunk.begin(this);
+      batch.add(FrameType.open, this.id, 0);
     }
     if (this.#isGrantDue && this.#peerLast === undefined) {
-      batch.add(FrameType.window, this.#id, this.#receiver.grant());
+      batch.add(FrameType.window, this.id, this.#receiver.grant());
     }
     this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);
-      const sent = this.#sender.putInto(batch, this.#id, limit);
-      if (sent > 0) this.#run.sent(sent);
+      const sent = this.#sender.putInto(batch, this.id, limit);
+      if (sent > 0) this.run.sent(sent);
       this.#putLast(batch);
     }
     return !this.#sender.isEmpty && this.#sender.isOpen;
@@ -242,13 +234,13 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
 
   /** Notifies the waiting writer of room. */
   tellRoom(): void {
-    if (!this.isOver && this.#own?.isAwaited !== true) this.#receiver.handler?.onStreamDrain();
+    if (!this.#isOver && this.#own?.isAwaited !== true) this.#receiver.handler?.onStreamDrain();
   }
 
-  /** @returns whether the peer was allowed to send it */
-  received(piece: Buffer): boolean {
-    if (this.#peerLast !== undefined) return false;
-    this.#run.received(piece.length);
+  /** As {@link Receiver.received}. */
+  received(piece: Buffer): Received {
+    if (this.#peerLast !== undefined) return 'refused';
+    this.run.received(piece.length);
     return this.#receiver.received(piece);
   }
 
@@ -290,7 +282,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     this.#peerLast = 'moved';
     if (this.#sentLast !== undefined) this.#trunk.forget(this);
     this.#receiver.handOverArrived();
-    if (this.isOver) return true;
+    if (this.#isOver) return true;
     if (this.#move === 'failed') this.#breakOff();
     else this.#own?.read();
     this.#follow();
@@ -301,48 +293,37 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   lost(): void {
     this.#sentLast ??= 'end';
     if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
-    else if (!this.isOver) this.#breakOff();
+    else if (!this.#isOver) this.#breakOff();
     else this.#drop();
     this.#trunk.forget(this);
   }
 
-  arrived(): void {
-    this.#trunk.arrived(this);
-  }
-
-  letSend(): void {
+  readonly #onReceiver = (event: 'emptied' | 'grant'): void => {
+    if (event === 'emptied') return this.#follow();
     // An ended stream gets no more data; a stream that moved before waits for all data of the trunk.
     const moves =
       this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
-    const isUnwanted = this.isOver && this.#sender.isEmpty && !moves;
+    const isUnwanted = this.#isOver && this.#sender.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
     this.#isGrantDue = true;
     this.#trunk.ready(this);
-  }
+  };
 
-  emptied(): void {
-    this.#follow();
-  }
-
-  drained(): void {
-    if (!this.#sender.isAwaited) this.tellRoom();
-  }
-
-  came(piece: Buffer): void {
-    this.#receiver.add(piece);
-  }
-
-  closed(code: number): void {
-    if (this.isOver) return;
-    if (this.#peerLast !== 'moved' && !isCleanClose(code)) return this.#breakOff(code);
-    this.#ownCode = code;
-    this.#follow();
+  #onOwnSocket(event: SocketEvent): void {
+    if (event === 'drained') {
+      if (!this.#sender.isAwaited) this.tellRoom();
+    } else if (typeof event !== 'number') this.#receiver.add(event);
+    else if (!this.#isOver) {
+      if (this.#peerLast !== 'moved' && !isCleanClose(event)) return this.#breakOff(event);
+      this.#ownCode = event;
+      this.#follow();
+    }
   }
 
   #putMove(batch: Batch): void {
-    if (this.#connectionId === undefined || this.isOver) return;
+    if (this.#connectionId === undefined || this.#isOver) return;
     const id = Buffer.from(this.#connectionId, 'latin1');
-    batch.add(FrameType.move, this.#id, id.length);
+    batch.add(FrameType.move, this.id, id.length);
     batch.addPayload(id);
     this.#connectionId = undefined;
   }
@@ -351,9 +332,9 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
     const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
     if (!this.#sender.isEmpty && (isClean || this.#sender.isOpen)) return;
     const moves = isClean && this.#own !== undefined;
-    if (moves) batch.add(FrameType.moved, this.#id, 0);
-    else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.#id, 0);
-    else if (this.#closing !== undefined) batch.add(FrameType.abort, this.#id, this.#closing);
+    if (moves) batch.add(FrameType.moved, this.id, 0);
+    else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.id, 0);
+    else if (this.#closing !== undefined) batch.add(FrameType.abort, this.id, this.#closing);
     else return;
     this.#sentLast = moves ? 'moved' : 'end';
     this.#drop();
@@ -368,7 +349,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
    */
   #follow(): void {
     const own = this.#own;
-    if (own === undefined || this.#direct !== undefined || this.#peerLast !== 'moved' || this.isOver) return;
+    if (own === undefined || this.#direct !== undefined || this.#peerLast !== 'moved' || this.#isOver) return;
     const { isOpen, handler } = this.#receiver;
     if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
     if (!isOpen || handler === undefined) return own.socket.pause();
@@ -382,7 +363,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
   /** The peer has ended the stream in some way. Unsent data is dropped. */
   #over(code: number): void {
     this.#drop();
-    const wasOver = this.isOver;
+    const wasOver = this.#isOver;
     this.#closing = CloseCode.normal;
     // Confirms to the peer that its end was seen.
     if (this.#sentLast === undefined) this.#trunk.ready(this);
@@ -398,7 +379,7 @@ export class TrunkStream implements ReceiverOwner, OwnSocketOwner {
 
   /** A stream that continues on its data socket may wait for outstanding data of the trunk; an ended one may not. */
   #awaitAnswer(): void {
-    if (this.isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
+    if (this.#isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
       this.#trunk.awaitAnswer(this);
   }
 

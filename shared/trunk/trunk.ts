@@ -104,17 +104,16 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#closeUnused();
   }
 
-  /** Ends the trunk, and breaks off all of its streams. */
+  /**
+   * Ends the trunk, and breaks off all of its streams.
+   *
+   * @param code {@link CloseCode}; `abnormal` if the peer is gone, which is then not told
+   */
   close(code: number): void {
     if (this.#isClosed) return;
-    this.#socket.close(code);
+    if (code === CloseCode.abnormal) this.#socket.destroy();
+    else this.#socket.close(code);
     this.onStreamClose(code);
-  }
-
-  /** The peer is gone: ends the trunk and all of its streams. */
-  lose(): void {
-    this.#socket.destroy();
-    this.onStreamClose(CloseCode.abnormal);
   }
 
   /** Ends the trunk if the peer has not answered an end that it knew before the last call. */
@@ -174,10 +173,6 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#arrivals.length = 0;
   }
 
-  arrived(stream: TrunkStream): void {
-    this.#arrivals.push(stream);
-  }
-
   onStreamDrain(): void {
     this.#hasRoom = true;
     if (this.#rounds.size > 0) this.#send();
@@ -207,15 +202,15 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   onData(id: number, piece: Buffer): void {
     const stream = this.#streams.get(id);
-    if (stream?.received(piece) !== true) this.onProtocolError(`DATA of stream ${id} is not allowed`);
+    const result = stream?.received(piece) ?? 'refused';
+    if (stream !== undefined && result === 'first') this.#arrivals.push(stream);
+    else if (result === 'refused') this.onProtocolError(`DATA of stream ${id} is not allowed`);
   }
 
-  onEnd(id: number): void {
-    this.#ended(id, CloseCode.normal);
-  }
-
-  onAbort(id: number, code: number): void {
-    this.#ended(id, code);
+  onEnd(id: number, code: number): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined || !stream.ended(code)) this.onProtocolError(`stream ${id} has ended`);
+    else this.#closeUnused();
   }
 
   onWindow(id: number, bytes: number): void {
@@ -228,9 +223,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   onMove(id: number, connectionId: string): void {
     const stream = this.#begins ? undefined : this.#streams.get(id);
-    if (stream?.moveAsked() !== true) this.onProtocolError(`MOVE of stream ${id} is not allowed`);
-    // This side may have ended the stream while the frame was on its way.
-    else if (!stream.isOver) this.#owner.moveAsked(stream, connectionId);
+    if (stream?.moveAsked(() => this.#owner.moveAsked(stream, connectionId)) !== true)
+      this.onProtocolError(`MOVE of stream ${id} is not allowed`);
   }
 
   onMoved(id: number): void {
@@ -242,12 +236,6 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   onProtocolError(reason: string): void {
     this.#socket.close(CloseCode.protocolError, reason);
     this.onStreamClose(CloseCode.abnormal);
-  }
-
-  #ended(id: number, code: number): void {
-    const stream = this.#streams.get(id);
-    if (stream === undefined || !stream.ended(code)) this.onProtocolError(`stream ${id} has ended`);
-    else this.#closeUnused();
   }
 
   /** Closes a retired trunk after the frames that end its last stream. Data before their answers is not needed. */

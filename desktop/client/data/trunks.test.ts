@@ -71,7 +71,7 @@ class Asked {
   }
 
   lose(): void {
-    this.#relayEnd.lose();
+    this.#relayEnd.close(CloseCode.abnormal);
   }
 
   get #relayEnd(): Trunk {

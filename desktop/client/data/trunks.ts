@@ -153,7 +153,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
 
   cut(): void {
     if (this.#trunk === undefined) this.#attempt?.cancel();
-    else this.#trunk.lose();
+    else this.#trunk.close(CloseCode.abnormal);
   }
 
   opened(socket: WebSocketByteStream): void {

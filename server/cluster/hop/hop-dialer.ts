@@ -118,7 +118,7 @@ class OtherRelay {
 
   close(): void {
     this.#isClosed = true;
-    for (const trunk of this.#trunks) trunk.lose();
+    for (const trunk of this.#trunks) trunk.close(CloseCode.abnormal);
   }
 
   #usable(): Trunk | undefined {
@@ -190,7 +190,7 @@ function watch(trunk: Trunk): NodeJS.Timeout {
   const check = (): void => {
     const isUnused = trunk.size === 0 && trunk.words === words;
     words = trunk.words;
-    if (trunk.isSilent) trunk.lose();
+    if (trunk.isSilent) trunk.close(CloseCode.abnormal);
     else if (isUnused) trunk.retire();
     else trunk.probe();
   };
