@@ -12,7 +12,7 @@ import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 /** For tunnels that never had a data socket, which are most: an empty set would also take memory. */
 const NONE = new Set<DataStream>();
 
-export class TunnelStreams implements DataStreamOwner {
+export class TunnelStreams {
   #open = NONE;
   /** those that visitors' connections keep for a next request, longest idle first */
   #idle = NONE;
@@ -86,15 +86,18 @@ export class TunnelStreams implements DataStreamOwner {
     if (isUnknown || this.#clientIsLost || this.#asksAgain) this.#question(now);
   }
 
+  /** A visitor's connection keeps the stream, with no request in progress. */
   rests(stream: DataStream): void {
     if (this.#idle === NONE) this.#idle = new Set();
     this.#idle.add(stream);
   }
 
+  /** It is in use again. */
   serves(stream: DataStream): void {
     this.#idle.delete(stream);
   }
 
+  /** It has ended from either side; called once. */
   ended(stream: DataStream): void {
     this.#open.delete(stream);
     this.#idle.delete(stream);
@@ -183,16 +186,6 @@ export type StreamSocket = Pick<
   'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'close' | 'destroy' | 'probe' | 'isSilent'
 >;
 
-/** Manages all data sockets of a tunnel. */
-export interface DataStreamOwner {
-  /** A visitor's connection keeps the stream, with no request in progress. */
-  rests(stream: DataStream): void;
-  /** It is in use again. */
-  serves(stream: DataStream): void;
-  /** Called once, when it has ended from either side. */
-  ended(stream: DataStream): void;
-}
-
 export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
   keyId: string;
@@ -200,7 +193,7 @@ export class DataStream implements ByteStream {
   via: string | undefined;
   readonly #socket: StreamSocket;
   readonly #tunnel: LiveTunnel;
-  readonly #owner: DataStreamOwner;
+  readonly #streams: Pick<TunnelStreams, 'rests' | 'serves' | 'ended'>;
   #handler: StreamHandler | undefined;
   #open = true;
   #retired = false;
@@ -208,12 +201,19 @@ export class DataStream implements ByteStream {
   /** Whether the visitor has kept it from being read since the client was probed. */
   #wasPaused = false;
 
-  constructor(socket: StreamSocket, tunnel: LiveTunnel, keyId: string, owner: DataStreamOwner, via?: string) {
+  /** @param streams of the same tunnel */
+  constructor(
+    socket: StreamSocket,
+    tunnel: LiveTunnel,
+    keyId: string,
+    streams: Pick<TunnelStreams, 'rests' | 'serves' | 'ended'>,
+    via?: string,
+  ) {
     this.#socket = socket;
     this.keyId = keyId;
     this.via = via;
     this.#tunnel = tunnel;
-    this.#owner = owner;
+    this.#streams = streams;
   }
 
   /** Whether the stream is open at both ends. */
@@ -297,8 +297,8 @@ export class DataStream implements ByteStream {
   #setRest(rests: boolean): void {
     if (rests === this.#rests) return;
     this.#rests = rests;
-    if (rests) this.#owner.rests(this);
-    else this.#owner.serves(this);
+    if (rests) this.#streams.rests(this);
+    else this.#streams.serves(this);
   }
 
   #closed(clean: boolean, lost: boolean): void {
@@ -308,6 +308,6 @@ export class DataStream implements ByteStream {
 
   #end(): void {
     this.#open = false;
-    this.#owner.ended(this);
+    this.#streams.ended(this);
   }
 }
