@@ -1,5 +1,10 @@
-/** `npx node e2e/ui/screenshots.ts`: every screen of the window, in both themes, as small pictures for the docs. */
-import { mkdirSync } from 'node:fs';
+/**
+ * `npx node e2e/ui/screenshots.ts`: the screens of the window that the documentation shows, in both themes, with two
+ * pixels for each and in a font that is the same everywhere.
+ *
+ *     npx node e2e/ui/screenshots.ts FOLDER    every screen, to look at
+ */
+import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/app/messages/locale.ts';
@@ -10,7 +15,9 @@ import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { buildWindow, startBrowser } from './support/browser.ts';
 import { inLanguage } from './support/visit.ts';
 
-const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const folder = process.argv[2] ?? join(ROOT, 'docs/images');
+const FONT = 'node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2';
 const THEMES = ['light', 'dark'] as const;
 /** Screens of which a wide window shows several side by side. */
 const WIDE = new Set(['tunnels', 'log', 'request']);
@@ -19,11 +26,25 @@ const WIDE_SIZE = { width: 1200, height: 720 };
 const TRANSLATED = new Set(['tunnels', 'request']);
 const LANGUAGES: readonly LanguageChoice[] = ['de', PSEUDO_LANGUAGE];
 
+/** Names of the pictures that pages show. */
+const shown = new Set(
+  ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/images\/([\w-]+\.png)/g)].map(([, name]) => name),
+  ),
+);
+const style = `
+  @font-face {
+    font-family: Inter;
+    font-weight: 100 900;
+    src: url(data:font/woff2;base64,${readFileSync(join(ROOT, FONT), 'base64')});
+  }
+  body { font-family: Inter, sans-serif; }`;
+
 const scope = new Scope();
 try {
   const built = await buildWindow(scope);
   const browser = await startBrowser(scope);
-  mkdirSync(IMAGES, { recursive: true });
+  mkdirSync(folder, { recursive: true });
 
   async function shoot(
     scene: Scene,
@@ -32,11 +53,16 @@ try {
     language: LanguageChoice = 'en',
   ): Promise<void> {
     for (const colorScheme of THEMES) {
+      const name = `${scene.name}${part}-${colorScheme}.png`;
+      if (process.argv[2] === undefined && !shown.has(name)) continue;
       const shot = new Scope();
       try {
         const options = {
           colorScheme,
           viewport,
+          deviceScaleFactor: 2,
+          // The window allows no font from elsewhere.
+          bypassCSP: true,
           reducedMotion: 'reduce',
           timezoneId: 'UTC',
           now: NOW,
@@ -48,9 +74,12 @@ try {
           inLanguage(scene.main(), chooseLocale(language, [])),
           options,
         );
+        await page.addStyleTag({ content: style });
         await scene.go?.(page);
-        const path = join(IMAGES, `${scene.name}${part}-${colorScheme}.png`);
-        await page.screenshot({ path, caret: 'hide' });
+        // No row looks as if the pointer were on it.
+        await page.mouse.move(0, 0);
+        await page.evaluate('document.fonts.ready');
+        await page.screenshot({ path: join(folder, name), caret: 'hide' });
       } finally {
         await shot.end();
       }
