@@ -35,6 +35,8 @@ export interface RunningRelay {
   readonly url: string;
   /** whether this is the first start, which created a key */
   readonly isNew: boolean;
+  /** Fulfilled once commands know its address, and the service manager that it serves. */
+  readonly announced: Promise<void>;
   /** Fulfilled when another relay has taken over; end the rest with {@link stop}. */
   readonly replaced: Promise<unknown>;
   /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
@@ -199,10 +201,13 @@ async function startParts(
     log,
   );
   takeover?.onCounted((deltas) => service.countElsewhere(deltas));
-  await storePublicOrigin(store, publicUrlOf(config, port));
-  // Before the replaced relay may exit, which the service manager would treat as the end of the service.
-  await operator.announce();
-  takeover?.serving();
+  // Not awaited here, because visitors are served already, and the program must be able to react to signals.
+  const announced = (async () => {
+    await storePublicOrigin(store, publicUrlOf(config, port));
+    // Before the replaced relay may exit, which the service manager would treat as the end of the service.
+    await operator.announce();
+    takeover?.serving();
+  })();
 
   async function stop(deadlineMs: number): Promise<void> {
     handover?.close();
@@ -230,7 +235,15 @@ async function startParts(
   // Once the relay has reported that it listens.
   setImmediate(() => void loadApi());
   const reload = certificate && (() => void certificate.reload());
-  return { url, isNew: state.isNew, replaced: replaced.promise, stop, abort: () => edge.destroy(), reload };
+  return {
+    url,
+    isNew: state.isNew,
+    announced,
+    replaced: replaced.promise,
+    stop,
+    abort: () => edge.destroy(),
+    reload,
+  };
 }
 
 /* How a relay that is stopped ends all connections (protocol.md section 7). */

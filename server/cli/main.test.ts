@@ -14,6 +14,7 @@ import { main, translateWords } from './main.ts';
 
 /** A relay that has stopped when `stopped` is called. */
 class FakeRelay implements RunningRelay {
+  readonly announced = Promise.resolve();
   readonly url = 'http://127.0.0.1:8080';
   readonly isNew: boolean;
   readonly reload = undefined;

@@ -65,6 +65,7 @@ export async function serve(
   const ended = untilEnded(shell, relay, log);
   const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
   if (reloads.length > 0) shell.onReloadSignal(() => reloads.forEach((reload) => reload()));
+  await relay.announced;
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
   sayWhatIsNext(config, relay, log, tell);

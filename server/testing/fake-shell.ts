@@ -15,11 +15,12 @@ export class FakeShell implements Shell {
   signal: () => void = () => assert.fail('nobody listens to signals');
 
   readonly #serving = Promise.withResolvers<void>();
-  /** fulfilled when a relay listens to signals */
+  /** fulfilled when a relay has printed its address */
   readonly serving = this.#serving.promise;
 
   out(line: string): void {
     this.stdout.push(line);
+    if (line.startsWith('listening on ')) this.#serving.resolve();
   }
 
   err(line: string): void {
@@ -55,6 +56,5 @@ export class FakeShell implements Shell {
 
   onStopSignal(handler: () => void): void {
     this.signal = handler;
-    this.#serving.resolve();
   }
 }
