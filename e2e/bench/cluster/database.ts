@@ -121,8 +121,12 @@ export async function storeTunnels(database: string, count: number): Promise<Sto
   return tunnels.map(({ id, slug, account }) => ({ id, slug, key: account.key }));
 }
 
+/** Columns that the rows do not name get their defaults. */
 async function insert(database: string, table: string, rows: readonly object[]): Promise<void> {
-  await query(database, `insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
-    JSON.stringify(rows),
-  ]);
+  const columns = Object.keys(rows[0] ?? {}).join(', ');
+  await query(
+    database,
+    `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1)`,
+    [JSON.stringify(rows)],
+  );
 }

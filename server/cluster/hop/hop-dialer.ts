@@ -181,7 +181,8 @@ class OtherRelay {
 }
 
 /**
- * Closes a trunk that was unused for {@link HOP_IDLE_MS}, and drops one whose peer gives no sign of life in that time.
+ * Closes a trunk that was unused for {@link HOP_IDLE_MS}, and drops one whose peer gives no sign of life in that time, or
+ * does not answer the end of a stream.
  *
  * @returns to be cleared when the trunk has ended
  */
@@ -193,6 +194,7 @@ function watch(trunk: Trunk): NodeJS.Timeout {
     if (trunk.isSilent) trunk.close(CloseCode.abnormal);
     else if (isUnused) trunk.retire();
     else trunk.probe();
+    trunk.expectAnswers();
   };
   return setInterval(check, HOP_IDLE_MS).unref();
 }

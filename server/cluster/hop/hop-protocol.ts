@@ -60,7 +60,8 @@ export function hopKey({ from, to }: HopEnds, secret: string): Buffer | undefine
 export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: TrunkOwner): Trunk {
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEP_ALIVE_MS);
-  const stream = new WebSocketByteStream(socket, role === 'dialer' ? 'client' : 'server', Buffer.alloc(0));
+  // A WebSocket's client masks what it sends, and most bytes are responses, which the dialer sends.
+  const stream = new WebSocketByteStream(socket, role === 'dialer' ? 'server' : 'client', Buffer.alloc(0));
   return new Trunk(stream, {
     begins: role === 'dialer' ? 'this' : 'peer',
     owner,
